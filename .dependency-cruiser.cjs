@@ -1,0 +1,73 @@
+/** The import direction of DESIGN: contract ← lib ← rooms ← runtime ← index, hosts ← cli. */
+const room = "(journal|policy|tools|providers|backends|stores|extensions|observe|webhooks|testing)"
+
+module.exports = {
+  forbidden: [
+    { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
+    {
+      name: "no-orphans",
+      severity: "error",
+      from: { orphan: true, pathNot: ["\\.test(-d)?\\.ts$", "^src/cli/main\\.ts$"] },
+      to: {},
+    },
+    {
+      name: "contract-imports-nothing",
+      severity: "error",
+      from: { path: "^src/contract/" },
+      to: { pathNot: "^src/contract/" },
+    },
+    {
+      name: "lib-imports-contract-only",
+      severity: "error",
+      from: { path: "^src/lib/", pathNot: "\\.test(-d)?\\.ts$" },
+      to: { pathNot: "^src/(contract|lib)/|node_modules/@cfworker/json-schema" },
+    },
+    {
+      name: "rooms-never-import-siblings",
+      severity: "error",
+      from: { path: `^src/${room}/`, pathNot: "\\.test(-d)?\\.ts$" },
+      to: { path: "^src/", pathNot: ["^src/(contract|lib)/", "^src/$1/"] },
+    },
+    {
+      name: "runtime-knows-its-mechanisms-only",
+      severity: "error",
+      from: { path: "^src/runtime/", pathNot: "\\.test(-d)?\\.ts$" },
+      to: {
+        path: "^src/",
+        pathNot: [
+          "^src/(contract|lib|runtime|journal|policy|observe|webhooks)/",
+          "^src/tools/(dispatch|validate|output)",
+        ],
+      },
+    },
+    {
+      name: "nothing-below-imports-hosts-or-cli",
+      severity: "error",
+      from: { path: "^src/", pathNot: ["^src/(hosts|cli|server)/", "\\.test(-d)?\\.ts$"] },
+      to: { path: "^src/(hosts|cli|server|index)" },
+    },
+    {
+      name: "cli-is-the-top",
+      severity: "error",
+      from: { path: "^src/", pathNot: "^src/cli/" },
+      to: { path: "^src/cli/" },
+    },
+    {
+      name: "node-only-in-hosts-and-cli",
+      severity: "error",
+      from: { path: "^src/", pathNot: ["^src/(hosts/node|cli)/", "\\.test(-d)?\\.ts$"] },
+      to: { dependencyTypes: ["core"] },
+    },
+  ],
+  options: {
+    parser: "swc",
+    doNotFollow: { path: "node_modules" },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    enhancedResolveOptions: {
+      extensions: [".ts", ".js"],
+      exportsFields: ["exports"],
+      conditionNames: ["import", "node", "default"],
+    },
+  },
+}

@@ -1,0 +1,110 @@
+import type { Failure } from "./error.ts"
+import type { Ephemeral, RecordBody } from "./event.ts"
+import type { Json } from "./json.ts"
+import type { ContentPart, Message } from "./message.ts"
+import type { Model, Transport } from "./provider.ts"
+import type { Effect, ToolOutcome, ToolSpec } from "./tool.ts"
+
+/** One way of getting an agent's work done. Stateless; a value made by a factory. */
+export interface Backend {
+  readonly name: string
+  readonly capabilities: Capabilities
+  /** New session, or exactly the one asked for. Never silently a fresh one: a lost session fails `session_lost`. */
+  open(request: OpenRequest, env: BackendEnv): Promise<BackendSession>
+}
+
+/** A live conversation. At most one `run` at a time. Every method may be called at any moment and settles. */
+export interface BackendSession {
+  readonly ref: SessionRef
+  /**
+   * Emits events through the host and resolves to how it ended. Never rejects: what went wrong is a `failed` stop.
+   * Events and host calls are taken in the order in which they were made.
+   */
+  run(input: TurnInput, host: TurnHost): Promise<Stop>
+  /** `graceful`: running tools finish, nothing new starts. `immediate`: stop. Both lead to the end of `run`. */
+  interrupt(mode: InterruptMode): void
+  /** Idempotent. When it settles no process, timer, socket or temporary file of this session is left. */
+  close(): Promise<void>
+}
+
+export interface Capabilities {
+  /** How a conversation that lives in the journal is handed over. */
+  readonly history: "messages" | "brief"
+  /** Runs without processes, in a worker. */
+  readonly edge: boolean
+}
+
+export interface BackendEnv {
+  readonly transport: Transport
+}
+
+export interface OpenRequest {
+  readonly runId: string
+  readonly cwd: string
+  readonly model?: Model | string
+  readonly system?: string
+  readonly tools: readonly ToolSpec[]
+  readonly maxOutputTokens?: number
+  readonly temperature?: number
+  readonly limits: { readonly turns: number }
+  /** Where the conversation comes from: what was said before this run's input. */
+  readonly from: { readonly kind: "history"; readonly messages: readonly Message[] }
+}
+
+/** Small, JSON, no secrets. Journalled before the first tool intent and whenever it changes. */
+export interface SessionRef {
+  readonly backend: string
+  readonly version: string
+  readonly id: string
+  readonly cwd: string
+  /** False until it has really been stored where another process finds it. */
+  readonly resumable: boolean
+}
+
+/** What starts the work. */
+export type TurnInput =
+  | { readonly kind: "prompt"; readonly content: readonly ContentPart[] }
+  | { readonly kind: "continue" }
+
+export type InterruptMode = "graceful" | "immediate"
+
+/** The only way back into the runtime. Policy, journal, ledger and clocks are behind it. Nothing here throws. */
+export interface TurnHost {
+  readonly signal: AbortSignal
+  /** False: nobody listens, so deltas and starts may be left out. */
+  readonly deltas: boolean
+  emit(event: BackendEvent): void
+  /** The model called one of our tools: decides, journals, runs, bounds the output. */
+  callTool(call: ToolCall): Promise<ToolOutcome>
+  /** True where a call of this tool may start before its answer is complete: effect `none`, allowed at once. */
+  startsEarly(name: string): boolean
+}
+
+export interface ToolCall {
+  readonly callId: string
+  readonly name: string
+  /** Exact and whole. */
+  readonly args: Json
+  /** Why the arguments cannot be used, where the model's text was not JSON. */
+  readonly invalid?: string
+  readonly effect?: Effect
+}
+
+/** No `seq` and no `at`: the runtime adds them. Deltas are ephemeral; `…-end` carries the whole. */
+export type BackendEvent = Ephemeral | Extract<RecordBody, { readonly type: BackendRecordType }>
+
+type BackendRecordType =
+  | "session"
+  | "turn-start"
+  | "retry"
+  | "reasoning-end"
+  | "text-end"
+  | "tool-call"
+  | "usage"
+  | "warning"
+  | "turn-end"
+
+export type Stop =
+  | { readonly reason: "done"; readonly text: string }
+  | { readonly reason: "interrupted" | "turn-limit" | "output-limit" | "refusal" }
+  | { readonly reason: "failed"; readonly failure: Failure }

@@ -1,0 +1,118 @@
+import type { Json } from "./json.ts"
+
+/** Every way a run can fail, whatever backend or provider it ran on. docs/errors.md has the table. */
+export type ErrorCode =
+  | "rate_limited"
+  | "overloaded"
+  | "provider_error"
+  | "network"
+  | "stream_stalled"
+  | "stream_incomplete"
+  | "stream_malformed"
+  | "auth"
+  | "billing"
+  | "invalid_request"
+  | "model_not_found"
+  | "context_overflow"
+  | "output_limit"
+  | "content_filtered"
+  | "unexpected_stop"
+  | "max_turns"
+  | "budget_exceeded"
+  | "run_timeout"
+  | "cancelled"
+  | "orphaned"
+  | "fenced"
+  | "run_active"
+  | "not_found"
+  | "config_invalid"
+  | "storage"
+  | "outcome_unknown"
+  | "backend_missing"
+  | "backend_crashed"
+  | "backend_protocol"
+  | "session_lost"
+  | "capability_mismatch"
+  | "providers_exhausted"
+  | "output_not_json"
+  | "output_schema_mismatch"
+  | "compaction_stuck"
+  | "tool_failed"
+  | "policy_denied"
+  | "policy_unavailable"
+  | "sandbox_unavailable"
+  | "runner_unreachable"
+  | "invalid_state"
+  | "approval_stale"
+  | "internal"
+
+/** A failure as data: what results, records and webhooks carry. */
+export interface Failure {
+  readonly code: ErrorCode
+  readonly message: string
+  /** True where the same call may succeed later without any change. */
+  readonly retryable: boolean
+  /** What the reader can do about it, as one imperative sentence. */
+  readonly fix?: string
+  /** The provider's own id of the request, for its support desk. */
+  readonly requestId?: string
+  /** How long the other side asked us to wait. */
+  readonly retryAfterMs?: number
+  readonly data?: Json
+}
+
+const brand = Symbol.for("longhaul.error")
+
+const retryableCodes: ReadonlySet<ErrorCode> = new Set([
+  "rate_limited",
+  "overloaded",
+  "provider_error",
+  "network",
+  "stream_stalled",
+  "stream_incomplete",
+  "orphaned",
+  "run_active",
+  "storage",
+  "backend_crashed",
+  "policy_unavailable",
+  "runner_unreachable",
+])
+
+/** The one error class. `cause` stays in the process: it is never journalled or sent. */
+export class LonghaulError extends Error {
+  override readonly name: string = "LonghaulError"
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly fix?: string
+  readonly requestId?: string
+  readonly retryAfterMs?: number
+  readonly data?: Json
+
+  constructor(code: ErrorCode, message: string, details: Partial<Failure> & { readonly cause?: unknown } = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.code = code
+    this.retryable = details.retryable ?? retryableCodes.has(code)
+    if (details.fix !== undefined) this.fix = details.fix
+    if (details.requestId !== undefined) this.requestId = details.requestId
+    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs
+    if (details.data !== undefined) this.data = details.data
+    Object.defineProperty(this, brand, { value: true })
+  }
+
+  /** Holds across duplicate installs of the package, where `instanceof` does not. */
+  static is(value: unknown): value is LonghaulError {
+    return typeof value === "object" && value !== null && brand in value
+  }
+
+  toJSON(): Failure {
+    return {
+      code: this.code,
+      message: this.message,
+      retryable: this.retryable,
+      ...(this.fix !== undefined && { fix: this.fix }),
+      ...(this.requestId !== undefined && { requestId: this.requestId }),
+      ...(this.retryAfterMs !== undefined && { retryAfterMs: this.retryAfterMs }),
+      ...(this.data !== undefined && { data: this.data }),
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import type { Json } from "./json.ts"
+import type { ToolStatus } from "./tool.ts"
+
+/** Messages are immutable: providers keep what they serialised of one by its identity. */
+export type Message = UserMessage | AssistantMessage | ToolMessage
+
+export interface UserMessage {
+  readonly role: "user"
+  readonly content: readonly ContentPart[]
+}
+
+export interface AssistantMessage {
+  readonly role: "assistant"
+  readonly content: readonly (TextPart | ReasoningPart | ToolCallPart)[]
+}
+
+/** The results of the assistant message before it, in call order. */
+export interface ToolMessage {
+  readonly role: "tool"
+  readonly content: readonly ToolResultPart[]
+}
+
+export type ContentPart = TextPart
+
+export interface TextPart {
+  readonly type: "text"
+  readonly text: string
+}
+
+export interface ReasoningPart {
+  readonly type: "reasoning"
+  readonly text: string
+  /** What only its origin can read (a signature, encrypted content). Handed back unchanged, to that origin only. */
+  readonly opaque?: Json
+  /** `provider:model` that wrote it. */
+  readonly origin: string
+}
+
+export interface ToolCallPart {
+  readonly type: "tool-call"
+  readonly callId: string
+  /** The provider's id for it. Not unique along a run (servers repeat ids): only `callId` is. */
+  readonly wireId?: string
+  readonly name: string
+  readonly args: Json
+}
+
+export interface ToolResultPart {
+  readonly type: "tool-result"
+  readonly callId: string
+  readonly wireId?: string
+  readonly status: ToolStatus
+  readonly output: readonly ContentPart[]
+}

@@ -1,0 +1,57 @@
+import type { Failure } from "./error.ts"
+import type { Json } from "./json.ts"
+import type { ToolStatus } from "./tool.ts"
+
+/** Exclusive buckets: their sum is what was processed. `null`: the provider does not say. */
+export interface Usage {
+  readonly inputTokens: number | null
+  readonly outputTokens: number | null
+  readonly cacheReadTokens: number | null
+  readonly cacheWriteTokens: number | null
+  readonly costUsd: number | null
+}
+
+export interface Limits {
+  /** Model calls that were answered. */
+  readonly turns: number
+  /** Wall time from the start of the run. */
+  readonly timeMs?: number
+}
+
+export type RunStatus = "done" | "paused" | "failed" | "cancelled"
+
+/** JSON-safe, one flat shape for every status. */
+export interface RunResult {
+  readonly runId: string
+  readonly nodeId: string
+  readonly status: RunStatus
+  /** The text of a done run; null for a failed or cancelled one. */
+  readonly data: Json
+  /** What the model said last, also where the run did not get to its end. */
+  readonly text: string
+  readonly usage: Usage
+  readonly turns: number
+  readonly durationMs: number
+  readonly backend: string
+  readonly model: string | null
+  readonly sessionId: string | null
+  readonly toolCalls: readonly ToolCallRecord[]
+  /** Present exactly where `status` is failed or cancelled. */
+  readonly error?: Failure
+  readonly warnings: readonly { readonly code: string; readonly message: string }[]
+  readonly transcript: { readonly path: string; readonly lastShard: number }
+  /** Unix milliseconds of the last record. */
+  readonly timestamp: number
+}
+
+export interface ToolCallRecord {
+  readonly id: string
+  readonly name: string
+  readonly args: Json
+  /** The text the model was given; null while it has none. */
+  readonly result: string | null
+  readonly status: ToolStatus
+  readonly durationMs: number
+  /** The tool's own words where `status` is not ok. */
+  readonly error?: string
+}

@@ -1,0 +1,46 @@
+/** Where runs are kept. The same relative layout on every store; `path` never starts or ends with a slash. */
+export interface Store {
+  /** For people: where it lies. */
+  readonly location: string
+  folder(path: string): Folder
+  /** Names directly under a path, sorted; none where nothing is there. A hint: another writer may be at work. */
+  list(path: string): Promise<readonly string[]>
+}
+
+/** One run's folder. Names may hold one level of subfolder (`inbox/000000.json`). Any trouble throws `storage`. */
+export interface Folder {
+  readonly location: string
+  read(name: string): Promise<Uint8Array | null>
+  /** Linearisable with `create` and `append.open` on stores that append. */
+  exists(name: string): Promise<boolean>
+  list(): Promise<readonly string[]>
+  /** Create-only: the whole file or nothing, durable when it answers. May answer `exists` to its own lost success. */
+  create(name: string, bytes: Uint8Array): Promise<"created" | "exists">
+  /** Last writer wins, whole. For projections only, never for truth. */
+  replace(name: string, bytes: Uint8Array): Promise<void>
+  /** Present where appending is cheaper than creating and looks are coherent: a local disk, memory. */
+  readonly append?: Appending
+}
+
+export interface Appending {
+  /** Creates the file or answers null where it exists. The only description that ever writes to it. */
+  open(name: string): Promise<AppendFile | null>
+  /** Makes durable what anybody wrote to the file so far. */
+  sync(name: string): Promise<void>
+  /** Makes durable which files there are. */
+  syncFolder(): Promise<void>
+}
+
+export interface AppendFile {
+  /** Durable when it resolves. Rejects where the write was short or failed: the file must then never be written again. */
+  write(bytes: Uint8Array): Promise<void>
+  close(): Promise<void>
+}
+
+/** Names a run within a store. */
+export interface RunKey {
+  /** The tenant: nothing is shared across workspaces. */
+  readonly workspaceId: string
+  readonly runId: string
+  readonly nodeId: string
+}
