@@ -1,0 +1,130 @@
+import { constants, statfsSync, statSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+import type { AppendFile, Appending, Folder, Store } from "../../contract/store.ts"
+import { newNonce } from "../../lib/id.ts"
+import * as disk from "./disk.ts"
+
+export interface FsStoreOptions {
+  /** Hears why a file system is used in the slower, create-only form. */
+  readonly warn?: (message: string) => void
+}
+
+/**
+ * Runs on the local disk. Appends where looks are coherent (ext, xfs, btrfs, tmpfs, overlay, apfs); on any other file
+ * system it takes the create-only form, which needs no look.
+ */
+export function fsStore(root: string, options: FsStoreOptions = {}): Store {
+  if (isCoherent(root)) return diskStore(root, true)
+  options.warn?.(
+    `The file system under ${root} may answer looks from a cache: runs are kept in create-only form, which is slower.`,
+  )
+  return diskStore(root, false)
+}
+
+/** Runs on any POSIX file system with link(2): one file per flush. For NFS, SMB, virtiofs. */
+export function createOnlyStore(root: string): Store {
+  return diskStore(root, false)
+}
+
+function diskStore(root: string, appends: boolean): Store {
+  const base = resolve(root)
+  const folders = new disk.DurableFolders(base)
+  return {
+    location: base,
+    folder: (path) => diskFolder(join(base, path), appends, folders),
+    list: (path) => attempt(`list ${path}`, disk.names(join(base, path))),
+  }
+}
+
+function diskFolder(path: string, appends: boolean, folders: disk.DurableFolders): Folder {
+  const at = (name: string) => join(path, name)
+  return {
+    location: path,
+    read: (name) => attempt(`read ${name}`, disk.readWhole(at(name))),
+    // Synchronous on purpose: a stat of a local name takes a microsecond, a trip through the thread pool twenty.
+    exists: async (name) => statSync(at(name), { throwIfNoEntry: false }) !== undefined,
+    list: () => attempt("list the run's folder", disk.names(path)),
+    create: (name, bytes) => attempt(`create ${name}`, createWhole(at(name), bytes, folders)),
+    replace: (name, bytes) => attempt(`write ${name}`, replaceWhole(at(name), bytes, folders)),
+    ...(appends && { append: appending(path, folders) }),
+  }
+}
+
+function appending(path: string, folders: disk.DurableFolders): Appending {
+  return {
+    open: (name) => attempt(`create ${name}`, openShard(join(path, name), folders)),
+    sync: (name) => attempt(`sync ${name}`, disk.syncFile(join(path, name))),
+    syncFolder: () => attempt("sync the run's folder", disk.syncFolder(path)),
+  }
+}
+
+/** O_DSYNC: the write returns when its bytes are on disk, which costs less than a write and an fdatasync. */
+async function openShard(path: string, folders: disk.DurableFolders): Promise<AppendFile | null> {
+  await folders.make(dirname(path))
+  const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND, O_DSYNC } = constants
+  try {
+    const fd = await disk.open(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600)
+    return {
+      write: (bytes) => attempt("append to the journal", disk.writeWhole(fd, bytes)),
+      close: () => attempt("close the journal", disk.close(fd)),
+    }
+  } catch (error) {
+    if (disk.errno(error) === "EEXIST") return null
+    throw error
+  }
+}
+
+/** Appears whole or not at all: written under another name, synced, then linked. */
+async function createWhole(path: string, bytes: Uint8Array, folders: disk.DurableFolders): Promise<"created" | "exists"> {
+  const folder = dirname(path)
+  await folders.make(folder)
+  const temporary = join(folder, `.tmp-${newNonce()}`)
+  try {
+    await disk.writeNew(temporary, bytes, true)
+    await disk.link(temporary, path)
+    await disk.syncFolder(folder)
+    return "created"
+  } catch (error) {
+    if (disk.errno(error) === "EEXIST") return "exists"
+    throw error
+  } finally {
+    await disk.unlink(temporary).catch(() => {})
+  }
+}
+
+async function replaceWhole(path: string, bytes: Uint8Array, folders: disk.DurableFolders): Promise<void> {
+  const folder = dirname(path)
+  await folders.make(folder)
+  const temporary = join(folder, `.tmp-${newNonce()}`)
+  try {
+    await disk.writeNew(temporary, bytes, false)
+    await disk.rename(temporary, path)
+  } catch (error) {
+    await disk.unlink(temporary).catch(() => {})
+    throw error
+  }
+}
+
+async function attempt<T>(doing: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw disk.storageError(doing, error)
+  }
+}
+
+/** File systems on which a name created by one process is seen at once by every other. */
+const coherentTypes: ReadonlySet<number> = new Set([
+  0xef53, // ext2, ext3, ext4
+  0x58465342, // xfs
+  0x9123683e, // btrfs
+  0x01021994, // tmpfs
+  0x794c7630, // overlay
+  0x1a, // apfs
+])
+
+function isCoherent(root: string): boolean {
+  let existing = resolve(root)
+  while (statSync(existing, { throwIfNoEntry: false }) === undefined) existing = dirname(existing)
+  return coherentTypes.has(statfsSync(existing).type)
+}

@@ -1,0 +1,368 @@
+import { describe, expect, test } from "vitest"
+import { call, note, opening, receipt, scene, settle } from "../../test/scene.ts"
+import { postMessage, readMessage } from "./inbox.ts"
+import { inboxName, shardName } from "./paths.ts"
+import { createReader } from "./reader.ts"
+import { scanShard } from "./shard.ts"
+
+const fenced = expect.objectContaining({ code: "fenced" })
+const messages = (records: readonly { type: string }[]) =>
+  records.map((record) => ("message" in record ? String(record.message) : record.type))
+
+describe("local disk: the holes of the protocol's first draft stay closed", () => {
+  test("F1: a flush that a successor did not read is not acknowledged", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const half = stage.hold("A", "write-half")
+    a.journal.append(receipt("1"))
+    const flushed = a.journal.flush()
+    await half.reached
+    const header = stage.hold("B", "write")
+    const taking = stage.take("B")
+    await header.reached
+    half.release()
+    await expect(flushed).rejects.toEqual(fenced)
+    header.release()
+    await taking
+    expect(messages(await stage.history())).toEqual(["start", expect.stringContaining("dropped"), "run-resume"])
+    expect(a.acknowledged).toHaveLength(1)
+  })
+
+  test("F1: a look before the append would not do: a takeover in between is seen", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const write = stage.hold("A", "write")
+    a.journal.append(note("late"))
+    const flushed = a.journal.flush()
+    await write.reached
+    await stage.take("B")
+    write.release()
+    await expect(flushed).rejects.toEqual(fenced)
+    expect(messages(await stage.history())).toEqual(["start", "run-resume"])
+  })
+
+  test("F2: a header names the last headed shard, so that a void one hides no zombie's record", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const half = stage.hold("A", "write-half")
+    a.journal.append(note("zombie"))
+    const flushed = a.journal.flush()
+    await half.reached
+    const dead = stage.hold("B", "read")
+    stage.take("B").catch(() => {})
+    await dead.reached
+    const c = await stage.take("C")
+    expect(c.journal.shard).toBe(2)
+    expect(scanShard(stage.disk.bytes(shardName(2)) as Uint8Array).header?.base?.shard).toBe(0)
+    half.release()
+    await expect(flushed).rejects.toEqual(fenced)
+    expect(messages(await stage.history())).not.toContain("zombie")
+  })
+
+  test("F3: what a header counts survives a power loss", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const unsynced = stage.hold("A", "write-sync")
+    a.journal.append(note("counted"))
+    a.journal.flush().catch(() => {})
+    await unsynced.reached
+    const b = await stage.take("B")
+    expect(messages(b.history)).toEqual(["start", "counted"])
+    stage.disk.losePower()
+    expect(messages(await stage.history())).toEqual(["start", "counted", "run-resume"])
+  })
+
+  test("F3: a header never outlives the name of the shard it counts", async () => {
+    const stage = scene()
+    const names = stage.hold("A", "sync-folder")
+    stage.take("A").catch(() => {})
+    await names.reached
+    const late = stage.hold("B", "sync-folder")
+    stage.take("B").catch(() => {})
+    await late.reached
+    stage.disk.losePower((what, file) => what === "bytes" || file === shardName(1))
+    const c = await stage.take("C")
+    expect(messages(await stage.history())).toEqual(["start"])
+    expect(c.acknowledged).toHaveLength(1)
+  })
+
+  test("F3: acknowledged records survive a power loss, names included", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    a.journal.append(note("kept"))
+    await a.journal.flush()
+    stage.disk.losePower()
+    expect(messages(await stage.history())).toEqual(["start", "kept"])
+  })
+
+  test("F4: after a short write the shard is never written again; the owner takes the next one from itself", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    stage.fail("A", "write-half")
+    for (const body of call("1")) a.journal.append(body)
+    await a.journal.flush()
+    expect(a.journal.shard).toBe(1)
+    expect(stage.disk.steps.filter(({ kind, name }) => kind === "write" && name === shardName(0))).toHaveLength(2)
+    const b = await stage.take("B")
+    expect(b.history.map(({ type }) => type)).toContain("tool-intent")
+    const results = (await stage.history()).filter(({ type }) => type === "tool-result")
+    expect(results).toMatchObject([{ callId: "1", outcome: { status: "unknown" } }])
+  })
+
+  test("F4: after a failed sync nothing unacknowledged counts twice, and the own running call is not flagged", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    for (const body of call("1")) a.journal.append(body)
+    await a.journal.flush()
+    stage.fail("A", "write-sync")
+    a.journal.append(note("once"))
+    await a.journal.flush()
+    a.journal.append(receipt("1"))
+    await a.journal.flush()
+    const history = await stage.history()
+    expect(messages(history).filter((message) => message === "once")).toHaveLength(1)
+    expect(history.filter(({ type }) => type === "tool-result")).toMatchObject([{ outcome: { status: "ok" } }])
+    expect(history.map(({ seq }) => seq)).toEqual(history.map((_, index) => index))
+  })
+
+  test("F4: when the owner's own next shard was taken by somebody else it is fenced", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const failing = stage.hold("A", "write-half")
+    a.journal.append(note("lost"))
+    const flushed = a.journal.flush()
+    await failing.reached
+    await stage.take("B")
+    stage.fail("A", "write-sync")
+    failing.release()
+    await expect(flushed).rejects.toEqual(fenced)
+    expect(messages(await stage.history())).not.toContain("lost")
+  })
+
+  test("F4: where nothing can be written, the flush fails typed, acknowledges nothing, and works when space is back", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    stage.fail("A", "write-half")
+    stage.fail("A", "write-half")
+    a.journal.append(note("later"))
+    await expect(a.journal.flush()).rejects.toThrow("EIO")
+    expect(a.acknowledged).toHaveLength(1)
+    await a.journal.flush()
+    expect(messages(await stage.history())).toEqual(["start", "later"])
+  })
+
+  test("F5: a reader publishes nothing that a takeover under way may cut", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const reader = createReader(stage.folder("reader"))
+    const half = stage.hold("A", "write-half")
+    a.journal.append(note("cut"))
+    a.journal.flush().catch(() => {})
+    await half.reached
+    const header = stage.hold("B", "write")
+    const taking = stage.take("B")
+    await header.reached
+    half.release()
+    await settle()
+    expect(await reader.next()).toEqual([])
+    expect(reader.unsettled).toBe(true)
+    header.release()
+    await taking
+    expect(messages(await reader.next()).join()).not.toContain("cut")
+    expect(reader.unsettled).toBe(false)
+  })
+
+  test("F5: a reader publishes whole flushes only, each record once, across takeovers", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const reader = createReader(stage.folder("reader"))
+    expect(messages(await reader.next())).toEqual(["start"])
+    const half = stage.hold("A", "write-half")
+    a.journal.append(note("one"))
+    a.journal.append(note("two"))
+    const flushed = a.journal.flush()
+    await half.reached
+    expect(await reader.next()).toEqual([])
+    half.release()
+    await flushed
+    expect(messages(await reader.next())).toEqual(["one", "two"])
+    await stage.take("B")
+    expect(messages(await reader.next())).toEqual(["run-resume"])
+    expect(await reader.next()).toEqual([])
+  })
+
+  test("F5: what a reader published survives a power loss", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const unsynced = stage.hold("A", "write-sync")
+    a.journal.append(note("seen"))
+    a.journal.flush().catch(() => {})
+    await unsynced.reached
+    expect(messages(await createReader(stage.folder("reader")).next())).toEqual(["start", "seen"])
+    stage.disk.losePower()
+    expect(messages(await stage.history())).toEqual(["start", "seen"])
+  })
+
+  test("F6, F7, F8: an empty shard is never adopted, removed or reopened; its slow creator is fenced", async () => {
+    const stage = scene()
+    await stage.take("A")
+    const slow = stage.hold("B", "write")
+    const taking = stage.take("B")
+    await slow.reached
+    const c = await stage.take("C")
+    expect(c.journal.shard).toBe(2)
+    slow.release()
+    await expect(taking).rejects.toEqual(fenced)
+    const opened = stage.disk.steps.filter(({ kind }) => kind === "open").map(({ actor, name }) => `${actor} ${name}`)
+    expect(opened).toEqual([`A ${shardName(0)}`, `B ${shardName(1)}`, `C ${shardName(2)}`])
+    c.journal.append(note("on"))
+    await c.journal.flush()
+    expect(messages(await stage.history())).toEqual(["start", "run-resume", "on"])
+  })
+
+  test("the successor reads after its create, so it sees every intent that its predecessor could act on", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const create = stage.hold("B", "open")
+    const taking = stage.take("B")
+    await create.reached
+    for (const body of call("1")) a.journal.append(body)
+    await a.journal.flush()
+    create.release()
+    const b = await taking
+    expect(b.history.map(({ type }) => type)).toContain("tool-intent")
+    expect((await stage.history()).at(-1)).toMatchObject({ type: "tool-result", outcome: { status: "unknown" } })
+  })
+
+  test("of two that take at once exactly one owns the run", async () => {
+    const stage = scene()
+    await stage.take("A")
+    const create = stage.hold("B", "open")
+    const taking = stage.take("B")
+    await create.reached
+    await stage.take("C")
+    create.release()
+    await expect(taking).rejects.toEqual(fenced)
+  })
+
+  test("a fresh run is refused where the id is in use, and its owner is not fenced by the attempt", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const { takeRun } = await import("./journal.ts")
+    await expect(takeRun(stage.folder("B"), { fresh: true, first: opening })).rejects.toMatchObject({
+      code: "run_active",
+    })
+    a.journal.append(note("alive"))
+    await a.journal.flush()
+  })
+
+  test("a torn tail is dropped with a warning; the record that was torn is not in history", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const half = stage.hold("A", "write-half")
+    a.journal.append(note("torn"))
+    a.journal.flush().catch(() => {})
+    await half.reached
+    await stage.take("B")
+    const history = await stage.history()
+    expect(history.map(({ type }) => type)).toEqual(["warning", "warning", "run-resume"])
+    expect(history[1]).toMatchObject({ code: "journal_tail_dropped" })
+  })
+})
+
+describe("create-only stores: the holes of ambiguous answers stay closed", () => {
+  const lost = new Error("the answer was lost")
+
+  test("O1: an owner recognises its own write whose answer was lost", async () => {
+    const stage = scene({ createOnly: true })
+    const a = await stage.take("A")
+    stage.fail("A", "created", lost)
+    a.journal.append(note("mine"))
+    await a.journal.flush()
+    expect(messages(await stage.history())).toEqual(["start", "mine"])
+  })
+
+  test("O2: what comes after an ambiguous write goes behind it, never in its place", async () => {
+    const stage = scene({ createOnly: true })
+    const a = await stage.take("A")
+    for (let attempt = 0; attempt < 6; attempt++) stage.fail("A", attempt === 0 ? "created" : "create", lost)
+    a.journal.append(note("intent"))
+    await expect(a.journal.flush()).rejects.toThrow("lost")
+    a.journal.append(note("cancel"))
+    await a.journal.flush()
+    expect(messages(await stage.history())).toEqual(["start", "intent", "cancel"])
+    expect(messages(a.acknowledged)).toEqual(["start", "intent", "cancel"])
+  })
+
+  test("O3: two resumers that say the same are told apart by their nonce", async () => {
+    const stage = scene({ createOnly: true })
+    await stage.take("A")
+    const create = stage.hold("B", "create")
+    const taking = stage.take("B")
+    await create.reached
+    await stage.take("C")
+    create.release()
+    await expect(taking).rejects.toEqual(fenced)
+  })
+
+  test("O4: a foreign slot fences for good; the zombie writes nothing behind it", async () => {
+    const stage = scene({ createOnly: true })
+    const a = await stage.take("A")
+    await stage.take("B")
+    a.journal.append(note("zombie"))
+    await expect(a.journal.flush()).rejects.toEqual(fenced)
+    await expect(a.journal.flush()).rejects.toEqual(fenced)
+    expect(messages(await stage.history())).toEqual(["start", "run-resume"])
+  })
+
+  test("O5: one create in flight; what waits goes together in the next", async () => {
+    const stage = scene({ createOnly: true })
+    const a = await stage.take("A")
+    const first = stage.hold("A", "create", shardName(1))
+    a.journal.append(note("1"))
+    const one = a.journal.flush()
+    await first.reached
+    a.journal.append(note("2"))
+    const two = a.journal.flush()
+    a.journal.append(note("3"))
+    const three = a.journal.flush()
+    await settle()
+    expect(stage.disk.bytes(shardName(2))).toBeUndefined()
+    first.release()
+    await Promise.all([one, two, three])
+    expect(a.journal.shard).toBe(2)
+    expect(messages(await stage.history())).toEqual(["start", "1", "2", "3"])
+  })
+
+  test("O8: a conflict without an outcome is tried again with the same bytes", async () => {
+    const stage = scene({ createOnly: true })
+    const a = await stage.take("A")
+    stage.fail("A", "create", new Error("409 ConditionalRequestConflict"))
+    a.journal.append(note("again"))
+    await a.journal.flush()
+    expect(messages(await stage.history())).toEqual(["start", "again"])
+  })
+
+  test("of two that start the same run one is told that it exists", async () => {
+    const stage = scene({ createOnly: true })
+    await stage.take("A")
+    const { takeRun } = await import("./journal.ts")
+    await expect(takeRun(stage.folder("B"), { fresh: true, first: opening })).rejects.toMatchObject({
+      code: "run_active",
+    })
+  })
+})
+
+describe("the inbox", () => {
+  test("M1: a message stands in the next free slot, whole, and its sender recognises it", async () => {
+    const stage = scene()
+    expect(await postMessage(stage.folder("S"), { type: "cancel" })).toBe(0)
+    stage.fail("T", "created", new Error("lost"))
+    await expect(postMessage(stage.folder("T"), { type: "interrupt", mode: "graceful" })).rejects.toThrow("lost")
+    expect(await postMessage(stage.folder("U"), { type: "cancel" })).toBe(2)
+    expect(await readMessage(stage.folder("A"), 0)).toEqual({ type: "cancel" })
+    expect(await readMessage(stage.folder("A"), 1)).toEqual({ type: "interrupt", mode: "graceful" })
+    expect(await readMessage(stage.folder("A"), 3)).toBeNull()
+    expect(stage.disk.steps.some(({ kind, name }) => kind === "open" && name === inboxName(0))).toBe(false)
+  })
+})

@@ -1,0 +1,33 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { JsonObject } from "../contract/json.ts"
+import type { Folder } from "../contract/store.ts"
+import { equalBytes } from "../lib/bytes.ts"
+import { newNonce } from "../lib/id.ts"
+import { inboxName } from "./paths.ts"
+
+/** What somebody who does not own a run asks of its owner. */
+export type InboxMessage =
+  | { readonly type: "cancel" }
+  | { readonly type: "interrupt"; readonly mode: "graceful" | "immediate" }
+
+/**
+ * Puts a message where the owner will find it; answers its slot. Post first, THEN read the head: an owner that pauses
+ * looks once more after pausing, so either it sees the message or the sender sees the pause.
+ */
+export async function postMessage(folder: Folder, message: InboxMessage, from = 0): Promise<number> {
+  const bytes = new TextEncoder().encode(JSON.stringify({ ...message, nonce: newNonce() }))
+  for (let slot = from; ; slot++) {
+    if ((await folder.create(inboxName(slot), bytes)) === "created") return slot
+    const found = await folder.read(inboxName(slot))
+    if (found && equalBytes(found, bytes)) return slot
+  }
+}
+
+/** The message in a slot, if one is there. The fold's `nextInbox` says which slot is next. */
+export async function readMessage(folder: Folder, slot: number): Promise<InboxMessage | null> {
+  const bytes = await folder.read(inboxName(slot))
+  if (bytes === null) return null
+  const { nonce: _, ...message } = JSON.parse(new TextDecoder().decode(bytes)) as JsonObject
+  if (message.type === "cancel" || message.type === "interrupt") return message as unknown as InboxMessage
+  throw new LonghaulError("storage", `The inbox of ${folder.location} holds an unknown message in slot ${slot}.`)
+}

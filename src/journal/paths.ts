@@ -1,0 +1,28 @@
+import type { RunKey } from "../contract/store.ts"
+import { checkedId } from "../lib/id.ts"
+
+/** Where a workspace's runs lie, the same on every store. */
+export function projectsPath(workspaceId: string): string {
+  return `workspaces/${checkedId("workspaceId", workspaceId)}/.longhaul/projects`
+}
+
+export function nodesPath(workspaceId: string, runId: string): string {
+  return `${projectsPath(workspaceId)}/${checkedId("runId", runId)}/nodes`
+}
+
+export function runPath(key: RunKey): string {
+  return `${nodesPath(key.workspaceId, key.runId)}/${checkedId("nodeId", key.nodeId)}`
+}
+
+export function shardName(index: number): string {
+  return `${String(index).padStart(6, "0")}.jsonl`
+}
+
+/** The index of a shard's name, or -1 for any other file. */
+export function shardIndex(name: string): number {
+  return /^\d{6,}\.jsonl$/.test(name) ? Number.parseInt(name, 10) : -1
+}
+
+export function inboxName(index: number): string {
+  return `inbox/${String(index).padStart(6, "0")}.json`
+}

@@ -1,0 +1,59 @@
+import type { ToolCallRecord } from "../contract/result.ts"
+import type { RunState, RunSummary } from "../contract/run.ts"
+import type { ToolOutcome } from "../contract/tool.ts"
+import type { ProjectedCall, RunProjection } from "./projection.ts"
+
+/** The one kind of result, for a run at any stage. */
+export function resultOf(run: RunProjection, transcript: { path: string; lastShard: number }): RunState {
+  return {
+    runId: run.runId,
+    nodeId: run.nodeId,
+    status: run.status,
+    data: run.status === "done" ? run.text : null,
+    text: run.text,
+    usage: run.usage,
+    turns: run.turns,
+    durationMs: run.updatedAt - run.startedAt,
+    backend: run.backend,
+    model: run.model ?? null,
+    sessionId: run.sessionId ?? null,
+    toolCalls: Array.from(run.calls.values(), callRecord),
+    ...(run.error && { error: run.error }),
+    warnings: run.warnings,
+    transcript,
+    timestamp: run.updatedAt,
+  }
+}
+
+export function summaryOf(run: RunProjection): RunSummary {
+  const task = run.input?.messages.findLast((message) => message.role === "user")
+  return {
+    runId: run.runId,
+    nodeId: run.nodeId,
+    status: run.status,
+    task: task?.content.map((part) => part.text).join(" ") ?? "",
+    turns: run.turns,
+    startedAt: run.startedAt,
+    updatedAt: run.updatedAt,
+  }
+}
+
+function callRecord(call: ProjectedCall): ToolCallRecord {
+  const { outcome } = call
+  // A call without an outcome is one the run ended on: nobody can say what it did.
+  const status = outcome?.status ?? "unknown"
+  const result = outcome ? textOf(outcome) : null
+  return {
+    id: call.callId,
+    name: call.name,
+    args: call.args,
+    result,
+    status,
+    durationMs: call.durationMs,
+    ...(status !== "ok" && { error: result ?? "The run ended before this call was settled." }),
+  }
+}
+
+function textOf(outcome: ToolOutcome): string {
+  return outcome.output.map((part) => part.text).join("")
+}

@@ -1,0 +1,70 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { RunRecord } from "../contract/event.ts"
+import type { Folder } from "../contract/store.ts"
+import { shardIndex, shardName } from "./paths.ts"
+import { type Position, type ScannedShard, type ShardHeader, scanShard } from "./shard.ts"
+import { upgradeRecord } from "./upgrade.ts"
+
+/** The highest headed shard of a row, and what it says. */
+export interface Head {
+  readonly shard: number
+  readonly header: ShardHeader
+  readonly scanned: ScannedShard
+  /** Bytes behind the valid prefix, left by a torn append. */
+  readonly droppedBytes: number
+}
+
+/** The highest shard that exists, or -1. Listings may be stale, so the row is probed upwards from there. */
+export async function findTop(folder: Folder, known = -1): Promise<number> {
+  let top = known
+  for (const name of await folder.list()) top = Math.max(top, shardIndex(name))
+  while (await folder.exists(shardName(top + 1))) top++
+  return top
+}
+
+/** The head at or below `top`; shards above it are void. */
+export async function findHead(folder: Folder, top: number): Promise<Head | null> {
+  for (let shard = top; shard >= 0; shard--) {
+    const bytes = await folder.read(shardName(shard))
+    if (bytes === null) continue
+    const scanned = scanShard(bytes)
+    if (scanned.header === null) continue
+    if (scanned.damaged) throw damaged(folder, shard)
+    return { shard, header: scanned.header, scanned, droppedBytes: bytes.length - scanned.validBytes }
+  }
+  return null
+}
+
+/** `history(head, valid prefix)`: the records of every shard below that counts, then the head's own. */
+export async function historyOf(folder: Folder, head: Head): Promise<RunRecord[]> {
+  const parts: RunRecord[][] = [recordsOf(head.scanned, head.header.v)]
+  let base = head.header.base
+  while (base !== null) {
+    const scanned = await scanCounted(folder, base)
+    parts.push(recordsOf(scanned, scanned.header.v))
+    base = scanned.header.base
+  }
+  return parts.reverse().flat()
+}
+
+/** A shard below a base: exactly `position.bytes` of it count, and any bad line among them is an error. */
+export async function scanCounted(
+  folder: Folder,
+  position: Position,
+): Promise<ScannedShard & { readonly header: ShardHeader }> {
+  const bytes = await folder.read(shardName(position.shard))
+  const scanned = bytes === null ? null : scanShard(bytes, position.bytes)
+  if (scanned?.header) return { ...scanned, header: scanned.header }
+  throw damaged(folder, position.shard)
+}
+
+export function recordsOf(scanned: ScannedShard, version: number): RunRecord[] {
+  return scanned.lines.map((line) => upgradeRecord(line, version))
+}
+
+function damaged(folder: Folder, shard: number): LonghaulError {
+  return new LonghaulError("storage", `Journal shard ${shardName(shard)} in ${folder.location} is damaged.`, {
+    retryable: false,
+    fix: "Restore the run's folder from a backup; longhaul never skips records it once acknowledged.",
+  })
+}

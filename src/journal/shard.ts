@@ -1,0 +1,139 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { JsonObject } from "../contract/json.ts"
+import { crc32 } from "../lib/crc32.ts"
+import { isJsonObject } from "../lib/json.ts"
+
+/** A place in the row: how many bytes of a shard count. */
+export interface Position {
+  readonly shard: number
+  readonly bytes: number
+}
+
+/** A shard's first line. `base` is the last headed shard below and how much of it counts; shards between are void. */
+export interface ShardHeader {
+  readonly v: number
+  /** 128 random bits per take: tells one writer's bytes from another's. */
+  readonly writer: string
+  readonly base: Position | null
+  /** Who the writer is on its host, where that can tell whether it still lives. */
+  readonly owner?: JsonObject
+}
+
+/** What a shard's bytes say. `null` header: void, its first flush is not complete. */
+export interface ScannedShard {
+  readonly header: ShardHeader | null
+  /** The lines after the header, up to `validBytes`. */
+  readonly lines: readonly JsonObject[]
+  /** End of the longest run of complete flushes from byte 0. */
+  readonly validBytes: number
+  /** A complete flush stands behind bytes that are not: what was acknowledged is damaged. */
+  readonly damaged: boolean
+}
+
+/**
+ * One flush as bytes: its last line ends in `,"end":"<from>.<crc>"}`, where `from` is the flush's first byte in the shard
+ * and the crc covers everything before that mark. `lines` are JSON objects, at least one.
+ */
+export function encodeFlush(lines: readonly string[], from: number): Uint8Array<ArrayBuffer> {
+  const body = encoder.encode(lines.join("\n"))
+  const unmarked = body.length - 1 // the last line's closing brace comes after the mark
+  const mark = encoder.encode(`,"end":"${from}.${hex(crc32(body, 0, unmarked))}"}\n`)
+  const flush = new Uint8Array(unmarked + mark.length)
+  flush.set(body.subarray(0, unmarked))
+  flush.set(mark, unmarked)
+  return flush
+}
+
+/** Reads what counts of a shard. With `limit`, exactly that many bytes count and anything bad in them is an error. */
+export function scanShard(bytes: Uint8Array, limit?: number): ScannedShard {
+  const counted = limit === undefined ? bytes : bytes.subarray(0, limit)
+  const flushed: JsonObject[] = []
+  let pending: JsonObject[] = []
+  let validBytes = 0
+  let lineStart = 0
+  while (lineStart < counted.length) {
+    const newline = counted.indexOf(LF, lineStart)
+    if (newline === -1) break
+    const line = parseLine(counted, lineStart, newline)
+    if (line === null || (line.mark !== null && !isComplete(counted, line.mark, validBytes))) break
+    pending.push(line.value)
+    lineStart = newline + 1
+    if (line.mark === null) continue
+    for (const value of pending) flushed.push(value)
+    pending = []
+    validBytes = lineStart
+  }
+  if (limit !== undefined && validBytes !== limit) {
+    throw new LonghaulError(
+      "storage",
+      `A journal shard is damaged: ${validBytes} of ${limit} counted bytes can be read.`,
+      {
+        retryable: false,
+        fix: "Restore the run's folder from a backup; longhaul never skips records it once acknowledged.",
+      },
+    )
+  }
+  const header = headerOf(flushed[0])
+  return {
+    header,
+    lines: header === null ? [] : flushed.slice(1),
+    validBytes: header === null ? 0 : validBytes,
+    damaged: validBytes < counted.length && holdsLaterFlush(counted, validBytes),
+  }
+}
+
+interface EndMark {
+  /** Where the mark begins: the crc covers the bytes before it. */
+  readonly at: number
+  readonly from: number
+  readonly crc: string
+}
+
+function parseLine(bytes: Uint8Array, start: number, end: number): { value: JsonObject; mark: EndMark | null } | null {
+  try {
+    const mark = markOf(bytes, start, end)
+    const text = decoder.decode(bytes.subarray(start, mark?.at ?? end))
+    const value: unknown = JSON.parse(mark ? `${text}}` : text)
+    return isJsonObject(value) ? { value, mark } : null
+  } catch {
+    return null
+  }
+}
+
+function markOf(bytes: Uint8Array, start: number, end: number): EndMark | null {
+  const tail = String.fromCharCode(...bytes.subarray(Math.max(start, end - LONGEST_MARK), end))
+  const found = endMark.exec(tail)
+  return found && { at: end - found[0].length, from: Number(found[1]), crc: found[2] as string }
+}
+
+function isComplete(bytes: Uint8Array, mark: EndMark, from: number): boolean {
+  return mark.from === from && mark.crc === hex(crc32(bytes, from, mark.at))
+}
+
+/** A flush is written only after the one before it was acknowledged, so a complete one further on proves damage. */
+function holdsLaterFlush(bytes: Uint8Array, validBytes: number): boolean {
+  for (let start = validBytes; start < bytes.length; ) {
+    const newline = bytes.indexOf(LF, start)
+    if (newline === -1) return false
+    const mark = markOf(bytes, start, newline)
+    if (mark && mark.from > validBytes && isComplete(bytes, mark, mark.from)) return true
+    start = newline + 1
+  }
+  return false
+}
+
+function headerOf(line: JsonObject | undefined): ShardHeader | null {
+  if (line === undefined || typeof line.v !== "number" || typeof line.writer !== "string") return null
+  // The crc of its flush vouches that a writer of ours wrote it, so the rest has a header's shape.
+  return line as unknown as ShardHeader
+}
+
+function hex(crc: number): string {
+  return crc.toString(16).padStart(8, "0")
+}
+
+const LF = 10
+const endMark = /,"end":"(\d+)\.([0-9a-f]{8})"\}$/
+const LONGEST_MARK = 40
+const encoder = new TextEncoder()
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })

@@ -1,0 +1,136 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { Json, JsonObject, JsonSchema } from "../contract/json.ts"
+import type { Effect, Risk, Tool, ToolContext, ToolInput } from "../contract/tool.ts"
+import { describeStandardIssue, type InferOutput, isStandardSchema, type StandardSchema } from "./standard-schema.ts"
+
+/** What the author of a tool writes. */
+export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args> {
+  /** Letters, digits, `_` and `-`; at most 64. */
+  readonly name: string
+  /** Written for the model: what it does, what it returns, its limits. */
+  readonly description: string
+  /** A JSON Schema or a Standard Schema, of an object. */
+  readonly input: Input
+  /** Default `once`: the careful one. */
+  readonly effect?: Effect
+  /** May run beside others of the same step. Default: where the effect is `none`. */
+  readonly concurrent?: boolean
+  /** Default `low` where the effect is `none`, else `medium`. */
+  readonly risk?: Risk
+  /** The most bytes of text it may return. Default: the dispatcher's limit. */
+  readonly maxOutputBytes?: number
+  /** Returns text, content parts or anything JSON. Throws `ToolError` to tell the model what went wrong. */
+  run(args: Args, context: ToolContext): unknown
+}
+
+/** A complete, frozen tool. With a Standard Schema `args` is what it puts out; else annotate `args` as the schema says. */
+export function defineTool<Schema extends StandardSchema>(definition: ToolDefinition<Schema, InferOutput<Schema>>): Tool
+export function defineTool<Args = JsonObject>(definition: ToolDefinition<JsonSchema, Args>): Tool
+export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchema, never>): Tool {
+  checkDefinition(definition)
+  const { name, description, input, effect = "once", maxOutputBytes } = definition
+  return Object.freeze<Tool>({
+    name,
+    description,
+    inputSchema: toJsonSchema(name, input),
+    effect,
+    concurrent: definition.concurrent ?? effect === "none",
+    risk: definition.risk ?? (effect === "none" ? "low" : "medium"),
+    ...(maxOutputBytes !== undefined && { maxOutputBytes }),
+    ...(isStandardSchema(input) && { validate: (args: Json) => validateStandard(input, args) }),
+    // Safe: the dispatcher hands over only what passed the schema that gave `run` its type.
+    run: (args, context) => definition.run(args as never, context),
+  })
+}
+
+const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
+const effects: readonly unknown[] = ["none", "repeatable", "once"] satisfies Effect[]
+const risks: readonly unknown[] = ["low", "medium", "high"] satisfies Risk[]
+
+/** Authors may write plain JavaScript: a misspelt effect must not pass for a harmless one. */
+function checkDefinition({
+  name,
+  description,
+  effect,
+  risk,
+  maxOutputBytes,
+  run,
+}: ToolDefinition<StandardSchema | JsonSchema, never>): void {
+  if (typeof name !== "string" || !namePattern.test(name)) {
+    throw invalid(String(name), "has a bad name", "Name it with 1 to 64 letters, digits, underscores or hyphens.")
+  }
+  if (typeof description !== "string" || description.trim() === "") {
+    throw invalid(name, "has no description", "Add a `description` that tells the model what the tool does.")
+  }
+  if (typeof run !== "function") throw invalid(name, "has no `run` function", "Add `run(args, context)`.")
+  if (effect !== undefined && !effects.includes(effect)) {
+    throw invalid(name, `has an unknown effect ${String(effect)}`, 'Use "none", "repeatable" or "once".')
+  }
+  if (risk !== undefined && !risks.includes(risk)) {
+    throw invalid(name, `has an unknown risk ${String(risk)}`, 'Use "low", "medium" or "high".')
+  }
+  if (maxOutputBytes !== undefined && !(Number.isSafeInteger(maxOutputBytes) && maxOutputBytes > 0)) {
+    throw invalid(name, "has a bad `maxOutputBytes`", "Give a whole number of bytes above 0, or leave it out.")
+  }
+}
+
+function toJsonSchema(name: string, input: StandardSchema | JsonSchema): JsonSchema {
+  const schema = isStandardSchema(input) ? convertStandard(name, input) : copyAsJson(name, input)
+  if (schema.type !== "object") {
+    throw invalid(name, "has an input schema that is not an object's", 'Give `input` a schema of type "object".')
+  }
+  return deepFreeze(schema)
+}
+
+function convertStandard(name: string, schema: StandardSchema): JsonSchema {
+  const { jsonSchema, vendor } = schema["~standard"]
+  if (jsonSchema === undefined) {
+    throw invalid(
+      name,
+      `has an input schema of ${vendor}, which cannot give its JSON Schema`,
+      `Use a version of ${vendor} with Standard JSON Schema, or give \`input\` as a JSON Schema.`,
+    )
+  }
+  let converted: Record<string, unknown>
+  try {
+    converted = jsonSchema.input({ target: "draft-2020-12" })
+  } catch (cause) {
+    const fix = "Use only types that JSON has in `input`."
+    throw invalid(name, "has an input schema that JSON Schema cannot express", fix, cause)
+  }
+  // The dialect is the same for every tool: models need not read it each time.
+  const { $schema: _, ...rest } = copyAsJson(name, converted)
+  return rest
+}
+
+/** A copy of its own, so that nothing the author does later changes what a model was told. */
+function copyAsJson(name: string, schema: unknown): JsonObject {
+  let copy: unknown
+  try {
+    copy = JSON.parse(JSON.stringify(schema) ?? "null")
+  } catch (cause) {
+    throw invalid(name, "has an input schema that is not JSON", "Give `input` as plain JSON Schema.", cause)
+  }
+  if (typeof copy !== "object" || copy === null || Array.isArray(copy)) {
+    throw invalid(name, "has no input schema", "Give `input` a JSON Schema object or a Standard Schema.")
+  }
+  return copy as JsonObject // Safe: JSON.parse made it, and it is neither null nor an array.
+}
+
+function deepFreeze<Value extends Json>(value: Value): Value {
+  if (typeof value === "object" && value !== null) {
+    for (const child of Object.values(value)) deepFreeze(child)
+    Object.freeze(value)
+  }
+  return value
+}
+
+async function validateStandard(schema: StandardSchema, args: Json): Promise<ToolInput> {
+  const result = await schema["~standard"].validate(args)
+  if (result.issues === undefined) return { ok: true, args: result.value }
+  return { ok: false, issues: result.issues.map(describeStandardIssue) }
+}
+
+function invalid(name: string, what: string, fix: string, cause?: unknown): LonghaulError {
+  return new LonghaulError("config_invalid", `The tool ${JSON.stringify(name)} ${what}.`, { fix, cause })
+}

@@ -1,0 +1,19 @@
+import type { Json, JsonObject } from "../contract/json.ts"
+
+/** One text for one value: keys sorted, so that equal values have equal digests. */
+export function canonicalJson(value: Json): string {
+  if (value === null || typeof value !== "object") return JSON.stringify(value)
+  if (isArray(value)) return `[${value.map(canonicalJson).join(",")}]`
+  const entries = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`)
+  return `{${entries.join(",")}}`
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+function isArray(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
+}

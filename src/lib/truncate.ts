@@ -1,0 +1,55 @@
+export interface Truncation {
+  readonly text: string
+  readonly truncated: boolean
+  /** How many UTF-8 bytes were cut; 0 where nothing was. */
+  readonly bytes: number
+}
+
+export interface TruncationLimits {
+  readonly maxBytes: number
+  /** In UTF-16 units, as `length` counts. */
+  readonly maxCharacters?: number
+}
+
+/** The longest start of a text that fits both limits, never ending inside a character. */
+export function truncateUtf8(text: string, { maxBytes, maxCharacters = Infinity }: TruncationLimits): Truncation {
+  // No UTF-16 unit takes more than three bytes, so most texts need no counting.
+  if (text.length * 3 <= maxBytes && text.length <= maxCharacters) return { text, truncated: false, bytes: 0 }
+
+  let end = 0
+  let keptBytes = 0
+  while (end < text.length) {
+    const units = unitsAt(text, end)
+    const size = bytesAt(text, end, units)
+    if (keptBytes + size > maxBytes || end + units > maxCharacters) break
+    keptBytes += size
+    end += units
+  }
+  if (end === text.length) return { text, truncated: false, bytes: 0 }
+  return { text: text.slice(0, end), truncated: true, bytes: utf8Length(text, end) }
+}
+
+/** The bytes of `text` from `start` on, as TextEncoder would write them. */
+export function utf8Length(text: string, start = 0): number {
+  let bytes = 0
+  for (let index = start; index < text.length; ) {
+    const units = unitsAt(text, index)
+    bytes += bytesAt(text, index, units)
+    index += units
+  }
+  return bytes
+}
+
+function unitsAt(text: string, index: number): 1 | 2 {
+  const unit = text.charCodeAt(index)
+  if (unit < 0xd800 || unit > 0xdbff || index + 1 === text.length) return 1
+  const next = text.charCodeAt(index + 1)
+  return next >= 0xdc00 && next <= 0xdfff ? 2 : 1
+}
+
+function bytesAt(text: string, index: number, units: 1 | 2): number {
+  if (units === 2) return 4
+  const unit = text.charCodeAt(index)
+  // A lone surrogate is written as U+FFFD, three bytes like its neighbours.
+  return unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3
+}

@@ -1,0 +1,78 @@
+import type { AppendFile, Folder, Store } from "../contract/store.ts"
+
+/** Keeps everything in this process: for tests, workers and runs that nobody needs afterwards. */
+export function memoryStore(): Store {
+  const files: Files = new Map()
+  return {
+    location: "memory",
+    folder: (path) => memoryFolder(files, path),
+    list: async (path) => namesUnder(files, path),
+  }
+}
+
+type Files = Map<string, GrowingBytes>
+
+function memoryFolder(files: Files, path: string): Folder {
+  const at = (name: string) => `${path}/${name}`
+  return {
+    location: `memory:${path}`,
+    read: async (name) => files.get(at(name))?.bytes() ?? null,
+    exists: async (name) => files.has(at(name)),
+    list: async () => namesUnder(files, path),
+    create: async (name, bytes) => {
+      if (files.has(at(name))) return "exists"
+      files.set(at(name), new GrowingBytes(bytes))
+      return "created"
+    },
+    replace: async (name, bytes) => {
+      files.set(at(name), new GrowingBytes(bytes))
+    },
+    append: {
+      open: async (name) => {
+        if (files.has(at(name))) return null
+        const file = new GrowingBytes()
+        files.set(at(name), file)
+        return file
+      },
+      sync: async () => {},
+      syncFolder: async () => {},
+    },
+  }
+}
+
+/** Grows by doubling, so that a long run does not copy its journal at every flush. */
+class GrowingBytes implements AppendFile {
+  #buffer: Uint8Array
+  #length: number
+
+  constructor(bytes: Uint8Array = new Uint8Array()) {
+    this.#buffer = bytes.slice()
+    this.#length = bytes.length
+  }
+
+  bytes(): Uint8Array {
+    return this.#buffer.slice(0, this.#length)
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    const length = this.#length + bytes.length
+    if (length > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(length, this.#buffer.length * 2))
+      larger.set(this.#buffer.subarray(0, this.#length))
+      this.#buffer = larger
+    }
+    this.#buffer.set(bytes, this.#length)
+    this.#length = length
+  }
+
+  async close(): Promise<void> {}
+}
+
+function namesUnder(files: Files, path: string): string[] {
+  const names = new Set<string>()
+  for (const file of files.keys()) {
+    if (!file.startsWith(`${path}/`)) continue
+    names.add(file.slice(path.length + 1).split("/", 1)[0] as string)
+  }
+  return [...names].sort()
+}

@@ -1,0 +1,138 @@
+import type { AppendFile, Folder, Store } from "../contract/store.ts"
+
+/** One step of one process. A write has three: before it, half of it visible, all of it visible but not yet durable. */
+export interface DiskStep {
+  readonly actor: string
+  readonly kind: DiskStepKind
+  readonly name: string
+}
+
+export type DiskStepKind =
+  | "list"
+  | "exists"
+  | "read"
+  | "open"
+  | "write"
+  | "write-half"
+  | "write-sync"
+  | "sync"
+  | "sync-folder"
+  | "create"
+  | "created"
+
+/** Called before each step takes place: may hold it by waiting, or make the operation fail by throwing. */
+export type DiskIntercept = (step: DiskStep) => void | Promise<void>
+
+/**
+ * A disk that shows what real ones hide: who does what in which order, torn writes, failed syncs, lost answers and power
+ * loss. One folder; each process gets its own view.
+ */
+export interface SimulatedDisk {
+  /** A process's view. `createOnly`: without appending. */
+  view(actor: string, options?: { readonly intercept?: DiskIntercept; readonly createOnly?: boolean }): Store
+  readonly steps: readonly DiskStep[]
+  bytes(name: string): Uint8Array | undefined
+  /** What was not synced vanishes wherever `keeps` says no. Processes of before must not go on. */
+  losePower(keeps?: (what: "bytes" | "name", file: string) => boolean): void
+}
+
+interface DiskFile {
+  bytes: Uint8Array
+  durableLength: number
+  durableName: boolean
+}
+
+export function simulatedDisk(): SimulatedDisk {
+  const files = new Map<string, DiskFile>()
+  const steps: DiskStep[] = []
+  return {
+    steps,
+    bytes: (name) => files.get(name)?.bytes,
+    view(actor, { intercept, createOnly = false } = {}) {
+      const step = async (kind: DiskStepKind, name: string) => {
+        steps.push({ actor, kind, name })
+        await intercept?.({ actor, kind, name })
+      }
+      const folder = diskFolder(files, step, createOnly)
+      return { location: "simulated", folder: () => folder, list: () => folder.list() }
+    },
+    losePower(keeps = () => false) {
+      for (const [name, file] of files) {
+        if (!file.durableName && !keeps("name", name)) files.delete(name)
+        else if (!keeps("bytes", name)) file.bytes = file.bytes.slice(0, file.durableLength)
+      }
+    },
+  }
+}
+
+type Step = (kind: DiskStepKind, name: string) => Promise<void>
+
+function diskFolder(files: Map<string, DiskFile>, step: Step, createOnly: boolean): Folder {
+  return {
+    location: "simulated",
+    async list() {
+      await step("list", "")
+      return [...files.keys()].sort()
+    },
+    async exists(name) {
+      await step("exists", name)
+      return files.has(name)
+    },
+    async read(name) {
+      await step("read", name)
+      return files.get(name)?.bytes.slice() ?? null
+    },
+    async create(name, bytes) {
+      await step("create", name)
+      if (files.has(name)) return "exists"
+      files.set(name, { bytes: bytes.slice(), durableLength: bytes.length, durableName: true })
+      await step("created", name)
+      return "created"
+    },
+    async replace(name, bytes) {
+      files.set(name, { bytes: bytes.slice(), durableLength: 0, durableName: false })
+    },
+    ...(!createOnly && {
+      append: {
+        async open(name: string) {
+          await step("open", name)
+          if (files.has(name)) return null
+          const file: DiskFile = { bytes: new Uint8Array(), durableLength: 0, durableName: false }
+          files.set(name, file)
+          return appendFile(file, name, step)
+        },
+        async sync(name: string) {
+          await step("sync", name)
+          const file = files.get(name)
+          if (file) file.durableLength = file.bytes.length
+        },
+        async syncFolder() {
+          await step("sync-folder", "")
+          for (const file of files.values()) file.durableName = true
+        },
+      },
+    }),
+  }
+}
+
+function appendFile(file: DiskFile, name: string, step: Step): AppendFile {
+  const put = (bytes: Uint8Array) => {
+    const longer = new Uint8Array(file.bytes.length + bytes.length)
+    longer.set(file.bytes)
+    longer.set(bytes, file.bytes.length)
+    file.bytes = longer
+  }
+  return {
+    async write(bytes) {
+      const half = bytes.length >> 1
+      await step("write", name)
+      put(bytes.subarray(0, half))
+      await step("write-half", name)
+      put(bytes.subarray(half))
+      const length = file.bytes.length
+      await step("write-sync", name)
+      file.durableLength = Math.max(file.durableLength, length)
+    },
+    async close() {},
+  }
+}
