@@ -3,7 +3,7 @@ import type { Ephemeral, RecordBody } from "./event.ts"
 import type { Json } from "./json.ts"
 import type { ContentPart, Message } from "./message.ts"
 import type { Model, Transport } from "./provider.ts"
-import type { Effect, ToolOutcome, ToolSpec } from "./tool.ts"
+import type { ToolOutcome, ToolSpec } from "./tool.ts"
 
 /** One way of getting an agent's work done. Stateless; a value made by a factory. */
 export interface Backend {
@@ -70,7 +70,6 @@ export type InterruptMode = "graceful" | "immediate"
 
 /** The only way back into the runtime. Policy, journal, ledger and clocks are behind it. Nothing here throws. */
 export interface TurnHost {
-  readonly signal: AbortSignal
   /** False: nobody listens, so deltas and starts may be left out. */
   readonly deltas: boolean
   emit(event: BackendEvent): void
@@ -87,7 +86,6 @@ export interface ToolCall {
   readonly args: Json
   /** Why the arguments cannot be used, where the model's text was not JSON. */
   readonly invalid?: string
-  readonly effect?: Effect
 }
 
 /** No `seq` and no `at`: the runtime adds them. Deltas are ephemeral; `…-end` carries the whole. */

@@ -7,7 +7,7 @@ import type { Limits, Usage } from "./result.ts"
 import type { Effect, ToolOutcome } from "./tool.ts"
 
 /** Everything a run tells: what the journal holds, and what only listeners hear. */
-export type RunEvent = RunRecord | (Ephemeral & { readonly at: number })
+export type RunEvent = RunRecord | Ephemeral
 
 /** A line of the journal. `seq` counts 0, 1, 2 … along one run; published only once it is durable. */
 export type RunRecord = { readonly seq: number; readonly at: number; readonly agent?: string } & RecordBody

@@ -16,7 +16,8 @@ export interface RuntimeConfig {
   readonly store?: Store
   /** The tenant within the store. */
   readonly workspaceId?: string
-  readonly model?: Model
+  /** A value; names such as `anthropic:claude-sonnet-4-6` resolve in `longhaul/node`. */
+  readonly model?: Model | string
   readonly backend?: Backend
   readonly tools?: readonly Tool[]
   readonly disabledTools?: readonly string[]
@@ -54,7 +55,7 @@ export type RunInput = {
   /** A run is (`runId`, `nodeId`); default `main`. */
   readonly nodeId?: string
   readonly system?: string
-  readonly model?: Model
+  readonly model?: Model | string
   readonly temperature?: number
   readonly maxOutputTokens?: number
   readonly tools?: readonly Tool[]

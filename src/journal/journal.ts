@@ -13,6 +13,8 @@ import { SCHEMA_VERSION } from "./upgrade.ts"
 export interface Journal {
   /** The highest shard this owner created. */
   readonly shard: number
+  /** The newest record that is not durable yet, or -1. */
+  readonly newestPending: number
   /** Numbers a record and lets it ride with the next flush, on append stores at most 250 ms later. */
   append(body: RecordBody): RunRecord
   /**
@@ -108,6 +110,10 @@ class OwnedJournal implements Journal {
 
   get shard(): number {
     return this.#top
+  }
+
+  get newestPending(): number {
+    return this.#pending.length === 0 ? -1 : this.#nextSeq - 1
   }
 
   append(body: RecordBody): RunRecord {

@@ -1,0 +1,97 @@
+import type { Stop, TurnHost } from "../../contract/backend.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import type { Message } from "../../contract/message.ts"
+import type { Answer, AnswerCall, AnswerSink, Conversation } from "../../contract/provider.ts"
+import type { ToolOutcome } from "../../contract/tool.ts"
+import { delay } from "../../lib/abort.ts"
+import { createRetry, type RetryPolicy } from "../../lib/retry.ts"
+
+export interface Question {
+  readonly turn: number
+  readonly messages: readonly Message[]
+  readonly conversation: Conversation
+  readonly retry: RetryPolicy
+  readonly host: TurnHost
+  readonly signal: AbortSignal
+  /** Starts a call before its answer is complete, where that is harmless. */
+  startEarly(call: AnswerCall, index: number): Promise<ToolOutcome> | undefined
+}
+
+/** A complete answer, with the calls that already run; or how the run stops for want of one. */
+export type Reply =
+  | { readonly answer: Answer; readonly attempt: number; readonly early: ReadonlyMap<number, Promise<ToolOutcome>> }
+  | { readonly stop: Stop }
+
+/** One model call with its retries. A failed attempt leaves a `retry` behind and nothing else: its deltas are void. */
+export async function askModel(question: Question): Promise<Reply> {
+  const { turn, messages, conversation, host, signal } = question
+  const retry = createRetry(question.retry)
+  for (;;) {
+    const attempt = new Attempt(question, retry.attempt)
+    try {
+      const answer = await conversation.call(messages, attempt.sink, signal)
+      return { answer, attempt: retry.attempt, early: attempt.early }
+    } catch (error) {
+      if (signal.aborted) {
+        attempt.keepPartialText()
+        return { stop: { reason: "interrupted" } }
+      }
+      const failure = asFailure(error)
+      const delayMs = retry.delayAfter(failure)
+      if (delayMs === null) return { stop: { reason: "failed", failure } }
+      host.emit({ type: "retry", turn, attempt: retry.attempt, delayMs, failure })
+      await delay(delayMs, signal)
+      if (signal.aborted) return { stop: { reason: "interrupted" } }
+    }
+  }
+}
+
+/** What one attempt streams. Its ids carry the attempt, so that listeners never mix two. */
+class Attempt {
+  readonly early = new Map<number, Promise<ToolOutcome>>()
+  readonly sink: AnswerSink
+  readonly #question: Question
+  readonly #number: number
+  readonly #open = new Map<number, string>()
+
+  constructor(question: Question, number: number) {
+    this.#question = question
+    this.#number = number
+    const { host } = question
+    this.sink = {
+      ...(host.deltas && {
+        partStart: (kind: "text" | "reasoning", index: number) => {
+          host.emit({ type: `${kind}-start`, id: this.#id(index) })
+        },
+      }),
+      delta: (kind, index, delta) => {
+        if (kind === "text") this.#open.set(index, (this.#open.get(index) ?? "") + delta)
+        if (host.deltas) host.emit({ type: `${kind}-delta`, id: this.#id(index), delta })
+      },
+      call: (call, index) => {
+        const running = question.startEarly(call, index)
+        if (running) this.early.set(index, running)
+      },
+    }
+  }
+
+  /** In the result, not in messages: the model never finished saying it. */
+  keepPartialText(): void {
+    const text = [...this.#open.values()].join("")
+    const { host, turn } = this.#question
+    if (text !== "") host.emit({ type: "text-end", turn, id: this.#id(0), text, partial: true })
+  }
+
+  #id(index: number): string {
+    return partId(this.#question.turn, index, this.#number)
+  }
+}
+
+export function partId(turn: number, index: number, attempt: number): string {
+  return attempt === 0 ? `${turn}.${index}` : `${turn}.${index}.${attempt}`
+}
+
+function asFailure(error: unknown) {
+  if (LonghaulError.is(error)) return error.toJSON()
+  return new LonghaulError("internal", "The model's client failed unexpectedly.", { cause: error }).toJSON()
+}

@@ -1,0 +1,67 @@
+import { homedir } from "node:os"
+import { isAbsolute, join, relative, resolve } from "node:path"
+import { native } from "../../backends/native/index.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import type { Runtime, RuntimeConfig } from "../../contract/run.ts"
+import { fetchTransport } from "../../lib/fetch-transport.ts"
+import { assembleRuntime } from "../../runtime/runtime.ts"
+import { fileTools } from "../../tools/index.ts"
+import { nodeFiles } from "./files.ts"
+import { fsStore } from "./fs-store.ts"
+import { nodeTransport } from "./http-transport.ts"
+import { defaultModelName, namedModel } from "./model-names.ts"
+import { processOwner } from "./owner.ts"
+
+/**
+ * The runtime wired for Node: runs on disk, tools in `workspace` (default: the current folder), models by name. With no
+ * configuration at all it needs nothing but a provider's key in the environment.
+ */
+export function createRuntime(config: RuntimeConfig = {}): Runtime {
+  const workspace = resolve(config.workspace ?? ".")
+  const store = config.store ?? fsStore(defaultStoreRoot())
+  refuseStoreInside(workspace, store.location)
+  const model = config.model ?? defaultModelName()
+  return assembleRuntime(
+    {
+      ...config,
+      workspace,
+      store,
+      ...(model !== undefined && { model }),
+      tools: config.tools ?? fileTools(),
+      env: config.env ?? { files: nodeFiles({ roots: [workspace] }) },
+      transport: config.transport ?? (config.fetch ? fetchTransport(config.fetch) : sharedTransport()),
+      owner: config.owner ?? processOwner(),
+    },
+    { store: () => store, backend: native, model: namedModel },
+  )
+}
+
+export function defaultStoreRoot(variables: Readonly<Record<string, string | undefined>> = process.env): string {
+  const root =
+    variables.LONGHAUL_STORE ?? join(variables.XDG_STATE_HOME ?? join(homedir(), ".local", "state"), "longhaul")
+  return resolve(root)
+}
+
+/** A tool that can write where runs are kept could rewrite history. */
+function refuseStoreInside(workspace: string, location: string): void {
+  if (!isAbsolute(location)) return
+  const inside = relative(workspace, location)
+  if (inside !== "" && (inside.startsWith("..") || isAbsolute(inside))) return
+  throw new LonghaulError("config_invalid", `The store ${location} lies inside the workspace ${workspace}.`, {
+    fix: "Keep runs outside every folder that tools can write: choose another store or workspace.",
+  })
+}
+
+/** One pool of connections for all runtimes of the process. */
+function sharedTransport() {
+  transport ??= nodeTransport()
+  return transport
+}
+
+let transport: ReturnType<typeof nodeTransport> | undefined
+
+export * from "../../index.ts"
+export { type AnthropicOptions, anthropic } from "../../providers/anthropic/index.ts"
+export { nodeFiles } from "./files.ts"
+export { createOnlyStore, type FsStoreOptions, fsStore } from "./fs-store.ts"
+export { native }

@@ -1,0 +1,32 @@
+import { native } from "./backends/native/index.ts"
+import type { Runtime, RuntimeConfig } from "./contract/run.ts"
+import { assembleRuntime } from "./runtime/runtime.ts"
+import { memoryStore } from "./stores/memory.ts"
+
+/** The portable runtime: you pass store, environment, model and backend as values. */
+export function createRuntime(config: RuntimeConfig = {}): Runtime {
+  return assembleRuntime(config, { store: memoryStore, backend: native })
+}
+
+export type * from "./contract/backend.ts"
+export type * from "./contract/env.ts"
+export { type ErrorCode, type Failure, LonghaulError } from "./contract/error.ts"
+export type * from "./contract/event.ts"
+export type * from "./contract/json.ts"
+export type * from "./contract/message.ts"
+export type * from "./contract/provider.ts"
+export type * from "./contract/result.ts"
+export type * from "./contract/run.ts"
+export type * from "./contract/store.ts"
+export {
+  type Effect,
+  type Risk,
+  type Tool,
+  type ToolContext,
+  ToolError,
+  type ToolErrorCode,
+  type ToolOutcome,
+  type ToolSpec,
+  type ToolStatus,
+} from "./contract/tool.ts"
+export { defineTool } from "./lib/define-tool.ts"

@@ -1,0 +1,26 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { Transport } from "../contract/provider.ts"
+
+/** The portable transport, and how a user's own `fetch` (header rewriting, proxies) becomes one. */
+export function fetchTransport(fetchLike: typeof fetch = fetch): Transport {
+  return {
+    async stream({ url, headers, body, signal }, sink) {
+      try {
+        const response = await fetchLike(url, {
+          method: "POST",
+          headers,
+          // The request's own bytes; typed arrays over shared memory, which a body may not be, never get here.
+          body: body as Uint8Array<ArrayBuffer>,
+          ...(signal && { signal }),
+        })
+        sink.head(response.status, (name) => response.headers.get(name) ?? undefined)
+        if (response.body === null) return
+        const reader = response.body.getReader()
+        for (let part = await reader.read(); !part.done; part = await reader.read()) sink.chunk(part.value)
+      } catch (cause) {
+        if (LonghaulError.is(cause)) throw cause
+        throw new LonghaulError("network", `The connection to ${new URL(url).host} failed.`, { cause })
+      }
+    },
+  }
+}

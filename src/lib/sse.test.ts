@@ -1,0 +1,64 @@
+import { createParser } from "eventsource-parser"
+import fc from "fast-check"
+import { expect, test } from "vitest"
+import { SseCutter } from "./sse.ts"
+
+interface Seen {
+  event: string
+  data: string
+}
+
+function ours(bytes: Uint8Array, cuts: readonly number[]): Seen[] {
+  const seen: Seen[] = []
+  const cutter = new SseCutter((event, data) => seen.push({ event, data }))
+  let at = 0
+  for (const cut of [...cuts, bytes.length].sort((left, right) => left - right)) {
+    // The bytes are overwritten after the call, as a transport may do.
+    const chunk = bytes.slice(at, cut)
+    cutter.push(chunk)
+    chunk.fill(33)
+    at = Math.max(at, cut)
+  }
+  return seen
+}
+
+function oracle(text: string): Seen[] {
+  const seen: Seen[] = []
+  createParser({ onEvent: ({ event, data }) => seen.push({ event: event ?? "", data }) }).feed(text)
+  return seen
+}
+
+const field = fc.oneof(
+  fc.string({ maxLength: 12, unit: "grapheme" }).map((value) => `data: ${value.replace(/[\r\n]/g, "")}`),
+  fc.constantFrom("data:", "data:x", "event: ping", "event:delta", ": comment", "id: 7", "retry: 3", "unknown: y", ""),
+)
+
+test("agrees with eventsource-parser on any stream, however it is cut", () => {
+  fc.assert(
+    fc.property(
+      fc.array(field, { maxLength: 20 }),
+      fc.constantFrom("\n", "\r\n"),
+      fc.array(fc.nat(400), { maxLength: 8 }),
+      (fields, newline, cuts) => {
+        const text = fields.map((line) => line + newline).join("") + newline
+        const bytes = new TextEncoder().encode(text)
+        expect(
+          ours(
+            bytes,
+            cuts.filter((cut) => cut < bytes.length),
+          ),
+        ).toEqual(oracle(text))
+      },
+    ),
+    { numRuns: 3000 },
+  )
+})
+
+test("a line of many chunks is joined once", () => {
+  const seen: string[] = []
+  const cutter = new SseCutter((_, data) => seen.push(data))
+  cutter.push(new TextEncoder().encode("data: "))
+  for (let chunk = 0; chunk < 1000; chunk++) cutter.push(new Uint8Array(1024).fill(97))
+  cutter.push(new TextEncoder().encode("\n\n"))
+  expect(seen.map((data) => data.length)).toEqual([1024 * 1000])
+})

@@ -1,0 +1,39 @@
+/**
+ * Lets shared work run side by side and exclusive work alone, first come, first served: exclusive work waits for all that
+ * came before it, and whatever comes after waits for it.
+ */
+export class Turnstile {
+  #running = 0
+  #exclusive = false
+  readonly #waiting: { readonly shared: boolean; enter(): void }[] = []
+
+  /** Resolves when it is this one's turn; call `leave` when done. */
+  enter(shared: boolean): Promise<void> | undefined {
+    if (this.#waiting.length === 0 && this.#admits(shared)) {
+      this.#admit(shared)
+      return undefined
+    }
+    return new Promise((enter) => {
+      this.#waiting.push({ shared, enter })
+    })
+  }
+
+  leave(): void {
+    this.#running--
+    this.#exclusive = false
+    for (let next = this.#waiting[0]; next && this.#admits(next.shared); next = this.#waiting[0]) {
+      this.#waiting.shift()
+      this.#admit(next.shared)
+      next.enter()
+    }
+  }
+
+  #admits(shared: boolean): boolean {
+    return this.#running === 0 || (shared && !this.#exclusive)
+  }
+
+  #admit(shared: boolean): void {
+    this.#running++
+    this.#exclusive = !shared
+  }
+}

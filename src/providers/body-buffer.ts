@@ -1,0 +1,77 @@
+import type { Message } from "../contract/message.ts"
+
+/** How a provider writes a conversation: everything before the messages, each message, everything after them. */
+export interface BodyShape {
+  readonly prefix: string
+  readonly suffix: string
+  /** One message as JSON. */
+  fragment(message: Message): string
+  /** Marks the last message, such as for a cache: every fragment ends in `plain`, which gives way to `marked`. ASCII. */
+  readonly lastMessage?: { readonly plain: string; readonly marked: string }
+}
+
+/**
+ * The request body of one conversation. It grows with it: what was serialised for earlier calls is kept as bytes, so the
+ * cost of a call follows what is new, not the whole history. The bytes handed out are valid until the next call.
+ */
+export class BodyBuffer {
+  readonly #shape: BodyShape
+  #buffer = new Uint8Array(4096)
+  readonly #messages: Message[] = []
+  /** Where each message's fragment ends. */
+  readonly #ends: number[] = []
+  readonly #prefixLength: number
+
+  constructor(shape: BodyShape) {
+    this.#shape = shape
+    this.#prefixLength = this.#put(shape.prefix, 0)
+  }
+
+  body(messages: readonly Message[]): Uint8Array {
+    this.#keep(this.#shared(messages))
+    let length = this.#length()
+    for (const message of messages.slice(this.#messages.length)) {
+      const text = this.#shape.fragment(message)
+      length = this.#put(this.#messages.length === 0 ? text : `,${text}`, length)
+      this.#messages.push(message)
+      this.#ends.push(length)
+    }
+    const { lastMessage, suffix } = this.#shape
+    if (lastMessage && messages.length > 0) {
+      return this.#buffer.subarray(0, this.#put(lastMessage.marked + suffix, length - lastMessage.plain.length))
+    }
+    return this.#buffer.subarray(0, this.#put(suffix, length))
+  }
+
+  #length(): number {
+    return this.#ends.at(-1) ?? this.#prefixLength
+  }
+
+  /** How many messages at the front are the very ones that were serialised. */
+  #shared(messages: readonly Message[]): number {
+    const most = Math.min(messages.length, this.#messages.length)
+    for (let index = 0; index < most; index++) if (messages[index] !== this.#messages[index]) return index
+    return most
+  }
+
+  /** Drops what no longer belongs, and unmarks what was the last message of the call before. */
+  #keep(count: number): void {
+    this.#messages.length = count
+    this.#ends.length = count
+    const plain = this.#shape.lastMessage?.plain
+    if (plain !== undefined && count > 0) this.#put(plain, this.#length() - plain.length)
+  }
+
+  /** Writes text at an offset; answers where it ends. */
+  #put(text: string, at: number): number {
+    const most = at + text.length * 3
+    if (most > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(most, this.#buffer.length * 2))
+      larger.set(this.#buffer.subarray(0, at))
+      this.#buffer = larger
+    }
+    return at + encoder.encodeInto(text, this.#buffer.subarray(at)).written
+  }
+}
+
+const encoder = new TextEncoder()

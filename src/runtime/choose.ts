@@ -1,0 +1,16 @@
+import type { Backend } from "../contract/backend.ts"
+import type { ResolvedConfig } from "./config.ts"
+import type { OpenRun } from "./open-run.ts"
+
+/** Which backend does the work, and why; the reasons are on record. */
+export function choose(config: ResolvedConfig, run: OpenRun): Backend {
+  const { backend } = config
+  const { model } = run.input
+  run.journal.append({
+    type: "choice",
+    backend: backend.name,
+    ...(model && { model: `${model.provider}:${model.id}` }),
+    reasons: ["It is the runtime's backend."],
+  })
+  return backend
+}

@@ -1,0 +1,85 @@
+import type { Stop } from "../contract/backend.ts"
+import { type Failure, LonghaulError } from "../contract/error.ts"
+import type { RecordBody } from "../contract/event.ts"
+import type { RunResult } from "../contract/result.ts"
+import type { RunKey } from "../contract/store.ts"
+import { RunProjection } from "../journal/projection.ts"
+import { resultOf } from "../journal/result.ts"
+import type { OpenRun } from "./open-run.ts"
+
+/** Puts the ending on record, gives the run up, and folds the result. */
+export async function closeRun(run: OpenRun, stop: Stop): Promise<RunResult> {
+  const { journal, controls, projection, folder } = run
+  let lost = lossOf(run)
+  if (lost === undefined) {
+    try {
+      journal.append(endOf(run, stop))
+      await journal.release()
+    } catch (error) {
+      controls.lose(error)
+      lost = lossOf(run)
+    }
+  } else {
+    await journal.release().catch(() => {})
+  }
+  const transcript = { path: folder.location, lastShard: journal.shard }
+  const result = resultOf(projection, transcript)
+  // What cannot be recorded is told all the same: the durable fold, plus why it goes no further here.
+  return lost
+    ? { ...result, status: "failed", data: null, error: lost.toJSON() }
+    : { ...result, status: ended(projection) }
+}
+
+/** The result of a run that could not even begin. */
+export function neverOpened(key: RunKey, error: LonghaulError, path: string, at: number): RunResult {
+  const nothing = new RunProjection()
+  nothing.runId = key.runId
+  nothing.nodeId = key.nodeId
+  nothing.startedAt = at
+  nothing.updatedAt = at
+  return { ...resultOf(nothing, { path, lastShard: -1 }), status: "failed", error: error.toJSON() }
+}
+
+function endOf({ input, controls }: OpenRun, stop: Stop): RecordBody {
+  const failed = (error: LonghaulError | Failure): RecordBody => ({
+    type: "run-end",
+    status: "failed",
+    error: LonghaulError.is(error) ? error.toJSON() : error,
+  })
+  const { cause } = controls
+  if (cause?.kind === "timeout" && stop.reason !== "done") {
+    return failed(
+      new LonghaulError("run_timeout", `The run took longer than ${cause.timeMs} ms.`, { fix: "Raise limits.timeMs." }),
+    )
+  }
+  switch (stop.reason) {
+    case "done":
+      return { type: "run-end", status: "done" }
+    case "interrupted":
+      return { type: "run-end", status: "cancelled", error: cancelled.toJSON() }
+    case "turn-limit":
+      return failed(
+        new LonghaulError("max_turns", `Maximum turns reached: ${input.limits.turns}.`, { fix: "Raise limits.turns." }),
+      )
+    case "output-limit":
+      return failed(
+        new LonghaulError("output_limit", "The answer was cut at the model's output limit.", {
+          fix: "Raise maxOutputTokens.",
+        }),
+      )
+    case "refusal":
+      return failed(new LonghaulError("content_filtered", "The model refused to answer."))
+    case "failed":
+      return failed(stop.failure)
+  }
+}
+
+const cancelled = new LonghaulError("cancelled", "The run was cancelled.")
+
+function lossOf({ controls }: OpenRun): LonghaulError | undefined {
+  return controls.cause?.kind === "lost" ? controls.cause.error : undefined
+}
+
+function ended({ status }: RunProjection): RunResult["status"] {
+  return status === "running" ? "failed" : status
+}

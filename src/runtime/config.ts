@@ -1,0 +1,133 @@
+import type { Backend } from "../contract/backend.ts"
+import type { Environment } from "../contract/env.ts"
+import { LonghaulError } from "../contract/error.ts"
+import type { JsonObject } from "../contract/json.ts"
+import type { Model, Transport } from "../contract/provider.ts"
+import type { Limits } from "../contract/result.ts"
+import type { Brand, Logger, RuntimeConfig } from "../contract/run.ts"
+import type { Store } from "../contract/store.ts"
+import type { Tool } from "../contract/tool.ts"
+import { fetchTransport } from "../lib/fetch-transport.ts"
+import { checkedId } from "../lib/id.ts"
+import { createDispatcher, type Dispatcher } from "../tools/dispatch.ts"
+
+/** What a composition root must hand in beside the caller's configuration. */
+export interface Defaults {
+  store(): Store
+  backend(): Backend
+  /** Turns a model's name into the model; absent where names are not known. */
+  model?(name: string): Model
+}
+
+/** A configuration that can work: checked, filled and frozen once. */
+export interface ResolvedConfig {
+  readonly workspace: string
+  readonly store: Store
+  readonly workspaceId: string
+  readonly model?: Model
+  /** Throws `config_invalid` for what is no model. */
+  resolveModel(model: Model | string): Model
+  readonly backend: Backend
+  readonly tools: readonly Tool[]
+  readonly disabledTools: readonly string[]
+  readonly dispatcher: Dispatcher
+  readonly limits: Limits
+  readonly env: Environment
+  readonly transport: Transport
+  readonly brand: Brand
+  readonly logger?: Logger
+  readonly owner?: JsonObject
+}
+
+/** Refuses what cannot work, with the reason and the fix. */
+export function resolveConfig(config: RuntimeConfig, defaults: Defaults): ResolvedConfig {
+  refuseUnknownKeys("createRuntime", config, configKeys)
+  const { tools = [], disabledTools = [], model, logger, owner } = config
+  const resolveModel = (given: Model | string) => checkedModel(given, defaults)
+  return Object.freeze({
+    workspace: config.workspace ?? ".",
+    store: config.store ?? defaults.store(),
+    workspaceId: checkedId("workspaceId", config.workspaceId ?? "default"),
+    ...(model && { model: resolveModel(model) }),
+    resolveModel,
+    backend: config.backend ?? defaults.backend(),
+    tools,
+    disabledTools,
+    dispatcher: createDispatcher(tools, { disabled: disabledTools, ...(logger && { logger }) }),
+    limits: resolveLimits(config.limits, defaultLimits),
+    env: config.env ?? {},
+    transport: config.transport ?? fetchTransport(config.fetch),
+    brand: { ...defaultBrand, ...config.brand },
+    ...(logger && { logger }),
+    ...(owner && { owner }),
+  })
+}
+
+export function resolveLimits(given: Partial<Limits> | undefined, base: Limits): Limits {
+  if (given === undefined) return base
+  refuseUnknownKeys("limits", given, limitKeys)
+  for (const [name, value] of Object.entries(given)) {
+    if (Number.isInteger(value) && value > 0) continue
+    throw new LonghaulError("config_invalid", `limits.${name} is ${JSON.stringify(value)}.`, {
+      fix: `Give limits.${name} as a whole number above 0.`,
+    })
+  }
+  return { ...base, ...given }
+}
+
+function checkedModel(model: Model | string, defaults: Defaults): Model {
+  if (typeof model === "string" && defaults.model) return defaults.model(model)
+  if (typeof model === "object" && typeof model.converse === "function") return model
+  throw new LonghaulError("config_invalid", `model is ${JSON.stringify(model)}, which is not a model.`, {
+    fix: 'Pass a value such as anthropic({ model: "claude-sonnet-4-6", apiKey }); names work in "longhaul/node".',
+  })
+}
+
+/** A misspelt key would otherwise be a setting that silently does nothing. */
+export function refuseUnknownKeys(where: string, given: object, known: readonly string[]): void {
+  const unknown = Object.keys(given).find((key) => !known.includes(key))
+  if (unknown === undefined) return
+  throw new LonghaulError("config_invalid", `${where} does not know "${unknown}".`, {
+    fix: `Use one of: ${known.join(", ")}.`,
+  })
+}
+
+const configKeys = keys<RuntimeConfig>()(
+  "workspace",
+  "store",
+  "workspaceId",
+  "model",
+  "backend",
+  "tools",
+  "disabledTools",
+  "limits",
+  "env",
+  "transport",
+  "fetch",
+  "brand",
+  "logger",
+  "owner",
+)
+
+const limitKeys = keys<Limits>()("turns", "timeMs")
+
+const defaultLimits: Limits = { turns: 100 }
+
+const defaultBrand: Brand = {
+  schemaPrefix: "longhaul",
+  mcpClientName: "longhaul",
+  mcpClientVersion: "0.1.0",
+  tempdirPrefix: "longhaul-",
+  providerModelPrefix: "",
+  doctorCommand: "longhaul doctor",
+  serviceName: "longhaul",
+  clientInfoName: "longhaul",
+  clientInfoTitle: "Longhaul",
+}
+
+/** The keys of a type as a list that the compiler holds complete. */
+export function keys<T>() {
+  return <K extends (keyof T & string)[]>(
+    ...names: K & (Exclude<keyof T & string, K[number]> extends never ? unknown : never)
+  ): readonly string[] => names
+}

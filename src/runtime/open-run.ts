@@ -1,0 +1,89 @@
+import type { RecordBody } from "../contract/event.ts"
+import type { Folder, RunKey } from "../contract/store.ts"
+import type { ToolSpec } from "../contract/tool.ts"
+import { type Journal, takeRun } from "../journal/journal.ts"
+import { runPath } from "../journal/paths.ts"
+import { RunProjection } from "../journal/projection.ts"
+import { canonicalJson } from "../lib/json.ts"
+import { sha256 } from "../lib/sha256.ts"
+import type { ResolvedConfig } from "./config.ts"
+import type { RunControls } from "./controls.ts"
+import type { CheckedInput } from "./input.ts"
+import type { Publisher } from "./publisher.ts"
+
+/** A run that this process owns. */
+export interface OpenRun {
+  readonly key: RunKey
+  readonly input: CheckedInput
+  readonly folder: Folder
+  readonly journal: Journal
+  /** The fold over what is durable. */
+  readonly projection: RunProjection
+  readonly publisher: Publisher
+  readonly controls: RunControls
+  /** Starts a flush that nobody waits for; if it fails the run is lost to us. */
+  flushSoon(): void
+}
+
+export async function openRun(
+  config: ResolvedConfig,
+  key: RunKey,
+  input: CheckedInput,
+  publisher: Publisher,
+  controls: RunControls,
+): Promise<OpenRun> {
+  const folder = config.store.folder(runPath(key))
+  const projection = new RunProjection()
+  const journal = await takeRun(folder, {
+    fresh: true,
+    ...(config.owner && { owner: config.owner }),
+    first: () => [runStart(config, key, input)],
+    acknowledged(records) {
+      for (const record of records) projection.apply(record)
+      publisher.records(records)
+    },
+  })
+  return {
+    key,
+    input,
+    folder,
+    journal,
+    projection,
+    publisher,
+    controls,
+    flushSoon() {
+      journal.flush().catch((error) => controls.lose(error))
+    },
+  }
+}
+
+function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: CheckedInput): RecordBody {
+  const { messages, system, model, cwd, metadata, limits } = input
+  return {
+    type: "run-start",
+    runId,
+    nodeId,
+    input: {
+      messages,
+      ...(system !== undefined && { system }),
+      ...(model && { model: `${model.provider}:${model.id}` }),
+      backend: config.backend.name,
+      cwd,
+      ...(metadata && { metadata }),
+    },
+    tools: input.dispatcher.listTools().map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
+    limits,
+  }
+}
+
+/** Tells whether a tool is still what it was when a run began. Specs are frozen, so each is hashed once. */
+function toolDigest(spec: ToolSpec): string {
+  let digest = digests.get(spec)
+  if (digest === undefined) {
+    digest = sha256(canonicalJson([spec.name, spec.description, spec.inputSchema]))
+    digests.set(spec, digest)
+  }
+  return digest
+}
+
+const digests = new WeakMap<ToolSpec, string>()

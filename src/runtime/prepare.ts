@@ -1,0 +1,23 @@
+import type { OpenRequest, TurnInput } from "../contract/backend.ts"
+import type { OpenRun } from "./open-run.ts"
+
+/** What the backend gets: the conversation so far, and what starts the work. */
+export function prepare(run: OpenRun): { request: OpenRequest; turn: TurnInput } {
+  const { messages, system, model, cwd, limits, temperature, maxOutputTokens, dispatcher } = run.input
+  const last = messages.at(-1)
+  const prompt = last?.role === "user" ? last : undefined
+  return {
+    request: {
+      runId: run.key.runId,
+      cwd,
+      ...(model && { model }),
+      ...(system !== undefined && { system }),
+      tools: dispatcher.listTools(),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...(temperature !== undefined && { temperature }),
+      limits: { turns: limits.turns },
+      from: { kind: "history", messages: prompt ? messages.slice(0, -1) : messages },
+    },
+    turn: prompt ? { kind: "prompt", content: prompt.content } : { kind: "continue" },
+  }
+}

@@ -1,0 +1,146 @@
+import type { Exchange, Frame, Protocol } from "./protocols/protocol.ts"
+
+/** One misbehaviour, for one request. Bytes and frames count along the body of the stream, from 0. */
+export type FaultOrder =
+  /** No stream: this status with the protocol's own error body. */
+  | {
+      readonly kind: "status"
+      readonly status: number
+      readonly retryAfter?: string
+      readonly type?: string
+      readonly message?: string
+    }
+  /** After so many bytes: the body ends as if complete, or the connection breaks, or nothing more comes. */
+  | { readonly kind: "cut" | "reset" | "stall"; readonly atByte: number }
+  /** The data of one frame is not JSON. Default: the frame in the middle. */
+  | { readonly kind: "malformed"; readonly atFrame?: number }
+  /**
+   * Every frame that adds nothing to text or arguments comes twice (Anthropic: message_start, ping, content_block_stop).
+   * A client takes each pair as one or fails typed; it never doubles a text or a call.
+   */
+  | { readonly kind: "duplicate" }
+  /** At least a byte at a time. */
+  | { readonly kind: "slow"; readonly bytesPerSecond: number }
+  /** The server's own error event in place of a frame and all after it. Default: the frame in the middle. */
+  | { readonly kind: "error-event"; readonly type: string; readonly message: string; readonly atFrame?: number }
+
+/** Who decides: a list, one entry for each request in turn, or a function. */
+export type Faults<Request> =
+  | readonly (FaultOrder | null | undefined)[]
+  | ((request: Request) => FaultOrder | null | undefined)
+
+/** What a stream's body does: its bytes in chunks, how fast, and how it ends. */
+interface BodyPlan {
+  readonly chunks: readonly Uint8Array<ArrayBuffer>[]
+  readonly ending: "close" | "reset" | "stall"
+  readonly bytesPerSecond?: number
+}
+
+export function planBody(
+  frames: readonly Frame[],
+  fault: FaultOrder | undefined,
+  protocol: Protocol,
+  exchange: Exchange,
+): BodyPlan {
+  const chunks = faultyTexts(frames, fault, protocol, exchange).map((text) => encoder.encode(text))
+  switch (fault?.kind) {
+    case "cut":
+    case "reset":
+    case "stall":
+      return { chunks: firstBytes(chunks, fault.atByte), ending: fault.kind === "cut" ? "close" : fault.kind }
+    case "slow":
+      return { chunks, ending: "close", bytesPerSecond: fault.bytesPerSecond }
+    default:
+      return { chunks, ending: "close" }
+  }
+}
+
+/** Gives a chunk only when asked for one, so that everything before a reset has been taken. */
+export function streamBody(plan: BodyPlan, signal: AbortSignal): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const source = plan.bytesPerSecond === undefined ? plan.chunks.values() : pieces(plan.chunks, pieceSize(plan))
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let abort: (() => void) | undefined
+  const release = () => {
+    clearTimeout(timer)
+    if (abort !== undefined) signal.removeEventListener("abort", abort)
+  }
+  return new ReadableStream(
+    {
+      start(controller) {
+        abort = () => {
+          release()
+          controller.error(signal.reason)
+        }
+        signal.addEventListener("abort", abort)
+      },
+      async pull(controller) {
+        const next = source.next()
+        if (next.done !== true) {
+          if (plan.bytesPerSecond !== undefined) {
+            const delayMs = (next.value.length * 1000) / plan.bytesPerSecond
+            await new Promise<void>((resolve) => {
+              timer = setTimeout(resolve, delayMs)
+            })
+          }
+          if (!signal.aborted) controller.enqueue(next.value)
+          return
+        }
+        if (plan.ending === "stall") return new Promise<void>(() => {})
+        release()
+        if (plan.ending === "close") controller.close()
+        else controller.error(new Error("connection reset by the simulator"))
+      },
+      cancel: release,
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+const encoder = new TextEncoder()
+
+function faultyTexts(
+  frames: readonly Frame[],
+  fault: FaultOrder | undefined,
+  protocol: Protocol,
+  exchange: Exchange,
+): readonly string[] {
+  const middle = Math.floor(frames.length / 2)
+  switch (fault?.kind) {
+    case "malformed": {
+      const broken = fault.atFrame ?? middle
+      return frames.map(({ text }, index) => (index === broken ? text.replace(/^data: .*$/m, notJson) : text))
+    }
+    case "duplicate":
+      return frames.flatMap(({ text, bookkeeping }) => (bookkeeping ? [text, text] : [text]))
+    case "error-event": {
+      const kept = frames.slice(0, fault.atFrame ?? middle)
+      return [...kept, protocol.errorFrame(fault.type, fault.message, exchange)].map(({ text }) => text)
+    }
+    default:
+      return frames.map(({ text }) => text)
+  }
+}
+
+const notJson = 'data: {"type": this is not JSON'
+
+function firstBytes(chunks: readonly Uint8Array<ArrayBuffer>[], count: number): readonly Uint8Array<ArrayBuffer>[] {
+  const kept: Uint8Array<ArrayBuffer>[] = []
+  let left = count
+  for (const chunk of chunks) {
+    if (left <= 0) break
+    kept.push(chunk.subarray(0, left))
+    left -= chunk.length
+  }
+  return kept
+}
+
+/** Timers tick in milliseconds: faster than a thousand bytes a second, a piece is what one tick may carry. */
+function pieceSize(plan: BodyPlan): number {
+  return Math.max(1, Math.floor((plan.bytesPerSecond ?? 0) / 1000))
+}
+
+function* pieces(chunks: readonly Uint8Array<ArrayBuffer>[], size: number): Generator<Uint8Array<ArrayBuffer>> {
+  for (const chunk of chunks) {
+    for (let start = 0; start < chunk.length; start += size) yield chunk.subarray(start, start + size)
+  }
+}

@@ -1,0 +1,16 @@
+export type { FaultOrder, Faults } from "./faults.ts"
+export { offlineModel } from "./offline-model.ts"
+export type { ScriptedModel, ScriptedOutcome, ScriptedStep } from "./scripted-model.ts"
+export { scriptedModel } from "./scripted-model.ts"
+export type {
+  AnswerInParts,
+  SimulatedAnswer,
+  SimulatedMessage,
+  SimulatedPart,
+  SimulatedRequest,
+  SimulatedTool,
+  SimulatedToolCall,
+  SimulatedToolResult,
+} from "./simulated.ts"
+export type { Simulator, SimulatorOptions } from "./simulator.ts"
+export { createSimulator, renderAnswer } from "./simulator.ts"

@@ -1,0 +1,107 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { Json } from "../contract/json.ts"
+import type { Message } from "../contract/message.ts"
+import type { Answer, AnswerCall, AnswerPart, AnswerSink, ConversationSetup, Model } from "../contract/provider.ts"
+import type { CompleteAnswer, CompletePart, SimulatedAnswer } from "./simulated.ts"
+import { completeAnswer, cutIntoDeltas } from "./simulated.ts"
+
+/** What one call is answered with: said beforehand, or made from what was asked. */
+export type ScriptedStep =
+  | ScriptedOutcome
+  | ((messages: readonly Message[], setup: ConversationSetup) => ScriptedOutcome | Promise<ScriptedOutcome>)
+
+export type ScriptedOutcome = SimulatedAnswer | { readonly fail: LonghaulError }
+
+/** A model in this process that says its steps in order, and complains where they do not fit what happens. */
+export interface ScriptedModel extends Model {
+  /** The messages of every call, as they were at that moment. */
+  readonly calls: readonly (readonly Message[])[]
+  /** Throws where steps are left that nobody asked for. */
+  done(): void
+}
+
+export function scriptedModel(steps: readonly ScriptedStep[]): ScriptedModel {
+  const calls: (readonly Message[])[] = []
+  return {
+    provider: "scripted",
+    id: "scripted",
+    calls,
+    converse: (setup) => ({
+      async call(messages, sink, signal) {
+        stopWhereAborted(signal)
+        const asked = [...messages]
+        const step = steps[calls.length]
+        calls.push(asked)
+        if (step === undefined) throw unexpectedCall(calls.length, steps.length, asked)
+        const outcome = typeof step === "function" ? await step(asked, setup) : step
+        stopWhereAborted(signal)
+        if (typeof outcome === "object" && "fail" in outcome) throw outcome.fail
+        return stream(completeAnswer(outcome, contextOf(asked)), sink, signal)
+      },
+    }),
+    done() {
+      if (calls.length >= steps.length) return
+      throw new LonghaulError("internal", `scriptedModel: ${calls.length} of ${steps.length} steps were asked for`)
+    },
+  }
+}
+
+function unexpectedCall(number: number, stepCount: number, messages: readonly Message[]): LonghaulError {
+  const last = messages.at(-1)
+  const asked = last === undefined ? "no message" : `a ${last.role} message: ${JSON.stringify(last.content)}`
+  return new LonghaulError(
+    "internal",
+    `scriptedModel: call ${number} was not expected (${stepCount} steps); it ended with ${asked}`,
+    { fix: "Add a step, or find out why the run did not stop." },
+  )
+}
+
+function contextOf(messages: readonly Message[]): Parameters<typeof completeAnswer>[1] {
+  const parts = messages.flatMap((message) => (message.role === "assistant" ? message.content : []))
+  const ids = parts.flatMap((part) => (part.type === "tool-call" && part.wireId !== undefined ? [part.wireId] : []))
+  return { inputCharacters: JSON.stringify(messages).length, usedIds: new Set(ids), idPrefix: "scripted_" }
+}
+
+function stream(answer: CompleteAnswer, sink: AnswerSink, signal: AbortSignal): Answer {
+  const parts = answer.parts.map((part, index) => streamPart(part, index, answer.deltaSize, sink, signal))
+  return {
+    parts,
+    stopReason: answer.stopReason,
+    usage: { costUsd: null, ...answer.usage },
+    model: "scripted",
+  }
+}
+
+function streamPart(
+  part: CompletePart,
+  index: number,
+  deltaSize: number,
+  sink: AnswerSink,
+  signal: AbortSignal,
+): AnswerPart {
+  if (part.kind === "call") {
+    const call: AnswerCall = { type: "tool-call", wireId: part.id, name: part.name, ...parseArguments(part.argsText) }
+    sink.call?.(call, index)
+    stopWhereAborted(signal)
+    return call
+  }
+  sink.partStart?.(part.kind, index)
+  for (const delta of cutIntoDeltas(part.text, deltaSize)) {
+    sink.delta?.(part.kind, index, delta)
+    stopWhereAborted(signal)
+  }
+  if (part.kind === "text") return { type: "text", text: part.text }
+  return { type: "reasoning", text: part.text, ...(part.signature !== undefined && { opaque: part.signature }) }
+}
+
+function parseArguments(text: string): { readonly args: Json; readonly invalid?: string } {
+  try {
+    return { args: JSON.parse(text) }
+  } catch (error) {
+    return { args: null, invalid: `The arguments are not JSON: ${error instanceof Error ? error.message : error}` }
+  }
+}
+
+function stopWhereAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new LonghaulError("cancelled", "The call was aborted", { cause: signal.reason })
+}

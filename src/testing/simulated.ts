@@ -1,0 +1,152 @@
+import type { Json, JsonObject } from "../contract/json.ts"
+import type { StopReason } from "../contract/provider.ts"
+import type { Usage } from "../contract/result.ts"
+
+/** What a simulated server received, in words that are the same for every protocol. */
+export interface SimulatedRequest {
+  /** Counts 0, 1, 2 … along one simulator. */
+  readonly index: number
+  /** `unknown` where no protocol lives at the path. */
+  readonly protocol: string
+  readonly path: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** As it was sent; null where it was not JSON. */
+  readonly body: Json
+  readonly model: string
+  readonly system?: string
+  readonly messages: readonly SimulatedMessage[]
+  readonly tools: readonly SimulatedTool[]
+  /** Every tool result that came after the last assistant message. */
+  readonly lastToolResults: readonly SimulatedToolResult[]
+  /** The last text a user wrote; empty where there is none. */
+  readonly lastUserText: string
+}
+
+export interface SimulatedMessage {
+  readonly role: "user" | "assistant" | "tool"
+  readonly text: string
+  readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly args: Json }[]
+  readonly toolResults: readonly SimulatedToolResult[]
+}
+
+export interface SimulatedToolResult {
+  readonly id: string
+  readonly text: string
+  readonly isError: boolean
+}
+
+export interface SimulatedTool {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+}
+
+/** What a script answers; a string is an answer of that text. */
+export type SimulatedAnswer = string | AnswerInParts
+
+export interface AnswerInParts {
+  readonly parts: readonly SimulatedPart[]
+  /** Default: `tool-calls` where there is a call, else `end`. */
+  readonly stopReason?: StopReason
+  /** Sent as it is in place of `stopReason`: for values that our vocabulary does not have. Only on the wire. */
+  readonly wireStopReason?: string
+  /** What is left out is estimated at four characters a token. `costUsd` is heard from a scripted model only. */
+  readonly usage?: Partial<{ readonly [bucket in keyof Usage]: number }>
+  /** Characters in a delta. Default 12. */
+  readonly deltaSize?: number
+}
+
+export type SimulatedPart =
+  | { readonly text: string }
+  | { readonly reasoning: string; readonly signature?: string }
+  | { readonly toolCall: SimulatedToolCall }
+
+/** `rawArgs` is sent as it is: for arguments that are not JSON. */
+export type SimulatedToolCall = { readonly name: string; readonly id?: string } & (
+  | { readonly args: Json; readonly rawArgs?: never }
+  | { readonly rawArgs: string; readonly args?: never }
+)
+
+/** An answer with nothing left to choose. */
+export interface CompleteAnswer {
+  readonly parts: readonly CompletePart[]
+  readonly stopReason: StopReason
+  readonly wireStopReason?: string
+  readonly usage: { readonly [bucket in Exclude<keyof Usage, "costUsd">]: number } & { readonly costUsd?: number }
+  readonly deltaSize: number
+}
+
+export type CompletePart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "reasoning"; readonly text: string; readonly signature?: string }
+  | { readonly kind: "call"; readonly id: string; readonly name: string; readonly argsText: string }
+
+/** Same answer, same context, same result. Ids it makes up are none of `usedIds`. */
+export function completeAnswer(
+  answer: SimulatedAnswer,
+  context: { readonly inputCharacters: number; readonly usedIds: ReadonlySet<string>; readonly idPrefix: string },
+): CompleteAnswer {
+  const given: AnswerInParts = typeof answer === "string" ? { parts: [{ text: answer }] } : answer
+  const newId = idMaker(context.idPrefix, context.usedIds)
+  const parts = given.parts.map((part) => completePart(part, newId))
+  return {
+    parts,
+    stopReason: given.stopReason ?? (parts.some((part) => part.kind === "call") ? "tool-calls" : "end"),
+    ...(given.wireStopReason !== undefined && { wireStopReason: given.wireStopReason }),
+    usage: {
+      inputTokens: tokensIn(context.inputCharacters),
+      outputTokens: tokensIn(parts.reduce((sum, part) => sum + charactersOf(part), 0)),
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      ...given.usage,
+    },
+    deltaSize: Math.max(1, given.deltaSize ?? 12),
+  }
+}
+
+/** Pieces of about `size` characters; a surrogate pair stays whole. */
+export function cutIntoDeltas(text: string, size: number): readonly string[] {
+  const deltas: string[] = []
+  let start = 0
+  while (start < text.length) {
+    let end = start + size
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end++
+    deltas.push(text.slice(start, end))
+    start = end
+  }
+  return deltas
+}
+
+function completePart(part: SimulatedPart, newId: () => string): CompletePart {
+  if ("text" in part) return { kind: "text", text: part.text }
+  if ("reasoning" in part) {
+    return {
+      kind: "reasoning",
+      text: part.reasoning,
+      ...(part.signature !== undefined && { signature: part.signature }),
+    }
+  }
+  const { id, name, args, rawArgs } = part.toolCall
+  return { kind: "call", id: id ?? newId(), name, argsText: rawArgs ?? JSON.stringify(args) }
+}
+
+function idMaker(prefix: string, usedIds: ReadonlySet<string>): () => string {
+  let count = usedIds.size
+  return () => {
+    while (usedIds.has(`${prefix}${count}`)) count++
+    return `${prefix}${count++}`
+  }
+}
+
+function charactersOf(part: CompletePart): number {
+  return part.kind === "call" ? part.name.length + part.argsText.length : part.text.length
+}
+
+function tokensIn(characters: number): number {
+  return Math.ceil(characters / 4)
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff
+}
