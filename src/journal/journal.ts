@@ -179,36 +179,47 @@ class OwnedJournal implements Journal {
     }
   }
 
-  /** Append, sync, look: acknowledged only if nobody has created the next shard by then. */
+  /** Where a shard failed, one attempt with the next: we take the run from ourselves. */
   async #appendFlush(): Promise<number> {
-    const count = this.#pending.length
+    if (this.#file !== null) {
+      try {
+        return await this.#writeFlush(this.#file)
+      } catch (error) {
+        // Half a line may stand there, or a sync may have lied: this shard is never written again.
+        await this.#closeFile()
+        if (isFenced(error)) throw error
+      }
+    }
+    const file = await this.#openNext()
     try {
-      if (this.#file === null) await this.#openNext()
-      const from = this.#headless ? 0 : (this.#good as Position).bytes
-      const bytes = encodeFlush(this.#flushLines(count), from)
-      if (this.#headless) await this.#settleBase()
-      await (this.#file as AppendFile).write(bytes)
-      if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()
-      this.#headless = false
-      this.#good = { shard: this.#top, bytes: from + bytes.length }
-      return count
+      return await this.#writeFlush(file)
     } catch (error) {
-      if (isFenced(error)) throw error
-      // Half a line may stand there, or a sync may have lied: this shard is never written again.
-      const retry = !this.#headless
       await this.#closeFile()
-      if (retry) return this.#appendFlush()
       throw error
     }
   }
 
+  /** Append, sync, look: acknowledged only if nobody has created the next shard by then. */
+  async #writeFlush(file: AppendFile): Promise<number> {
+    const count = this.#pending.length
+    const from = this.#headless ? 0 : (this.#good as Position).bytes
+    const bytes = encodeFlush(this.#flushLines(count), from)
+    if (this.#headless) await this.#settleBase()
+    await file.write(bytes)
+    if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()
+    this.#headless = false
+    this.#good = { shard: this.#top, bytes: from + bytes.length }
+    return count
+  }
+
   /** From ourselves we take exactly the next shard: if it exists, somebody else took the run. */
-  async #openNext(): Promise<void> {
+  async #openNext(): Promise<AppendFile> {
     const file = await this.#folder.append?.open(shardName(this.#top + 1))
     if (!file) throw fenced()
     this.#top++
     this.#file = file
     this.#headless = true
+    return file
   }
 
   /** Bytes that a header counts must outlive it: they and the row's names are synced before it is written. */

@@ -3,7 +3,7 @@ import type { Transport, TransportRequest, TransportSink } from "../contract/pro
 import { onAbort } from "./abort.ts"
 
 export interface StreamDeadlines {
-  /** From the request to the head of its answer. */
+  /** From the request to the first byte of its answer's body. */
   readonly firstByteMs: number
   /** Between two chunks. */
   readonly idleMs: number
@@ -30,41 +30,37 @@ export async function streamWithin(
     ended ??= { error }
     abort.abort()
   }
+  const guarded = (work: () => void) => {
+    if (ended) return
+    try {
+      work()
+    } catch (error) {
+      end(error)
+    }
+  }
   // One timer looks after the whole stream: resetting it for each chunk would cost more than reading the chunk.
   const look = () => {
     const left = allowed - (performance.now() - since)
-    if (left > 0) {
-      timer = setTimeout(look, left)
-      return
-    }
-    end(new LonghaulError("stream_stalled", `The provider sent nothing for ${allowed} ms.`))
+    if (left > 0) timer = setTimeout(look, left)
+    else end(new LonghaulError("stream_stalled", `The provider sent nothing for ${allowed} ms.`))
   }
   let timer = setTimeout(look, allowed)
+  let begun = false
+  const begin = () => {
+    begun = true
+    allowed = deadlines.idleMs
+    clearTimeout(timer)
+    timer = setTimeout(look, allowed)
+  }
   try {
     await transport.stream(
       { ...request, signal: abort.signal },
       {
-        head(status, header) {
-          since = performance.now()
-          if (deadlines.idleMs < allowed) {
-            clearTimeout(timer)
-            timer = setTimeout(look, deadlines.idleMs)
-          }
-          allowed = deadlines.idleMs
-          try {
-            sink.head(status, header)
-          } catch (error) {
-            end(error)
-          }
-        },
+        head: (status, header) => guarded(() => sink.head(status, header)),
         chunk(bytes) {
           since = performance.now()
-          if (ended) return
-          try {
-            sink.chunk(bytes)
-          } catch (error) {
-            end(error)
-          }
+          if (!begun) begin()
+          guarded(() => sink.chunk(bytes))
         },
       },
     )

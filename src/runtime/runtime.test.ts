@@ -1,0 +1,587 @@
+import { afterEach, describe, expect, test, vi } from "vitest"
+import { native } from "../backends/native/index.ts"
+import type { Backend } from "../contract/backend.ts"
+import { LonghaulError } from "../contract/error.ts"
+import type { RunEvent } from "../contract/event.ts"
+import type { Model } from "../contract/provider.ts"
+import type { RuntimeConfig } from "../contract/run.ts"
+import { createRuntime } from "../index.ts"
+import { project } from "../journal/projection.ts"
+import { defineTool } from "../lib/define-tool.ts"
+import { memoryStore } from "../stores/memory.ts"
+import { type ScriptedModel, type ScriptedStep, scriptedModel } from "../testing/index.ts"
+
+const anyInput = { type: "object" } as const
+const models: ScriptedModel[] = []
+afterEach(() => {
+  for (const model of models.splice(0)) model.done()
+})
+
+function setup(steps: readonly ScriptedStep[], config: RuntimeConfig = {}) {
+  const model = scriptedModel(steps)
+  models.push(model)
+  const store = memoryStore()
+  return {
+    model,
+    store,
+    runtime: createRuntime({ model, store, backend: native({ retry: { firstMs: 1 } }), ...config }),
+  }
+}
+
+const call = (name: string, args = {}) => ({ toolCall: { name, args } })
+const tool = (name: string, run: () => unknown, more: object = {}) =>
+  defineTool({ name, description: name, input: anyInput, run, ...more })
+
+const idOf = (event: RunEvent) => ("id" in event ? event.id : undefined)
+
+async function collect(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
+  const all: RunEvent[] = []
+  for await (const event of events) all.push(event)
+  return all
+}
+
+describe("a run", () => {
+  test("asks, runs what the model calls, hands back the results and ends with its text", async () => {
+    const { model, runtime } = setup(
+      [
+        { parts: [{ text: "Looking." }, call("add", { a: 2, b: 3 })] },
+        (messages) => `It is ${JSON.stringify(messages.at(-1)?.content[0])}`,
+      ],
+      { tools: [defineTool({ name: "add", description: "adds", input: anyInput, run: () => 5 })] },
+    )
+    const result = await runtime.run({ task: "2 + 3?", runId: "sum", metadata: { ticket: 7 } })
+    expect(result).toMatchObject({
+      runId: "sum",
+      nodeId: "main",
+      status: "done",
+      turns: 2,
+      backend: "native",
+      model: "scripted",
+      toolCalls: [{ id: "1.1", name: "add", args: { a: 2, b: 3 }, result: "5", status: "ok" }],
+      warnings: [],
+      usage: {
+        inputTokens: expect.any(Number),
+        outputTokens: expect.any(Number),
+        cacheReadTokens: 0,
+        cacheWriteTokens: 0,
+      },
+    })
+    expect(result.data).toBe(result.text)
+    expect(result.text).toContain('"text":"5"')
+    expect(result.error).toBeUndefined()
+    expect(model.calls[1]?.map(({ role }) => role)).toEqual(["user", "assistant", "tool"])
+    expect(JSON.parse(JSON.stringify(result))).toEqual(result)
+  })
+
+  test("takes a conversation instead of a task, or both", async () => {
+    const { model, runtime } = setup(["one", "two"])
+    const history = [
+      { role: "user", content: [{ type: "text", text: "Hi" }] },
+      { role: "assistant", content: [{ type: "text", text: "Hello" }] },
+    ] as const
+    await runtime.run({ messages: [...history], task: "And?" })
+    await runtime.run({ messages: [...history, { role: "user", content: [{ type: "text", text: "So?" }] }] })
+    expect(model.calls.map((messages) => messages.at(-1)?.content)).toEqual([
+      [{ type: "text", text: "And?" }],
+      [{ type: "text", text: "So?" }],
+    ])
+    expect(model.calls[0]).toHaveLength(3)
+  })
+
+  test("without an id gets run_<uuid>; with one that is in use it is refused and the first run stands", async () => {
+    const { runtime } = setup(["a", "b"])
+    const first = await runtime.run({ task: "x" })
+    expect(first.runId).toMatch(/^run_[0-9a-f-]{36}$/)
+    const second = await runtime.run({ task: "x", runId: first.runId })
+    expect(second).toMatchObject({ status: "failed", error: { code: "run_active" } })
+    expect(await runtime.status(first.runId)).toMatchObject({ status: "done", text: "a" })
+    expect(await runtime.run({ task: "x", runId: first.runId, nodeId: "other" })).toMatchObject({ status: "done" })
+  })
+
+  test("the journal's messages equal what the model was last sent", async () => {
+    const { model, runtime } = setup(
+      [
+        { parts: [{ reasoning: "hm", signature: "s" }, { text: "two calls" }, call("slow"), call("quick")] },
+        { parts: [call("slow")] },
+        "done",
+      ],
+      { tools: [tool("slow", async () => "s"), tool("quick", () => "q", { effect: "none" })] },
+    )
+    const { runId } = await runtime.run({ task: "go" })
+    const records = await collect(runtime.events(runId))
+    const folded = project(records as never).messages
+    expect(folded.slice(0, -1)).toEqual(model.calls.at(-1))
+    expect(folded.at(-1)).toEqual({ role: "assistant", content: [{ type: "text", text: "done" }] })
+  })
+
+  test("without a model fails with the fix", async () => {
+    const result = await createRuntime().run({ task: "x" })
+    expect(result).toMatchObject({
+      status: "failed",
+      data: null,
+      error: { code: "config_invalid", fix: expect.any(String) },
+    })
+  })
+
+  test.each([
+    ["no task", {}],
+    ["blank task", { task: "  " }],
+    ["bad runId", { task: "x", runId: "../up" }],
+    ["bad limit", { task: "x", limits: { turns: 0 } }],
+    ["misspelt key", { task: "x", maxTurns: 3 }],
+    ["a model's name in the portable root", { task: "x", model: "offline" }],
+  ])("%s is a failed result, not an exception", async (_, input) => {
+    const { runtime } = setup([])
+    expect(await runtime.run(input as never)).toMatchObject({
+      status: "failed",
+      turns: 0,
+      error: { code: "config_invalid", fix: expect.any(String) },
+    })
+  })
+})
+
+describe("configuration", () => {
+  test("needs nothing", () => {
+    expect(() => createRuntime()).not.toThrow()
+  })
+
+  test.each([
+    ["unknown key", { modle: {} }],
+    ["bad workspaceId", { workspaceId: "a/b" }],
+    ["bad limits", { limits: { turns: 1.5 } }],
+    ["unknown limit", { limits: { cycles: 3 } }],
+    ["not a model", { model: 3 }],
+    ["two tools of one name", { tools: [tool("a", () => 1), tool("a", () => 2)] }],
+  ])("%s is refused at once, with the fix", (_, config) => {
+    expect(() => createRuntime(config as never)).toThrow(expect.objectContaining({ code: "config_invalid" }))
+  })
+})
+
+describe("tools", () => {
+  test("of one step run side by side where declared so, alone otherwise, and answer in call order", async () => {
+    const log: string[] = []
+    const slow = (name: string, concurrent: boolean) =>
+      defineTool({
+        name,
+        description: name,
+        input: anyInput,
+        effect: "repeatable",
+        concurrent,
+        async run() {
+          log.push(`+${name}`)
+          await new Promise((resolve) => setTimeout(resolve, name === "a" ? 30 : 5))
+          log.push(`-${name}`)
+          return name
+        },
+      })
+    const { model, runtime } = setup([{ parts: [call("a"), call("b"), call("c"), call("d")] }, "ok"], {
+      tools: [slow("a", true), slow("b", true), slow("c", false), slow("d", true)],
+    })
+    await runtime.run({ task: "x" })
+    expect(log).toEqual(["+a", "+b", "-b", "-a", "+c", "-c", "+d", "-d"])
+    const last = model.calls[1]?.at(-1)
+    expect(last?.role === "tool" && last.content.map(({ output }) => output[0]?.text)).toEqual(["a", "b", "c", "d"])
+  })
+
+  test("that throw, return nonsense, get bad arguments or do not exist are results, and the run goes on", async () => {
+    const { model, runtime } = setup(
+      [
+        {
+          parts: [
+            call("throws"),
+            call("cycle"),
+            call("typed", { n: "x" }),
+            call("nobody"),
+            { toolCall: { name: "typed", rawArgs: "{" } },
+          ],
+        },
+        "ok",
+      ],
+      {
+        tools: [
+          tool("throws", () => {
+            throw new Error("secret-token-123")
+          }),
+          tool("cycle", () => {
+            const cycle: Record<string, unknown> = {}
+            cycle.self = cycle
+            return cycle
+          }),
+          defineTool({
+            name: "typed",
+            description: "t",
+            input: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
+            run: () => "never",
+          }),
+        ],
+      },
+    )
+    const result = await runtime.run({ task: "x" })
+    expect(result.status).toBe("done")
+    expect(result.toolCalls.map(({ status }) => status)).toEqual(["error", "error", "error", "error", "error"])
+    expect(JSON.stringify(model.calls)).not.toContain("secret-token-123")
+    expect(result.toolCalls[3]?.result).toContain("not_found")
+  })
+
+  test("with effect none start before the answer is complete; a retry drops them; they are on record once, after their call", async () => {
+    let runs = 0
+    const steps: ScriptedStep[] = []
+    const started = vi.fn()
+    const peek = tool("peek", () => `run ${++runs}`, { effect: "none" })
+    /** Streams its call, then waits for the tool to have started before it fails or finishes. */
+    const model: Model = {
+      provider: "p",
+      id: "m",
+      converse: () => {
+        let calls = 0
+        return {
+          async call(messages, sink) {
+            calls++
+            const part = { type: "tool-call", wireId: `w${calls}`, name: "peek", args: {} } as const
+            if (messages.length > 1) return answer([{ type: "text", text: "done" }], "end")
+            sink.call?.(part, 0)
+            await vi.waitFor(() => expect(runs).toBe(calls))
+            started()
+            if (calls === 1) throw new LonghaulError("network", "cut")
+            return answer([part], "tool-calls")
+          },
+        }
+      },
+    }
+    const answer = (parts: never[] | readonly object[], stopReason: "end" | "tool-calls") => ({
+      parts: parts as never,
+      stopReason,
+      usage: { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 },
+      model: "m",
+    })
+    const { runtime } = setup(steps, { model, tools: [peek] })
+    const result = await runtime.run({ task: "x" })
+    expect(started).toHaveBeenCalledTimes(2)
+    expect(result).toMatchObject({ status: "done", toolCalls: [{ id: "1.0", result: "run 2", status: "ok" }] })
+    const types = (await collect(runtime.events(result.runId))).map(({ type }) => type)
+    expect(types.filter((type) => type === "tool-result")).toHaveLength(1)
+    expect(types.indexOf("tool-result")).toBeGreaterThan(types.indexOf("tool-call"))
+    expect(types).not.toContain("tool-intent")
+  })
+
+  test("with an effect have their intent on record before they run, and get a key that never changes", async () => {
+    const seen: string[] = []
+    const { runtime, store } = setup([{ parts: [call("pay"), call("pay")] }, "paid"], {
+      tools: [
+        defineTool({
+          name: "pay",
+          description: "pays",
+          input: anyInput,
+          async run(_, { runId, callId, idempotencyKey }) {
+            const folder = store.folder(`workspaces/default/.longhaul/projects/${runId}/nodes/main`)
+            const journal = new TextDecoder().decode((await folder.read("000000.jsonl")) ?? new Uint8Array())
+            expect(journal).toContain(`"type":"tool-intent","callId":"${callId}"`)
+            seen.push(idempotencyKey)
+            return "ok"
+          },
+        }),
+      ],
+    })
+    await runtime.run({ task: "x", runId: "r" })
+    expect(seen).toEqual(["r/main/1.0", "r/main/1.1"])
+  })
+
+  test("given with a run come on top of the runtime's; disabled ones are neither shown nor run", async () => {
+    const { model, runtime } = setup([{ parts: [call("off")] }, "ok"], {
+      tools: [tool("on", () => 1), tool("off", () => 2)],
+      disabledTools: ["off"],
+    })
+    const offered: string[][] = []
+    const listening: Model = {
+      ...model,
+      converse: (setup) => {
+        offered.push(setup.tools.map(({ name }) => name))
+        return model.converse(setup)
+      },
+    }
+    const result = await runtime.run({ task: "x", model: listening, tools: [tool("extra", () => 3)] })
+    expect(offered).toEqual([["on", "extra"]])
+    expect(result.toolCalls).toMatchObject([
+      { name: "off", status: "error", result: expect.stringContaining("not_found") },
+    ])
+  })
+})
+
+describe("limits and endings", () => {
+  const endless = (): ScriptedStep[] => Array.from({ length: 3 }, () => ({ parts: [call("again")] }))
+
+  test("the turn limit ends the run as max_turns, with the turns it used", async () => {
+    const { runtime } = setup(endless(), { tools: [tool("again", () => "more")], limits: { turns: 3 } })
+    const result = await runtime.run({ task: "x" })
+    expect(result).toMatchObject({
+      status: "failed",
+      data: null,
+      turns: 3,
+      error: { code: "max_turns", retryable: false },
+    })
+    expect(result.toolCalls).toHaveLength(3)
+  })
+
+  test("an answer within the limit is done", async () => {
+    const { runtime } = setup(["fine"], { limits: { turns: 1 } })
+    expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done", turns: 1 })
+  })
+
+  test("the wall-time limit ends the run as run_timeout; a tool under way gets the signal and is said to be in doubt", async () => {
+    let aborted = false
+    const { runtime } = setup([{ parts: [call("hang")] }], {
+      tools: [
+        defineTool({
+          name: "hang",
+          description: "hangs",
+          input: anyInput,
+          run: (_, { signal }) =>
+            new Promise((_resolve, reject) => {
+              signal.addEventListener("abort", () => {
+                aborted = true
+                reject(new Error("stopped"))
+              })
+            }),
+        }),
+      ],
+      limits: { timeMs: 50 },
+    })
+    const result = await runtime.run({ task: "x" })
+    expect(result).toMatchObject({
+      status: "failed",
+      error: { code: "run_timeout" },
+      toolCalls: [{ status: "unknown" }],
+    })
+    expect(aborted).toBe(true)
+  })
+
+  test("a signal cancels at once: what the model had said is in the result, not in the messages", async () => {
+    const abort = new AbortController()
+    const hanging: Model = {
+      provider: "p",
+      id: "m",
+      converse: () => ({
+        call: (_, sink, signal) =>
+          new Promise((_resolve, reject) => {
+            sink.delta?.("text", 0, "half a sen")
+            signal.addEventListener("abort", () => reject(new Error("aborted")))
+            abort.abort()
+          }),
+      }),
+    }
+    const { runtime } = setup([], { model: hanging })
+    const result = await runtime.run({ task: "x", signal: abort.signal })
+    expect(result).toMatchObject({ status: "cancelled", data: null, text: "half a sen", error: { code: "cancelled" } })
+    const records = await collect(runtime.events(result.runId))
+    expect(project(records as never).messages).toHaveLength(1)
+  })
+
+  test("a signal that is aborted already cancels before the model is asked", async () => {
+    const { runtime } = setup([])
+    expect(await runtime.run({ task: "x", signal: AbortSignal.abort() })).toMatchObject({
+      status: "cancelled",
+      turns: 0,
+    })
+  })
+
+  test("a graceful interrupt lets running tools finish and starts nothing new", async () => {
+    const ran: string[] = []
+    const { runtime } = setup([{ parts: [call("first"), call("second")] }], {
+      tools: [
+        tool("first", async () => {
+          ran.push("first")
+          handle.interrupt()
+          return "finished"
+        }),
+        tool("second", () => ran.push("second")),
+      ],
+    })
+    const handle = runtime.stream({ task: "x" })
+    const result = await handle.result
+    expect(ran).toEqual(["first"])
+    expect(result).toMatchObject({
+      status: "cancelled",
+      toolCalls: [
+        { name: "first", status: "ok", result: "finished" },
+        { name: "second", status: "denied" },
+      ],
+    })
+  })
+
+  test.each([
+    ["output-limit", "output_limit"],
+    ["refusal", "content_filtered"],
+    ["context-overflow", "context_overflow"],
+  ] as const)("an answer that ends with %s fails as %s, and its calls do not run", async (stopReason, code) => {
+    let ran = 0
+    const { runtime } = setup([{ parts: [call("pay")], stopReason }], { tools: [tool("pay", () => ran++)] })
+    expect(await runtime.run({ task: "x" })).toMatchObject({ status: "failed", error: { code }, turns: 1 })
+    expect(ran).toBe(0)
+  })
+
+  test("retries are on record and bounded; the deltas of a failed attempt carry other ids", async () => {
+    const network = new LonghaulError("network", "gone")
+    const { runtime } = setup([{ fail: network }, { fail: network }, "third time"])
+    const events = await collect(runtime.stream({ task: "x" }))
+    expect(events.filter(({ type }) => type === "retry")).toMatchObject([
+      { attempt: 1, failure: { code: "network" } },
+      { attempt: 2, failure: { code: "network" } },
+    ])
+    const ends = events.filter((event) => event.type === "text-end")
+    const deltas = events.filter((event) => event.type === "text-delta")
+    expect(new Set(deltas.map(idOf))).toEqual(new Set(ends.map(idOf)))
+    const { runtime: other } = setup(Array.from({ length: 6 }, () => ({ fail: network })))
+    expect(await other.run({ task: "x" })).toMatchObject({
+      status: "failed",
+      error: { code: "network", retryable: true },
+    })
+  })
+
+  test("a model or backend that breaks its contract is a failed result", async () => {
+    const breaks: Model = {
+      provider: "p",
+      id: "m",
+      converse: () => ({ call: () => Promise.reject(new TypeError("oops")) }),
+    }
+    const { runtime } = setup([], { model: breaks })
+    expect(await runtime.run({ task: "x" })).toMatchObject({ status: "failed", error: { code: "internal" } })
+    const crashes: Backend = { ...native(), name: "crashy", open: () => Promise.reject(new TypeError("oops")) }
+    const { runtime: other } = setup([], { backend: crashes })
+    expect(await other.run({ task: "x" })).toMatchObject({
+      status: "failed",
+      error: { code: "backend_crashed" },
+      backend: "crashy",
+    })
+  })
+})
+
+describe("events", () => {
+  test("come in order, records numbered and before what followed them; the handle ends after the last", async () => {
+    const { runtime } = setup([{ parts: [{ text: "Hello there, world" }, call("note")] }, "bye"], {
+      tools: [
+        defineTool({
+          name: "note",
+          description: "n",
+          input: anyInput,
+          run: (_, { progress }) => {
+            progress("half way")
+            return "ok"
+          },
+        }),
+      ],
+    })
+    const heard: RunEvent[] = []
+    const handle = runtime.stream({ task: "x", onEvent: (event) => heard.push(event) })
+    const events = await collect(handle)
+    expect(heard).toEqual(events)
+    const records = events.filter((event) => "seq" in event)
+    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index))
+    expect(records).toEqual(await collect(runtime.events(handle.runId)))
+    expect(events.map(({ type }) => type)).toEqual([
+      ...[
+        "run-start",
+        "choice",
+        "session",
+        "turn-start",
+        "text-start",
+        "text-delta",
+        "text-delta",
+        "text-end",
+        "tool-call",
+      ],
+      ...["usage", "tool-intent", "tool-progress", "tool-result", "turn-end", "turn-start"],
+      ...["text-start", "text-delta", "text-end", "usage", "turn-end", "run-end"],
+    ])
+    expect(await handle.result).toMatchObject({ status: "done" })
+  })
+
+  test("text() is the model's text as it streams", async () => {
+    const { runtime } = setup(["A text of several deltas"])
+    let text = ""
+    for await (const delta of runtime.stream({ task: "x" }).text()) text += delta
+    expect(text).toBe("A text of several deltas")
+  })
+
+  test("a listener that throws hurts nobody", async () => {
+    const { runtime } = setup(["fine"])
+    const result = await runtime.run({
+      task: "x",
+      onEvent() {
+        throw new Error("listener")
+      },
+    })
+    expect(result.status).toBe("done")
+  })
+
+  test("a consumer that leaves early does not stop the run", async () => {
+    const { runtime } = setup(["fine"])
+    const handle = runtime.stream({ task: "x" })
+    for await (const _ of handle) break
+    expect(await handle.result).toMatchObject({ status: "done" })
+  })
+})
+
+describe("the store", () => {
+  test("has the run under its workspace; another workspace does not see it", async () => {
+    const { store, runtime } = setup(["fine"], { workspaceId: "acme" })
+    const { runId, transcript } = await runtime.run({ task: "x" })
+    const path = `workspaces/acme/.longhaul/projects/${runId}/nodes/main`
+    expect(transcript).toEqual({ path: `memory:${path}`, lastShard: 0 })
+    expect(await store.list(path)).toContain("000000.jsonl")
+    const other = createRuntime({ store, workspaceId: "acme-2" })
+    expect(await other.runs()).toEqual([])
+    expect(await other.status(runId)).toBeNull()
+    expect(await runtime.runs()).toMatchObject([{ runId, status: "done", task: "x", turns: 1 }])
+  })
+
+  test.each(["fenced", "storage"] as const)(
+    "%s cannot be recorded: the result is the durable fold plus that error",
+    async (code) => {
+      const inner = memoryStore()
+      let broken = false
+      const ran: string[] = []
+      const failing = () => (broken ? Promise.reject(new LonghaulError(code, "broken")) : undefined)
+      const { runtime } = setup([{ parts: [call("first")] }, { parts: [call("second")] }], {
+        store: {
+          ...inner,
+          folder(path) {
+            const folder = inner.folder(path)
+            return {
+              ...folder,
+              append: {
+                ...folder.append,
+                sync: async () => {},
+                syncFolder: async () => {},
+                async open(name) {
+                  await failing()
+                  const file = await folder.append?.open(name)
+                  return file ? { close: () => file.close(), write: (bytes) => failing() ?? file.write(bytes) } : null
+                },
+              },
+            }
+          },
+        },
+        tools: [
+          tool("first", () => {
+            ran.push("first")
+            broken = true
+          }),
+          tool("second", () => ran.push("second")),
+        ],
+      })
+      const result = await runtime.run({ task: "x" })
+      expect(result).toMatchObject({ status: "failed", error: { code } })
+      expect(ran).toEqual(["first"])
+      expect(result.toolCalls).toMatchObject([{ name: "first", status: "unknown" }])
+      models.length = 0
+    },
+  )
+
+  test("close interrupts what runs and waits for it", async () => {
+    const { runtime } = setup([{ parts: [call("hang")] }], { tools: [tool("hang", () => new Promise(() => {}))] })
+    const handle = runtime.stream({ task: "x" })
+    for await (const event of handle) if (event.type === "tool-intent") break
+    await runtime.close()
+    expect(await handle.result).toMatchObject({ status: "cancelled", toolCalls: [{ status: "unknown" }] })
+  })
+})
