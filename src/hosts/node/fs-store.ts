@@ -75,7 +75,11 @@ async function openShard(path: string, folders: disk.DurableFolders): Promise<Ap
 }
 
 /** Appears whole or not at all: written under another name, synced, then linked. */
-async function createWhole(path: string, bytes: Uint8Array, folders: disk.DurableFolders): Promise<"created" | "exists"> {
+async function createWhole(
+  path: string,
+  bytes: Uint8Array,
+  folders: disk.DurableFolders,
+): Promise<"created" | "exists"> {
   const folder = dirname(path)
   await folders.make(folder)
   const temporary = join(folder, `.tmp-${newNonce()}`)

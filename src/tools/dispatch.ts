@@ -1,0 +1,177 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { Json } from "../contract/json.ts"
+import type { Logger } from "../contract/run.ts"
+import {
+  type Tool,
+  type ToolContext,
+  ToolError,
+  type ToolErrorCode,
+  type ToolOutcome,
+  type ToolSpec,
+} from "../contract/tool.ts"
+import { boundError, boundParts, type OutputLimits, toParts } from "./output.ts"
+import { validateInput } from "./validate.ts"
+
+/** A fixed set of tools. What it lists is exactly what it runs. Holds no state between calls. */
+export interface Dispatcher {
+  /** The same array each time. */
+  listTools(): readonly ToolSpec[]
+  tool(name: string): Tool | undefined
+  /** Selects, validates, runs, bounds and serialises one call. Never rejects, whatever the tool does. */
+  dispatch(call: DispatchCall, context: ToolContext): Promise<ToolOutcome>
+  /** The same for hosts without a loop. */
+  callTool(name: string, args: Json, context: ToolContext): Promise<{ isError: boolean; text: string }>
+}
+
+export interface DispatchCall {
+  readonly name: string
+  readonly args: Json
+  /** Why the arguments cannot be used, where the model's text was not JSON. */
+  readonly invalid?: string
+}
+
+export interface DispatcherOptions {
+  /** Default 256 KB. A tool's own limit counts where it is lower. */
+  readonly maxOutputBytes?: number
+  /** Default 100,000. */
+  readonly maxCharacters?: number
+  /** Names that are neither listed nor run. */
+  readonly disabled?: readonly string[]
+  readonly logger?: Logger
+}
+
+export function createDispatcher(tools: readonly Tool[], options: DispatcherOptions = {}): Dispatcher {
+  const { maxOutputBytes = 256 * 1024, maxCharacters = 100_000, disabled = [], logger } = options
+  const byName = indexByName(tools.filter((tool) => !disabled.includes(tool.name)))
+  const specs = Object.freeze([...byName.values()].map(toSpec))
+  const knownNames = [...byName.keys()].join(", ") || "none"
+  const errorLimits: OutputLimits = { maxBytes: maxOutputBytes, maxCharacters }
+
+  async function dispatch(call: DispatchCall, context: ToolContext): Promise<ToolOutcome> {
+    const tool = byName.get(call.name)
+    if (tool === undefined) return failed("not_found", `There is no tool "${call.name}". Tools: ${knownNames}.`)
+    if (call.invalid !== undefined) return failed("invalid_input", `The arguments are not JSON: ${call.invalid}`)
+    let step: Step = "validate"
+    try {
+      const checking = validateInput(tool, call.args)
+      const input = isThenable(checking) ? await settledOrAborted(checking, context.signal) : checking
+      if (input === abandoned || context.signal.aborted) {
+        return failed("aborted", `${tool.name} was not started: the run is being stopped.`)
+      }
+      if (!input.ok) {
+        return failed("invalid_input", `Invalid arguments for ${tool.name}:\n${input.issues.join("\n")}`)
+      }
+
+      step = "run"
+      const returned = tool.run(input.args, context)
+      const value = isThenable(returned) ? await settledOrAborted(returned, context.signal) : returned
+      if (value === abandoned) return stopped(tool)
+
+      step = "serialise"
+      const maxBytes = Math.min(tool.maxOutputBytes ?? maxOutputBytes, maxOutputBytes)
+      return { status: "ok", output: boundParts(toParts(value), { maxBytes, maxCharacters }) }
+    } catch (error) {
+      const told = readToolError(error)
+      if (told !== undefined) return failed(told.code, told.message)
+      if (step === "run" && context.signal.aborted) return stopped(tool)
+      warn(logger, tool.name, step, error)
+      return failed("internal", `The tool ${tool.name} ${whatFailed[step]}.`)
+    }
+  }
+
+  function failed(code: string, message: string): ToolOutcome {
+    return { status: "error", output: [boundError(code, message, errorLimits)] }
+  }
+
+  /** Nobody knows how far a tool with effects got: its outcome is flagged, not called a failure. */
+  function stopped(tool: Tool): ToolOutcome {
+    const harmless = tool.effect === "none"
+    const message = `${tool.name} was stopped while it ran${harmless ? "." : "; it may or may not have taken effect."}`
+    return { status: harmless ? "error" : "unknown", output: [boundError("aborted", message, errorLimits)] }
+  }
+
+  return Object.freeze<Dispatcher>({
+    listTools: () => specs,
+    tool: (name) => byName.get(name),
+    dispatch,
+    async callTool(name, args, context) {
+      const { status, output } = await dispatch({ name, args }, context)
+      return { isError: status !== "ok", text: output.map((part) => part.text).join("\n") }
+    },
+  })
+}
+
+type Step = "validate" | "run" | "serialise"
+
+const whatFailed: Readonly<Record<Step, string>> = {
+  validate: "could not check its arguments and was not started",
+  run: "failed",
+  serialise: "ran, but what it returned cannot be written as JSON",
+}
+
+function indexByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  const byName = new Map<string, Tool>()
+  for (const tool of tools) {
+    if (byName.has(tool.name)) {
+      throw new LonghaulError("config_invalid", `Two tools are named ${JSON.stringify(tool.name)}.`, {
+        fix: "Rename one of them, or leave one out with `disabledTools`.",
+      })
+    }
+    byName.set(tool.name, tool)
+  }
+  return byName
+}
+
+function toSpec({ name, description, inputSchema }: Tool): ToolSpec {
+  return Object.freeze({ name, description, inputSchema })
+}
+
+function isThenable<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
+  const mayHaveThen = (typeof value === "object" && value !== null) || typeof value === "function"
+  return mayHaveThen && "then" in value && typeof value.then === "function"
+}
+
+const abandoned = Symbol("abandoned")
+
+/** A tool that does not heed its signal must not hold up the run: it is left behind, its late end unheard. */
+function settledOrAborted<Value>(running: PromiseLike<Value>, signal: AbortSignal): Promise<Value | typeof abandoned> {
+  return new Promise((resolve, reject) => {
+    const abandon = (): void => resolve(abandoned)
+    signal.addEventListener("abort", abandon, { once: true })
+    if (signal.aborted) abandon()
+    const forget = (): void => signal.removeEventListener("abort", abandon)
+    Promise.resolve(running).then(resolve, reject).then(forget)
+  })
+}
+
+const toolErrorCodes: Readonly<Record<ToolErrorCode, true>> = {
+  not_found: true,
+  invalid_input: true,
+  denied: true,
+  conflict: true,
+  timeout: true,
+  aborted: true,
+  io: true,
+  internal: true,
+}
+
+/** Known by its name, because a tool may come with another copy of this package. */
+function readToolError(error: unknown): { readonly code: string; readonly message: string } | undefined {
+  try {
+    if (!(error instanceof ToolError || (error instanceof Error && error.name === "ToolError"))) return undefined
+    const { code, message } = error as ToolError // Safe: both are checked on the next line.
+    return Object.hasOwn(toolErrorCodes, code) && typeof message === "string" ? { code, message } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Only what kind of error it was: its text may hold anything that the tool had in its hands. */
+function warn(logger: Logger | undefined, tool: string, step: Step, error: unknown): void {
+  try {
+    const kind = error instanceof Error ? String(error.name).slice(0, 100) : typeof error
+    logger?.warn("A tool failed.", { tool, step, error: kind })
+  } catch {
+    // Neither an error with a hostile `name` nor a broken logger may fail the run.
+  }
+}

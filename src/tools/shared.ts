@@ -1,0 +1,21 @@
+import type { FileEntry, Files } from "../contract/env.ts"
+import { type ToolContext, ToolError } from "../contract/tool.ts"
+
+export function filesOf(context: ToolContext): Files {
+  if (context.env.files === undefined) throw new ToolError("denied", "This environment has no file system.")
+  return context.env.files
+}
+
+export function stopIfAborted(context: ToolContext): void {
+  if (context.signal.aborted) throw new ToolError("aborted", "The run is being stopped.")
+}
+
+/** File names may hold line breaks, which would pass for lines of their own. */
+export function onOneLine(name: string): string {
+  return name.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`)
+}
+
+/** By code units: the same order on every machine. */
+export function byName(left: FileEntry, right: FileEntry): number {
+  return left.name < right.name ? -1 : left.name > right.name ? 1 : 0
+}

@@ -1,0 +1,36 @@
+import type { Tool, ToolContext } from "../contract/tool.ts"
+import { defineTool } from "../lib/define-tool.ts"
+import { filesOf, stopIfAborted } from "./shared.ts"
+
+export function writeTool(): Tool {
+  return defineTool({
+    name: "Write",
+    description:
+      "Writes a text file as UTF-8: creates it, with missing folders, or replaces all of its content. " +
+      "Whole or not at all. Says which of the two it did and how many bytes it wrote.",
+    effect: "repeatable",
+    input: {
+      type: "object",
+      properties: {
+        path: { type: "string", minLength: 1, description: "The file, relative to the working directory or absolute." },
+        content: { type: "string", description: "The whole new content." },
+      },
+      required: ["path", "content"],
+      additionalProperties: false,
+    },
+    run: write,
+  })
+}
+
+interface WriteArgs {
+  readonly path: string
+  readonly content: string
+}
+
+async function write({ path, content }: WriteArgs, context: ToolContext): Promise<string> {
+  const files = filesOf(context)
+  const bytes = new TextEncoder().encode(content)
+  stopIfAborted(context)
+  const { created } = await files.write(path, context.cwd, bytes)
+  return `${created ? "Created" : "Replaced"} ${files.display(path, context.cwd)} (${bytes.length} bytes).`
+}
