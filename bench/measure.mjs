@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { runScript } from "./processes.mjs"
+import { defaultSubjects } from "./scenarios.mjs"
+
+const timeoutMs = 120_000
+
+/**
+ * One measurement for all its subjects: a fresh process each, interleaved, starting with another subject every time.
+ * Resolves with the samples of each subject and what failed.
+ */
+export async function measure(measurement, { server, root, reps, available, progress }) {
+  const subjects = (measurement.subjects ?? defaultSubjects).filter((subject) => available.includes(subject))
+  const samples = Object.fromEntries(subjects.map((subject) => [subject, []]))
+  const failures = []
+  for (let rep = 0; rep < reps; rep++) {
+    for (let index = 0; index < subjects.length; index++) {
+      const subject = subjects[(rep + index) % subjects.length]
+      progress(`${rep + 1}/${reps} ${subject}`)
+      try {
+        samples[subject].push(await sample(subject, measurement, server, root))
+      } catch (error) {
+        failures.push(`${subject}: ${error.message}`)
+      }
+    }
+  }
+  return { samples, failures }
+}
+
+async function sample(subject, measurement, server, root) {
+  const dir = await mkdtemp(join(root, `${subject}-`))
+  const argument = JSON.stringify({ subject, measurement, baseUrl: server.baseUrl, dir })
+  try {
+    const [child] = await Promise.allSettled([runScript("child.mjs", argument, timeoutMs)])
+    const seen = await server.takeCounts()
+    if (seen.faults.length > 0) throw new Error(`the server refused ${seen.faults[0]}\n${child.reason?.message ?? ""}`)
+    if (child.status === "rejected") throw child.reason
+    const { runs, requests } = child.value.checks
+    if (seen.runs !== runs || seen.requests !== requests)
+      throw new Error(`the server saw ${seen.requests} requests of ${seen.runs} runs, not ${requests} of ${runs}`)
+    return child.value
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+/** The samples of each target, imported in fresh processes. */
+export async function measureImport(targets, { reps, progress }) {
+  const samples = Object.fromEntries(targets.map((target) => [target, []]))
+  for (let rep = 0; rep < reps; rep++) {
+    for (const target of targets) {
+      progress(`${rep + 1}/${reps} ${target}`)
+      samples[target].push(await runScript("import-child.mjs", target, 20_000))
+    }
+  }
+  return samples
+}
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}

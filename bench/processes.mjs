@@ -1,0 +1,60 @@
+import { fork, spawn } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+
+/** Children get nothing that could change what is measured: no NODE_OPTIONS, no proxies. */
+const env = Object.fromEntries(
+  ["PATH", "HOME", "TMPDIR", "BENCH_DIST"].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+)
+const running = new Set()
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL")
+})
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(130))
+
+/** Runs a script of this folder in a fresh process; resolves with the line of JSON it says, rejects with what went wrong. */
+export async function runScript(script, argument, timeoutMs) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, script), argument], {
+    env,
+    cwd: import.meta.dirname,
+    stdio: ["ignore", "pipe", "pipe"],
+  })
+  track(child)
+  let timedOut = false
+  const timer = setTimeout(() => {
+    timedOut = true
+    child.kill("SIGKILL")
+  }, timeoutMs)
+  const said = { stdout: "", stderr: "" }
+  for (const stream of ["stdout", "stderr"]) {
+    child[stream].setEncoding("utf8").on("data", (text) => {
+      said[stream] += text
+    })
+  }
+  const [code] = await once(child, "close")
+  clearTimeout(timer)
+  if (timedOut) throw new Error(`no answer within ${timeoutMs / 1000} s`)
+  if (code !== 0) throw new Error(said.stderr.trim().slice(-2000) || `exit ${code}`)
+  return JSON.parse(said.stdout)
+}
+
+/** The scripted server. `takeCounts` tells what it was asked since the last time. */
+export async function startServer() {
+  const child = fork(join(import.meta.dirname, "server.mjs"), { env })
+  track(child)
+  const [{ port }] = await once(child, "message")
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    async takeCounts() {
+      child.send("counts")
+      const [counts] = await once(child, "message")
+      return counts
+    },
+    close: () => child.kill("SIGKILL"),
+  }
+}
+
+function track(child) {
+  running.add(child)
+  child.on("exit", () => running.delete(child))
+}

@@ -1,0 +1,88 @@
+import { once } from "node:events"
+import { createServer } from "node:http"
+import { setTimeout as sleep } from "node:timers/promises"
+import { finalFrames, textFrames, toolFrames } from "./frames.mjs"
+import { glance, historyFault } from "./history.mjs"
+import { parseModelName, stepResult } from "./script.mjs"
+
+/**
+ * A scripted Anthropic Messages server, forked by run.mjs. It answers by what a request holds: n tool results make it
+ * turn n. Every run must ask for turn 0, 1, 2 … once each; anything else is answered 400 and so fails the measurement.
+ */
+const counts = { requests: 0, runs: 0, faults: [] }
+
+/** Runs under way: how many turns were asked for. @type {Map<string, number>} */
+const turnsAsked = new Map()
+
+const server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (request, response) => {
+  const chunks = []
+  request.on("data", (chunk) => chunks.push(chunk))
+  request.on("end", () => {
+    answer(request, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), response).catch((error) => {
+      counts.faults.push(String(error))
+      response.destroy()
+    })
+  })
+})
+
+async function answer(request, body, response) {
+  counts.requests++
+  const { id, model, results, uses } = glance(body)
+  const script = parseModelName(model ?? "")
+  const turn = turnsAsked.get(id) ?? 0
+  const last = script !== undefined && turn === script.turns - 1
+  const fault =
+    (request.method !== "POST" || request.url !== "/v1/messages" ? `${request.method} ${request.url}` : undefined) ??
+    (id === undefined || script === undefined ? `no bench run or model in the request (${model})` : undefined) ??
+    (results !== turn || uses !== turn ? `turn ${turn} with ${results} results, ${uses} calls` : undefined) ??
+    (last ? historyFault(body, id, script) : undefined)
+  if (fault) return refuse(response, `${id}: ${fault}`)
+
+  if (last) {
+    turnsAsked.delete(id)
+    counts.runs++
+  } else turnsAsked.set(id, turn + 1)
+  if (script.latencyMs > 0) await sleep(script.latencyMs)
+  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "request-id": `req_${id}_${turn}` })
+  await writeAll(
+    response,
+    prebuilt(`text ${model}`, () => textFrames(model, script.deltas)),
+  )
+  if (!last)
+    await writeAll(
+      response,
+      prebuilt(`tool ${turn}`, () => toolFrames(turn)),
+    )
+  else await writeAll(response, finalFrames(turn > 0 ? stepResult(id, turn - 1) : undefined))
+  response.end()
+}
+
+/** One HTTP chunk per event, as providers send them; the kernel joins what is written together. */
+async function writeAll(response, frames) {
+  for (const frame of frames) if (!response.write(frame)) await once(response, "drain")
+}
+
+function refuse(response, message) {
+  counts.faults.push(message)
+  response.writeHead(400, { "content-type": "application/json" })
+  response.end(JSON.stringify({ type: "error", error: { type: "invalid_request_error", message } }))
+}
+
+const built = new Map()
+function prebuilt(key, build) {
+  const known = built.get(key)
+  if (known) return known
+  const frames = build()
+  built.set(key, frames)
+  return frames
+}
+
+process.on("message", () => {
+  process.send(counts)
+  counts.requests = 0
+  counts.runs = 0
+  counts.faults = []
+  turnsAsked.clear()
+})
+process.on("disconnect", () => process.exit())
+server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => process.send({ port: server.address().port }))
