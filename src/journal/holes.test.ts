@@ -1,9 +1,10 @@
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import { call, note, opening, receipt, scene, settle } from "../../test/scene.ts"
 import { postMessage, readMessage } from "./inbox.ts"
+import { takeRun } from "./journal.ts"
 import { inboxName, shardName } from "./paths.ts"
 import { createReader } from "./reader.ts"
-import { scanShard } from "./shard.ts"
+import { encodeFlush, scanShard } from "./shard.ts"
 
 const fenced = expect.objectContaining({ code: "fenced" })
 const messages = (records: readonly { type: string }[]) =>
@@ -41,6 +42,28 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await stage.history())).toEqual(["start", "run-resume"])
   })
 
+  test("F1: an owner whose flush took half a lease looks again before it acts", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    let now = 0
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now)
+    try {
+      const look = stage.hold("A", "exists")
+      for (const body of call("1")) a.journal.append(body)
+      const secured = a.journal.secure()
+      await look.reached
+      now = 30_000
+      const again = stage.hold("A", "exists")
+      look.release()
+      await again.reached
+      await stage.take("B")
+      again.release()
+      await expect(secured).rejects.toEqual(fenced)
+    } finally {
+      clock.mockRestore()
+    }
+  })
+
   test("F2: a header names the last headed shard, so that a void one hides no zombie's record", async () => {
     const stage = scene()
     const a = await stage.take("A")
@@ -70,6 +93,21 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(b.history)).toEqual(["start", "counted"])
     stage.disk.losePower()
     expect(messages(await stage.history())).toEqual(["start", "counted", "run-resume"])
+  })
+
+  test("F3: a header never outlives the bytes it counts", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const unsynced = stage.hold("A", "write-sync")
+    a.journal.append(note("never acknowledged"))
+    a.journal.flush().catch(() => {})
+    await unsynced.reached
+    const base = stage.hold("B", "sync")
+    stage.take("B").catch(() => {})
+    await base.reached
+    stage.disk.losePower((what) => what === "name")
+    await stage.take("C")
+    expect(messages(await stage.history())).toEqual(["start", "run-resume"])
   })
 
   test("F3: a header never outlives the name of the shard it counts", async () => {
@@ -151,6 +189,17 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await stage.history())).toEqual(["start", "later"])
   })
 
+  test("F4: where not even the next shard can be created, the flush fails once and typed, and works later", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    stage.fail("A", "write-half")
+    stage.fail("A", "open", new Error("ENOSPC"))
+    a.journal.append(note("later"))
+    await expect(a.journal.flush()).rejects.toThrow("ENOSPC")
+    await a.journal.flush()
+    expect(messages(await stage.history())).toEqual(["start", "later"])
+  })
+
   test("F5: a reader publishes nothing that a takeover under way may cut", async () => {
     const stage = scene()
     const a = await stage.take("A")
@@ -170,6 +219,39 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     await taking
     expect(messages(await reader.next()).join()).not.toContain("cut")
     expect(reader.unsettled).toBe(false)
+  })
+
+  test("F5: a reader's look comes after its read: a takeover that began in between is seen", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const reader = createReader(stage.folder("reader"))
+    const read = stage.hold("reader", "read")
+    const reading = reader.next()
+    await read.reached
+    const half = stage.hold("A", "write-half")
+    a.journal.append(note("cut"))
+    const flushed = a.journal.flush()
+    await half.reached
+    const header = stage.hold("B", "write")
+    const taking = stage.take("B")
+    await header.reached
+    half.release()
+    await expect(flushed).rejects.toEqual(fenced)
+    read.release()
+    expect(messages(await reading)).not.toContain("cut")
+    header.release()
+    await taking
+    expect(messages(await reader.next())).toEqual(["start", expect.stringContaining("dropped"), "run-resume"])
+  })
+
+  test("F5: a reader that cannot sync what it read shows none of it", async () => {
+    const stage = scene()
+    await stage.take("A")
+    const reader = createReader(stage.folder("reader"))
+    stage.fail("reader", "sync")
+    expect(await reader.next()).toEqual([])
+    expect(reader.unsettled).toBe(true)
+    expect(messages(await reader.next())).toEqual(["start"])
   })
 
   test("F5: a reader publishes whole flushes only, each record once, across takeovers", async () => {
@@ -248,13 +330,56 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
   test("a fresh run is refused where the id is in use, and its owner is not fenced by the attempt", async () => {
     const stage = scene()
     const a = await stage.take("A")
-    const { takeRun } = await import("./journal.ts")
     await expect(takeRun(stage.folder("B"), { fresh: true, first: opening })).rejects.toMatchObject({
       code: "run_active",
     })
     a.journal.append(note("alive"))
     await a.journal.flush()
   })
+
+  test("a damaged flush in front of a complete one is a typed error for owners and readers, never skipped", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const first = (stage.disk.bytes(shardName(0)) as Uint8Array).length
+    for (const message of ["acknowledged", "behind it"]) {
+      a.journal.append(note(message))
+      await a.journal.flush()
+    }
+    const bytes = stage.disk.bytes(shardName(0)) as Uint8Array
+    bytes[first + 9] = 0
+    const damaged = expect.objectContaining({ code: "storage", retryable: false })
+    await expect(stage.history()).rejects.toEqual(damaged)
+    await expect(stage.take("B")).rejects.toEqual(damaged)
+  })
+
+  test("a flush that the disk holds twice counts once", () => {
+    const first = encodeFlush([JSON.stringify({ v: 1, writer: "w", base: null }), '{"seq":0}'], 0)
+    const second = encodeFlush(['{"seq":1}'], first.length)
+    const scanned = scanShard(new Uint8Array([...first, ...second, ...second]))
+    expect(scanned.lines).toEqual([{ seq: 0 }, { seq: 1 }])
+    expect(scanned.validBytes).toBe(first.length + second.length)
+  })
+
+  test.each([false, true])(
+    "a listing that lags hides nothing from a successor (create-only: %s)",
+    async (createOnly) => {
+      const stage = scene({ createOnly })
+      const a = await stage.take("A")
+      a.journal.append(note("kept"))
+      await a.journal.flush()
+      const found: string[] = []
+      await takeRun(
+        { ...stage.folder("B"), list: async () => [] },
+        {
+          first(history) {
+            found.push(...messages(history))
+            return opening(history)
+          },
+        },
+      )
+      expect(found).toEqual(["start", "kept"])
+    },
+  )
 
   test("a torn tail is dropped with a warning; the record that was torn is not in history", async () => {
     const stage = scene()
@@ -279,6 +404,19 @@ describe("create-only stores: the holes of ambiguous answers stay closed", () =>
     stage.fail("A", "created", lost)
     a.journal.append(note("mine"))
     await a.journal.flush()
+    expect(messages(await stage.history())).toEqual(["start", "mine"])
+  })
+
+  test("O1: a slot that exists and cannot be read yet is read again before anything is concluded", async () => {
+    const stage = scene({ createOnly: true })
+    const folder = stage.folder("A")
+    let stale = 0
+    const read = async (name: string) => (stale-- > 0 ? null : folder.read(name))
+    const journal = await takeRun({ ...folder, read }, { first: opening })
+    stage.fail("A", "created", lost)
+    stale = 1
+    journal.append(note("mine"))
+    await journal.flush()
     expect(messages(await stage.history())).toEqual(["start", "mine"])
   })
 
@@ -346,7 +484,6 @@ describe("create-only stores: the holes of ambiguous answers stay closed", () =>
   test("of two that start the same run one is told that it exists", async () => {
     const stage = scene({ createOnly: true })
     await stage.take("A")
-    const { takeRun } = await import("./journal.ts")
     await expect(takeRun(stage.folder("B"), { fresh: true, first: opening })).rejects.toMatchObject({
       code: "run_active",
     })
@@ -364,5 +501,17 @@ describe("the inbox", () => {
     expect(await readMessage(stage.folder("A"), 1)).toEqual({ type: "interrupt", mode: "graceful" })
     expect(await readMessage(stage.folder("A"), 3)).toBeNull()
     expect(stage.disk.steps.some(({ kind, name }) => kind === "open" && name === inboxName(0))).toBe(false)
+  })
+
+  test("M1: a sender whose store answers exists to its own lost success posts once", async () => {
+    const stage = scene()
+    const folder = stage.folder("S")
+    let answers = 0
+    const create: typeof folder.create = async (name, bytes) => {
+      const answer = await folder.create(name, bytes)
+      return answers++ === 0 ? "exists" : answer
+    }
+    expect(await postMessage({ ...folder, create }, { type: "cancel" })).toBe(0)
+    expect(await readMessage(folder, 1)).toBeNull()
   })
 })

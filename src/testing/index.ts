@@ -14,3 +14,4 @@ export type {
 } from "./simulated.ts"
 export type { Simulator, SimulatorOptions } from "./simulator.ts"
 export { createSimulator, renderAnswer } from "./simulator.ts"
+export { type StoreCase, storeCases } from "./store-cases.ts"

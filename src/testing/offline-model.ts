@@ -18,7 +18,7 @@ export function offlineModel(): Model {
         if (signal.aborted) throw new LonghaulError("cancelled", "The call was aborted", { cause: signal.reason })
         const task = readTask(messages)
         const offered = new Set(tools.map(({ name }) => name))
-        const step = nextStep(task, gather(messages.slice(task.start)), offered)
+        const step = nextStep(task, gather(messages.slice(task.start), task.outputPath), offered)
         return answer(`${label} ${step.text}`, step.calls, messages.length, sink)
       },
     }),
@@ -83,15 +83,17 @@ function findOutputPath(text: string): string | undefined {
   return named ?? wish.match(pathWord)?.[0]
 }
 
-/** Every call since the task, with what came back. */
-function gather(messages: readonly Message[]): readonly ToolFact[] {
+/** Every call since the task, with what came back. An earlier report at the same path is no source for the new one. */
+function gather(messages: readonly Message[], outputPath: string | undefined): readonly ToolFact[] {
+  const ownReport = outputPath?.replace(/^\.\//, "")
+  const isSource = (line: string) => line.trim() !== "" && line !== ownReport && !line.startsWith(`${ownReport}:`)
   const calls = messages.flatMap((message) => (message.role === "assistant" ? message.content : []))
   return messages.flatMap((message) => {
     if (message.role !== "tool") return []
     return message.content.map(({ callId, status, output }) => {
       const call = calls.find((part) => part.type === "tool-call" && part.callId === callId)
       const args = call?.type === "tool-call" && isJsonObject(call.args) ? call.args : {}
-      const lines = output.flatMap(({ text }) => text.split("\n")).filter((line) => line.trim() !== "")
+      const lines = output.flatMap(({ text }) => text.split("\n")).filter(isSource)
       const name = call?.type === "tool-call" ? call.name : "a tool"
       return { name, target: String(args.pattern ?? args.path ?? ""), status, lines }
     })
@@ -116,7 +118,7 @@ function nextStep(task: Task, facts: readonly ToolFact[], offered: ReadonlySet<s
     const content = [
       `# Report: ${firstLine(task.text)}`,
       label,
-      ...(facts.length > 0 ? describeFacts(facts) : [nothingSeen]),
+      ...(facts.length > 0 ? describeFacts(facts, task.words) : [nothingSeen]),
     ].join("\n\n")
     return {
       text: `Writing ${task.outputPath}.`,
@@ -135,7 +137,7 @@ function searchPattern(words: readonly string[]): string {
 function pathsToRead(task: Task, facts: readonly ToolFact[]): readonly string[] {
   const counts = new Map<string, number>()
   for (const { path } of matchesIn(facts)) counts.set(path, (counts.get(path) ?? 0) + 1)
-  const listed = entriesIn(facts).filter((entry) => !entry.endsWith("/"))
+  const listed = entriesIn(facts).filter((entry) => !entry.endsWith("/") && !entry.startsWith("."))
   const isNamed = (path: string) => Number(task.words.some((word) => path.toLowerCase().includes(word.toLowerCase())))
   return unique([
     ...task.inputPaths,
@@ -151,7 +153,10 @@ function finalText(task: Task, facts: readonly ToolFact[]): string {
   const written = facts.find(({ name }) => name === "Write")
   const missed = task.outputPath !== undefined && `${task.outputPath} was not written.`
   const outcome = written?.status === "ok" ? `Wrote ${written.target}.` : missed || "This is what the tools showed."
-  return [outcome, ...describeFacts(facts)].join("\n\n")
+  // The report has the rest.
+  const isFound = written?.status === "ok" && matchesIn(facts).length > 0
+  const told = isFound ? facts.filter(({ name, status }) => name === "Grep" || status !== "ok") : facts
+  return [outcome, ...describeFacts(told, task.words)].join("\n\n")
 }
 
 function answer(text: string, calls: Step["calls"], seed: number, sink: AnswerSink): Answer {

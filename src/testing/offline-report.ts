@@ -14,31 +14,15 @@ interface Match {
   readonly text: string
 }
 
-/** What the results show, as sections of Markdown. Nothing in it comes from anywhere else. */
-export function describeFacts(facts: readonly ToolFact[]): readonly string[] {
+/** What the results show, as sections of Markdown, what was searched for first. Nothing comes from anywhere else. */
+export function describeFacts(facts: readonly ToolFact[], words: readonly string[]): readonly string[] {
   const matches = matchesIn(facts)
-  const sections = facts.flatMap((fact) => {
-    if (fact.status !== "ok" || fact.name === "Write") return []
-    if (fact.name === "List") {
-      const entries = entriesIn([fact])
-      return [[`## Workspace: ${entries.length} entries`, bulleted(entries)]]
-    }
-    if (fact.name === "Grep") {
-      const title = `## Search: ${matches.length} matching lines in ${unique(matches.map(({ path }) => path)).length} files`
-      return [
-        [
-          title,
-          `Pattern: \`${fact.target}\``,
-          bulleted(matches.map((match) => `${match.path}:${match.line}: ${match.text}`)),
-        ],
-      ]
-    }
-    if (fact.name !== "Read") return []
-    const numbered = fact.lines.filter((line) => /^\s*\d+\t/.test(line)).map((line) => line.replace(/^\s*\d+\t/, ""))
-    const heading = numbered.find((line) => line.startsWith("#"))
-    const opening = numbered.filter((line) => line.trim() !== "" && line !== heading).slice(0, 3)
-    return [[`## ${fact.target}: ${numbered.length} lines read`, bulleted(heading ? [heading, ...opening] : opening)]]
-  })
+  const used = (name: string) => facts.filter((fact) => fact.name === name && fact.status === "ok")
+  const sections = [
+    ...used("Grep").map((fact) => describeMatches(fact.target, matches, words)),
+    ...used("Read").map((fact) => describeFile(fact, matches)),
+    ...used("List").map((fact) => [`## Workspace: ${entriesIn([fact]).length} entries`, bulleted(entriesIn([fact]))]),
+  ]
   return [...sections.map((section) => section.filter((text) => text !== "").join("\n\n")), ...problems(facts)]
 }
 
@@ -57,6 +41,28 @@ export function matchesIn(facts: readonly ToolFact[]): readonly Match[] {
 }
 
 const lineLimit = 20
+
+/** Under a heading for each word where there are several. */
+function describeMatches(pattern: string, matches: readonly Match[], words: readonly string[]): readonly string[] {
+  const files = unique(matches.map(({ path }) => path)).length
+  const shown = (some: readonly Match[]) => bulleted(some.map(({ path, line, text }) => `${path}:${line}: ${text}`))
+  const title = `## Search: ${matches.length} matching lines in ${files} files`
+  if (words.length < 2) return [title, `Pattern: \`${pattern}\``, shown(matches)]
+  const groups = words.map((word) => {
+    const found = matches.filter(({ text }) => text.toLowerCase().includes(word.toLowerCase()))
+    return { title: `### ${word}: ${found.length}`, found }
+  })
+  return [title, `Pattern: \`${pattern}\``, ...groups.flatMap((group) => [group.title, shown(group.found)])]
+}
+
+/** Its heading and first lines, without those that the search has shown. */
+function describeFile({ target, lines }: ToolFact, matches: readonly Match[]): readonly string[] {
+  const numbered = lines.filter((line) => /^\s*\d+\t/.test(line)).map((line) => line.replace(/^\s*\d+\t/, ""))
+  const heading = numbered.find((line) => line.startsWith("#"))
+  const isMatch = (line: string) => matches.some(({ path, text }) => path === target && text === line.trim())
+  const opening = numbered.filter((line) => line.trim() !== "" && line !== heading && !isMatch(line)).slice(0, 3)
+  return [`## ${target}: ${numbered.length} lines read`, bulleted(heading ? [heading, ...opening] : opening)]
+}
 
 function problems(facts: readonly ToolFact[]): readonly string[] {
   const failed = facts.filter(({ status }) => status !== "ok")

@@ -1,0 +1,185 @@
+// The holes and refuted shortcuts of the journal's protocol (docs: "the log is the lock"), as edits of our code. `find`
+// must occur exactly once. Two have no place here: an inbox file that is opened and then written (a Folder can create a
+// name only whole, the store cases hold it to that), and an owner that flags its own running call (flags are made by a
+// take alone; a self-take calls nobody). F7 and F8 (unlink, truncate, rename) have no operation in the Folder contract.
+
+const journal = "src/journal/journal.ts"
+const row = "src/journal/row.ts"
+const reader = "src/journal/reader.ts"
+const shard = "src/journal/shard.ts"
+const inbox = "src/journal/inbox.ts"
+const disk = "src/testing/simulated-disk.ts"
+const test = "src/journal"
+
+const look = "    if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()\n"
+const write = "    await file.write(bytes)\n"
+const syncBase = "    if (this.#good) await this.#folder.append?.sync(shardName(this.#good.shard))\n"
+const syncFolder = "    await this.#folder.append?.syncFolder()\n"
+const openNext =
+  "    const file = await this.#folder.append?.open(shardName(this.#top + 1))\n    if (!file) throw fenced()\n"
+const ownBytes = "          if (equalBytes(found, bytes)) return\n"
+const readAfterCreate = [
+  "    const head = await findHead(folder, top)\n",
+  "    const history = head ? await historyOf(folder, head) : []\n",
+]
+const isSettled = `  try {
+    await folder.append.sync(shardName(head.shard))
+  } catch {
+    return false
+  }
+`
+
+/** One mutation: its name and its edits `[file, find, replace]`. */
+function mutation(hole, ...edits) {
+  return { hole, test, edits: edits.map(([file, find, replace]) => ({ file, find, replace })) }
+}
+
+export const mutations = [
+  mutation("F1 no look after the append", [journal, look, ""]),
+  mutation("F1 look before the append", [journal, write + look, look + write]),
+  mutation("F1 no second look after a slow flush", [
+    journal,
+    "    if (await this.#folder.exists(shardName(this.#top + 1))) throw await this.#lose(fenced())\n",
+    "",
+  ]),
+  mutation(
+    "theorem: the predecessor is read before the create",
+    [journal, readAfterCreate.join(""), ""],
+    [
+      journal,
+      "  const append = folder.append\n",
+      `${readAfterCreate.join("").replace(/^ {2}/gm, "")}  const append = folder.append\n`,
+    ],
+  ),
+  mutation("F2 base is the top shard, headed or not", [
+    journal,
+    "head && { shard: head.shard, bytes: head.scanned.validBytes }",
+    "head && { shard: top, bytes: head.shard === top ? head.scanned.validBytes : 0 }",
+  ]),
+  mutation("F3 base not synced", [journal, syncBase, ""]),
+  mutation("F3 folder not synced", [journal, syncFolder, ""]),
+  mutation(
+    "F3 folder synced after the header",
+    [journal, syncFolder, ""],
+    [journal, write, `${write}    if (this.#headless) await this.#folder.append?.syncFolder()\n`],
+  ),
+  mutation(
+    "F3 base synced after the header",
+    [journal, syncBase, ""],
+    [
+      journal,
+      write,
+      `${write}    if (this.#headless && this.#good) await this.#folder.append?.sync(shardName(this.#good.shard))\n`,
+    ],
+  ),
+  mutation("F4 goes on in the same shard after a failed write", [
+    journal,
+    "        await this.#closeFile()\n        if (isFenced(error)) throw error\n",
+    "        if (isFenced(error)) throw error\n        return this.#writeFlush(this.#file)\n",
+  ]),
+  mutation(
+    "F4 self-take counts the valid prefix",
+    [journal, "import { encodeFlush, ", "import { scanShard, encodeFlush, "],
+    [
+      journal,
+      openNext,
+      `${openNext}    const left = await this.#folder.read(shardName(this.#top))
+    if (this.#good && left) this.#good = { shard: this.#top, bytes: scanShard(left).validBytes }\n`,
+    ],
+  ),
+  mutation("F4 base moves before the flush is acknowledged", [
+    journal,
+    write,
+    `    this.#good = { shard: this.#top, bytes: from + bytes.length }\n${write}`,
+  ]),
+  mutation("F4 self-take skips a shard that somebody else created", [
+    journal,
+    openNext,
+    `    let file = await this.#folder.append?.open(shardName(this.#top + 1))
+    while (!file) file = await this.#folder.append?.open(shardName(++this.#top + 1))\n`,
+  ]),
+  mutation("F5 reader without a look", [
+    reader,
+    "  return !(await folder.exists(shardName(head.shard + 1)))\n",
+    "  return true\n",
+  ]),
+  mutation("F5 reader looks before it reads", [
+    reader,
+    "      unsettled = !(await isSettled(folder, head))\n",
+    "      await isSettled(folder, head)\n      unsettled = folder.append !== undefined && head.shard !== top\n",
+  ]),
+  mutation("F5 reader without a sync", [reader, isSettled, ""]),
+  mutation("F5 reader shows what could not be synced", [
+    reader,
+    "  } catch {\n    return false\n  }\n",
+    "  } catch {\n    return true\n  }\n",
+  ]),
+  mutation("F5 records count at line ends, not flush ends", [
+    shard,
+    "    if (line.mark === null) continue\n",
+    "    if (line.mark === null && lineStart < counted.length) continue\n",
+  ]),
+  mutation(
+    "F6 the top shard is adopted while it is empty",
+    [
+      journal,
+      "  const top = options.fresh ? -1 : await findTop(folder)\n",
+      `  let top = options.fresh ? -1 : await findTop(folder)
+  if (top >= 0 && (await folder.read(shardName(top)))?.length === 0) top--\n`,
+    ],
+    [
+      disk,
+      "          if (files.has(name)) return null\n",
+      `          const old = files.get(name)
+          if (old) return old.bytes.length === 0 ? appendFile(old, name, step) : null\n`,
+    ],
+  ),
+  mutation("O1 own write not recognised", [journal, ownBytes, ""]),
+  mutation("O1 unreadable slot concluded to be foreign", [
+    journal,
+    "        if (found !== null) {\n          if (equalBytes(found, bytes)) return\n",
+    "        {\n          if (found && equalBytes(found, bytes)) return\n",
+  ]),
+  mutation(
+    "O2 own recognised by its writer only",
+    [journal, ownBytes, "          if (new TextDecoder().decode(found).includes(this.#writer)) return\n"],
+    [journal, "    this.#batch ??= {", "    this.#batch = {"],
+  ),
+  mutation("O2 other bytes after an ambiguous answer", [journal, "    this.#batch ??= {", "    this.#batch = {"]),
+  mutation("O3 no nonce", [journal, "#writer = newNonce()", '#writer = "owner"']),
+  mutation("O4 foreign slot, so the next one", [
+    journal,
+    "    await this.#createOwn(shardName(slot), bytes)\n",
+    `    try {
+      await this.#createOwn(shardName(slot), bytes)
+    } catch (error) {
+      if (!isFenced(error)) throw error
+      this.#top = slot
+      return this.#createFlush()
+    }\n`,
+  ]),
+  mutation("O5 creates are pipelined", [journal, "      if (this.#flushing) return\n", ""]),
+  mutation("O8 a conflict is not tried again", [
+    journal,
+    "        if (attempt >= CREATE_RETRIES || isFenced(error)) throw error\n",
+    "        throw error\n",
+  ]),
+  mutation("M1 own message not recognised", [inbox, "    if (found && equalBytes(found, bytes)) return slot\n", ""]),
+  mutation("end mark without a checksum", [
+    shard,
+    "mark.from === from && mark.crc === hex(crc32(bytes, from, mark.at))",
+    "mark.from === from",
+  ]),
+  mutation("end mark whose from is not checked", [
+    shard,
+    "mark.from === from && mark.crc === hex(crc32(bytes, from, mark.at))",
+    "mark.crc === hex(crc32(bytes, from, mark.at))",
+  ]),
+  mutation("damaged tail silently dropped", [row, "    if (scanned.damaged) throw damaged(folder, shard)\n", ""]),
+  mutation("damage below a base silently dropped", [
+    shard,
+    "  if (limit !== undefined && validBytes !== limit) {",
+    "  if (limit !== undefined && validBytes > limit) {",
+  ]),
+  mutation("a stale listing is believed", [row, "  while (await folder.exists(shardName(top + 1))) top++\n", ""]),
+]

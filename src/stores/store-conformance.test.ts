@@ -1,0 +1,285 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, describe, expect, test } from "vitest"
+import type { Appending, Folder, Store } from "../contract/store.ts"
+import { createOnlyStore, fsStore } from "../hosts/node/fs-store.ts"
+import { storeCases } from "../testing/store-cases.ts"
+import { memoryStore } from "./memory.ts"
+
+const root = mkdtempSync(join(tmpdir(), "longhaul-stores-"))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+let made = 0
+const freshRoot = () => join(root, `store-${made++}`)
+
+const family: Readonly<Record<string, () => Store>> = {
+  memoryStore,
+  fsStore: () => fsStore(freshRoot()),
+  createOnlyStore: () => createOnlyStore(freshRoot()),
+}
+
+describe.each(Object.entries(family))("%s keeps every promise of a store", (_, make) => {
+  const appends = make().folder("run").append !== undefined
+  for (const { name, needs, run } of storeCases) {
+    if (needs === "append" && !appends) test.skip(`${name} (this store does not append)`, () => {})
+    else test(name, () => run(make()))
+  }
+})
+
+test("fsStore appends on this machine's file system, createOnlyStore never does", () => {
+  expect(fsStore(freshRoot()).folder("run").append).toBeDefined()
+  expect(createOnlyStore(freshRoot()).folder("run").append).toBeUndefined()
+})
+
+/** A memory store with some of each folder's operations replaced. */
+function brokenStore(breakFolder: (folder: Folder, append: Appending) => Partial<Folder>): Store {
+  const sound = memoryStore()
+  return {
+    ...sound,
+    folder(path) {
+      const folder = sound.folder(path)
+      return { ...folder, ...breakFolder(folder, folder.append as Appending) }
+    },
+  }
+}
+
+const brokenStores: Readonly<Record<string, () => Store>> = {
+  "a create that overwrites": () =>
+    brokenStore((folder) => ({
+      async create(name, bytes) {
+        const answer = (await folder.exists(name)) ? "exists" : "created"
+        await folder.replace(name, bytes)
+        return answer
+      },
+    })),
+  "a create that says created to everybody": () =>
+    brokenStore((folder) => ({
+      async create(name, bytes) {
+        await folder.create(name, bytes)
+        return "created"
+      },
+    })),
+  "a create that looks first and writes later": () =>
+    brokenStore((folder) => ({
+      async create(name, bytes) {
+        if (await folder.exists(name)) return "exists"
+        await folder.replace(name, bytes)
+        return "created"
+      },
+    })),
+  "a create that keeps the caller's bytes": () => {
+    const kept = new Map<string, Uint8Array>()
+    return brokenStore((folder) => ({
+      async create(name, bytes) {
+        const answer = await folder.create(name, bytes)
+        if (answer === "created") kept.set(folder.location + name, bytes)
+        return answer
+      },
+      read: async (name) => kept.get(folder.location + name) ?? folder.read(name),
+    }))
+  },
+  "an exists that remembers absence": () => {
+    const absent = new Set<string>()
+    return brokenStore((folder) => ({
+      async exists(name) {
+        if (!absent.has(name) && !(await folder.exists(name))) absent.add(name)
+        return !absent.has(name)
+      },
+    }))
+  },
+  "an exists that sees only what was written to": () =>
+    brokenStore((folder) => ({ exists: async (name) => ((await folder.read(name))?.length ?? 0) > 0 })),
+  "a read that answers empty for absent": () =>
+    brokenStore((folder) => ({ read: async (name) => (await folder.read(name)) ?? new Uint8Array() })),
+  "a read that decodes text": () =>
+    brokenStore((folder) => ({
+      async read(name) {
+        const bytes = await folder.read(name)
+        return bytes && new TextEncoder().encode(new TextDecoder().decode(bytes))
+      },
+    })),
+  "an append that drops a write": () =>
+    brokenStore((_, append) => ({
+      append: {
+        ...append,
+        async open(name) {
+          const file = await append.open(name)
+          let writes = 0
+          return file && { ...closing(file), write: async (bytes) => (writes++ === 1 ? undefined : file.write(bytes)) }
+        },
+      },
+    })),
+  "an append that shows its bytes on close": () =>
+    brokenStore((_, append) => ({
+      append: {
+        ...append,
+        async open(name) {
+          const file = await append.open(name)
+          const held: Uint8Array[] = []
+          if (file === null) return null
+          return {
+            write: async (bytes) => void held.push(bytes.slice()),
+            async close() {
+              for (const bytes of held) await file.write(bytes)
+            },
+          }
+        },
+      },
+    })),
+  "an open that reopens": () => {
+    const files = new Map<string, Awaited<ReturnType<Appending["open"]>>>()
+    return brokenStore((folder, append) => ({
+      append: {
+        ...append,
+        async open(name) {
+          const file = (await append.open(name)) ?? files.get(folder.location + name) ?? null
+          files.set(folder.location + name, file)
+          return file
+        },
+      },
+    }))
+  },
+  "an open that does not see created names": () =>
+    brokenStore((folder, append) => ({
+      append: { ...append, open: async (name) => (await append.open(name)) ?? append.open(`${name}-${Math.random()}`) },
+      create: (name, bytes) => folder.create(name, bytes),
+    })),
+  "a list that matches by prefix": () => {
+    const sound = memoryStore()
+    const names = new Set<string>()
+    const under = (path: string) =>
+      [
+        ...new Set([...names].filter((name) => name.startsWith(path)).map((name) => name.split("/").at(-1) ?? "")),
+      ].sort()
+    return {
+      ...sound,
+      list: async (path) => under(path),
+      folder(path) {
+        const folder = sound.folder(path)
+        const create: Folder["create"] = (name, bytes) => {
+          names.add(`${path}/${name}`)
+          return folder.create(name, bytes)
+        }
+        return { ...folder, create, list: async () => under(path) }
+      },
+    }
+  },
+  "a list in the order of creation": () => {
+    const names: string[] = []
+    return brokenStore((folder) => ({
+      create(name, bytes) {
+        names.push(name)
+        return folder.create(name, bytes)
+      },
+      list: async () => names,
+    }))
+  },
+  "a folder that ignores its path": () => {
+    const sound = memoryStore()
+    return { ...sound, folder: () => sound.folder("shared") }
+  },
+}
+
+function closing(file: { close(): Promise<void> }): { close(): Promise<void> } {
+  return { close: () => file.close() }
+}
+
+describe("a broken store is caught", () => {
+  test.each(Object.entries(brokenStores))("%s", async (_, make) => {
+    const broken: string[] = []
+    for (const { name, run } of storeCases) {
+      await run(make()).catch((error: Error) => {
+        expect(error.message).not.toBe("")
+        broken.push(name)
+      })
+    }
+    expect(broken).not.toEqual([])
+  })
+})
+
+describe.each([
+  { form: "fsStore", make: fsStore },
+  { form: "createOnlyStore", make: createOnlyStore },
+])("$form on a disk", ({ make }) => {
+  const bytes = new TextEncoder().encode("bytes")
+  const storage = expect.objectContaining({ code: "storage", retryable: true })
+
+  test("is for its user's eyes only: files 0600, folders 0700", async () => {
+    const base = freshRoot()
+    const folder = make(base).folder("tenants/acme/run")
+    await folder.create("000000.jsonl", bytes)
+    await folder.create("inbox/000000.json", bytes)
+    await folder.replace("state.json", bytes)
+    await (await folder.append?.open("000001.jsonl"))?.close()
+    const modes = new Set<string>()
+    for (const name of ["", ...(readdirSync(base, { recursive: true }) as string[])]) {
+      const stat = statSync(join(base, name))
+      modes.add(`${stat.isDirectory() ? "folder" : "file"} ${(stat.mode & 0o777).toString(8)}`)
+    }
+    expect([...modes].sort()).toEqual(["file 600", "folder 700"])
+  })
+
+  test("says where it is, as an absolute path", () => {
+    const base = freshRoot()
+    expect(make(base).location).toBe(base)
+    expect(make(base).folder("tenants/acme").location).toBe(join(base, "tenants/acme"))
+    expect(make("relative").location).toBe(join(process.cwd(), "relative"))
+  })
+
+  test("leaves no temporary file, also where a create lost or failed", async () => {
+    const base = freshRoot()
+    const folder = make(base).folder("run")
+    await Promise.all(Array.from({ length: 6 }, () => folder.create("000000.jsonl", bytes)))
+    await Promise.all(Array.from({ length: 6 }, () => folder.replace("state.json", bytes)))
+    mkdirSync(join(base, "run/taken"))
+    await expect(folder.replace("taken", bytes)).rejects.toEqual(storage)
+    expect(readdirSync(join(base, "run")).sort()).toEqual(["000000.jsonl", "state.json", "taken"])
+  })
+
+  test("does not list another writer's unfinished file", async () => {
+    const base = freshRoot()
+    const store = make(base)
+    await store.folder("run").create("000000.jsonl", bytes)
+    writeFileSync(join(base, "run/.tmp-0123"), "half")
+    expect(await store.list("run")).toEqual(["000000.jsonl"])
+    expect(await store.folder("run").list()).toEqual(["000000.jsonl"])
+  })
+
+  /** Every operation that can meet trouble, each of which must then reject with `storage`. */
+  async function expectTrouble(folder: Folder, name: string): Promise<void> {
+    await expect(folder.create(name, bytes)).rejects.toEqual(storage)
+    await expect(folder.replace(name, bytes)).rejects.toEqual(storage)
+    if (!folder.append) return
+    await expect(folder.append.open(name)).rejects.toEqual(storage)
+    await expect(folder.append.sync(name)).rejects.toEqual(storage)
+  }
+
+  test("a root that is a file is a typed storage error", async () => {
+    const base = freshRoot()
+    writeFileSync(base, "a file")
+    await expectTrouble(make(base).folder("run"), "000000.jsonl")
+    await expect(make(base).folder("run").read("000000.jsonl")).rejects.toEqual(storage)
+  })
+
+  test("a folder removed underneath is a typed storage error, and absent to those who read", async () => {
+    const base = freshRoot()
+    const folder = make(base).folder("run")
+    await folder.create("000000.jsonl", bytes)
+    rmSync(join(base, "run"), { recursive: true })
+    await expectTrouble(folder, "000001.jsonl")
+    expect(await folder.read("000000.jsonl")).toBeNull()
+    expect(await folder.exists("000000.jsonl")).toBe(false)
+    expect(await folder.list()).toEqual([])
+  })
+
+  test("a name the file system refuses is a typed storage error that says which", async () => {
+    const folder = make(freshRoot()).folder("run")
+    await folder.create("000000.jsonl", bytes)
+    await expectTrouble(folder, "x".repeat(300))
+    const error = await folder.create("x".repeat(300), bytes).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ data: { errno: "ENAMETOOLONG" }, fix: expect.any(String) })
+    await folder.create("inbox/000000.json", bytes)
+    await expect(folder.read("inbox")).rejects.toEqual(storage)
+  })
+})

@@ -1,0 +1,275 @@
+import type { AppendFile, Appending, Folder, Store } from "../contract/store.ts"
+import { concatBytes, equalBytes } from "../lib/bytes.ts"
+
+/** One promise of the store contract. `run` gets a store that holds nothing, and throws where the promise is broken. */
+export interface StoreCase {
+  readonly name: string
+  /** Only for stores whose folders append. */
+  readonly needs?: "append"
+  run(store: Store): Promise<void>
+}
+
+/** What every store must do, as data: run each case on a store of its own, in any test runner. */
+export const storeCases: readonly StoreCase[] = [
+  {
+    name: "where nothing is, there is nothing to read, see or list",
+    async run(store) {
+      const folder = store.folder(RUN)
+      check((await folder.read(SHARD)) === null, "read of an absent name must answer null")
+      check((await folder.read(INBOX)) === null, "read of a name in an absent subfolder must answer null")
+      check(!(await folder.exists(SHARD)), "exists must answer false for an absent name")
+      check(!(await folder.exists(INBOX)), "exists must answer false for a name in an absent subfolder")
+      checkNames(await folder.list(), [], "the list of an absent folder")
+      checkNames(await store.list(RUN), [], "the list of an absent path")
+      check(store.location !== "" && folder.location !== "", "a location must say where it is")
+    },
+  },
+  createsOnce("000000.jsonl"),
+  createsOnce("inbox/000000.json"),
+  {
+    name: "reads give back exact bytes: none, binary, a megabyte",
+    async run(store) {
+      const folder = store.folder(RUN)
+      for (const length of [0, 1, 4096, 1_048_576]) {
+        const bytes = noise(length)
+        await folder.create(`created-${length}`, bytes)
+        await folder.replace(`replaced-${length}`, bytes)
+        checkBytes(await folder.read(`created-${length}`), bytes, `a created file of ${length} bytes`)
+        checkBytes(await folder.read(`replaced-${length}`), bytes, `a replaced file of ${length} bytes`)
+      }
+      check(await folder.exists("created-0"), "an empty file exists")
+    },
+  },
+  {
+    name: "of many that create one name exactly one is told so, and its bytes stand",
+    async run(store) {
+      const bodies = Array.from({ length: 8 }, (_, index) => text(`body of contender ${index} `.repeat(index + 1)))
+      const answers = await Promise.all(bodies.map((body) => store.folder(RUN).create(SHARD, body)))
+      const winners = bodies.filter((_, index) => answers[index] === "created")
+      check(winners.length === 1, `${winners.length} of 8 concurrent creates of one name were told "created"`)
+      checkBytes(await store.folder(RUN).read(SHARD), winners[0], "the name that many created")
+    },
+  },
+  {
+    name: "a created name is seen at once, from every folder of the path",
+    async run(store) {
+      const watcher = store.folder(RUN)
+      for (let index = 0; index < 5; index++) {
+        const name = `00000${index}.jsonl`
+        check(!(await watcher.exists(name)), `exists must answer false for ${name} before it is created`)
+        await store.folder(RUN).create(name, text(name))
+        check(await watcher.exists(name), `exists must see ${name} as soon as create answered`)
+        checkBytes(await watcher.read(name), text(name), name)
+      }
+    },
+  },
+  {
+    name: "lists name what lies directly under a path, sorted, each once",
+    async run(store) {
+      const folder = store.folder(RUN)
+      const created = ["000010.jsonl", "state.json", "000002.jsonl", "inbox/000001.json", "inbox/000000.json", "Z", "a"]
+      for (const name of created) await folder.create(name, text(name))
+      const expected = ["000002.jsonl", "000010.jsonl", "Z", "a", "inbox", "state.json"]
+      checkNames(await folder.list(), expected, "the folder's list")
+      checkNames(await store.list(RUN), expected, "the list of the folder's path")
+      checkNames(await store.list(`${RUN}/inbox`), ["000000.json", "000001.json"], "the list of a subfolder")
+      checkNames(await store.list("runs"), ["one"], "the list of the path above")
+    },
+  },
+  {
+    name: "folders whose paths begin alike do not see each other",
+    async run(store) {
+      const paths = ["tenants/acme", "tenants/acme-2", "tenants/acm", "tenants/acme/nested"]
+      for (const path of paths) await store.folder(path).create("name", text(path))
+      for (const path of paths) checkBytes(await store.folder(path).read("name"), text(path), `name in ${path}`)
+      checkNames(await store.list("tenants"), ["acm", "acme", "acme-2"], "the list of tenants")
+      checkNames(await store.list("tenants/acme"), ["name", "nested"], "the list of tenants/acme")
+      checkNames(await store.folder("tenants/acm").list(), ["name"], "the list of tenants/acm")
+      await store.folder("tenants/acme").create("only-here", text("x"))
+      check(!(await store.folder("tenants/acme-2").exists("only-here")), "acme-2 must not see a name of acme")
+    },
+  },
+  {
+    name: "replace creates or overwrites; the last writer wins, whole",
+    async run(store) {
+      const folder = store.folder(RUN)
+      for (const name of ["state.json", "outbox/state.json"]) {
+        for (const body of ["first", "a second, longer body", "3"]) {
+          await folder.replace(name, text(body))
+          checkBytes(await folder.read(name), text(body), `${name} after a replace`)
+        }
+        check((await folder.create(name, text("created"))) === "exists", "create must not take a replaced name")
+        checkBytes(await folder.read(name), text("3"), `${name} after a refused create`)
+      }
+      const bodies = Array.from({ length: 6 }, (_, index) => noise(2000 * (index + 1), index))
+      await Promise.all(bodies.map((body) => folder.replace("contended", body)))
+      const found = await folder.read("contended")
+      const whole = bodies.some((body) => found !== null && equalBytes(found, body))
+      check(whole, "concurrent replaces must leave one writer's bytes, whole")
+    },
+  },
+  {
+    name: "bytes handed in and handed out are the caller's: changing them changes no file",
+    async run(store) {
+      const folder = store.folder(RUN)
+      const bytes = text("unchanged")
+      await folder.create("created", bytes)
+      await folder.replace("replaced", bytes)
+      bytes.fill(0)
+      ;(await folder.read("created"))?.fill(0)
+      checkBytes(await folder.read("created"), text("unchanged"), "a created file whose caller reused its bytes")
+      checkBytes(await folder.read("replaced"), text("unchanged"), "a replaced file whose caller reused its bytes")
+    },
+  },
+  {
+    name: "a file is opened for appending once: by the one that creates it",
+    needs: "append",
+    async run(store) {
+      const { folder, append } = appendingFolder(store)
+      const file = await opened(append, SHARD)
+      check(await folder.exists(SHARD), "exists must see an opened name at once, before anything is written to it")
+      checkBytes(await folder.read(SHARD), new Uint8Array(), "a file just opened")
+      check((await append.open(SHARD)) === null, "open must answer null for a name that is open")
+      check((await folder.create(SHARD, text("x"))) === "exists", "create must not take a name that is open")
+      await file.write(text("kept"))
+      await file.close()
+      check((await append.open(SHARD)) === null, "open must answer null for a name that was closed")
+      checkBytes(await folder.read(SHARD), text("kept"), "a file that others tried to open and create")
+      await folder.create("created", text("whole"))
+      check((await append.open("created")) === null, "open must answer null for a name made by create")
+      checkBytes(await folder.read("created"), text("whole"), "a created file that somebody tried to open")
+      await folder.replace("replaced", text("whole"))
+      check((await append.open("replaced")) === null, "open must answer null for a name made by replace")
+    },
+  },
+  {
+    name: "of many that open or create one name exactly one gets it",
+    needs: "append",
+    async run(store) {
+      for (let round = 0; round < 5; round++) {
+        const name = `00000${round}.jsonl`
+        const tries = Array.from({ length: 8 }, async (_, index) => {
+          const { folder, append } = appendingFolder(store)
+          if (index % 2 === 0) return (await folder.create(name, text("created"))) === "created"
+          const file = await append.open(name)
+          await file?.close()
+          return file !== null
+        })
+        const winners = (await Promise.all(tries)).filter(Boolean).length
+        check(winners === 1, `${winners} of 8 concurrent opens and creates of one name got it`)
+      }
+    },
+  },
+  {
+    name: "appends stand in order behind each other and are read as soon as they resolve",
+    needs: "append",
+    async run(store) {
+      const { append } = appendingFolder(store)
+      const file = await opened(append, SHARD)
+      let expected = new Uint8Array()
+      for (const length of [1, 700, 0, 65_536, 3, 1_048_576, 20]) {
+        const bytes = noise(length, length)
+        const given = bytes.slice()
+        await file.write(given)
+        given.fill(0)
+        expected = concatBytes(expected, bytes) as Uint8Array<ArrayBuffer>
+        checkBytes(await store.folder(RUN).read(SHARD), expected, `a file after an append of ${length} bytes`)
+      }
+      await file.close()
+      checkBytes(await store.folder(RUN).read(SHARD), expected, "a closed file")
+    },
+  },
+  {
+    name: "files open at the same time are apart, also of one name in two folders",
+    needs: "append",
+    async run(store) {
+      const paths = ["tenants/acme", "tenants/acme-2"]
+      const files = await Promise.all(paths.map((path) => opened(appendingFolder(store, path).append, SHARD)))
+      for (let round = 0; round < 3; round++) {
+        for (const [index, file] of files.entries()) await file.write(text(`${index}${round} `))
+      }
+      for (const file of files) await file.close()
+      checkBytes(await store.folder("tenants/acme").read(SHARD), text("00 01 02 "), "the first folder's file")
+      checkBytes(await store.folder("tenants/acme-2").read(SHARD), text("10 11 12 "), "the second folder's file")
+    },
+  },
+  {
+    name: "what anybody wrote can be made durable by anybody, open or closed",
+    needs: "append",
+    async run(store) {
+      const { append } = appendingFolder(store)
+      const file = await opened(append, SHARD)
+      await file.write(text("bytes"))
+      const other = appendingFolder(store)
+      await other.append.sync(SHARD)
+      await other.append.syncFolder()
+      await file.close()
+      await other.append.sync(SHARD)
+      await other.folder.create("created", text("whole"))
+      await append.sync("created")
+      await append.syncFolder()
+      checkBytes(await other.folder.read(SHARD), text("bytes"), "a file after syncs")
+    },
+  },
+]
+
+const RUN = "runs/one"
+const SHARD = "000000.jsonl"
+const INBOX = "inbox/000000.json"
+
+function createsOnce(name: string): StoreCase {
+  return {
+    name: `create is create-only and whole: ${name}`,
+    async run(store) {
+      const folder = store.folder(RUN)
+      check((await folder.create(name, text("first"))) === "created", `create of a free name must answer "created"`)
+      for (const second of ["second", "first", ""]) {
+        const answer = await folder.create(name, text(second))
+        check(answer === "exists", `create of a taken name must answer "exists", not "${answer}"`)
+        checkBytes(await folder.read(name), text("first"), `${name} after a second create`)
+      }
+      check(await folder.exists(name), `exists must see ${name}`)
+    },
+  }
+}
+
+function check(holds: boolean, promise: string): asserts holds {
+  if (!holds) throw new Error(promise)
+}
+
+function checkBytes(found: Uint8Array | null, expected: Uint8Array | undefined, what: string): void {
+  check(found !== null && expected !== undefined, `${what} must be readable`)
+  const same = equalBytes(found, expected)
+  check(same, `${what} must hold exactly the ${expected.length} bytes written, found ${found.length} others`)
+}
+
+function checkNames(found: readonly string[], expected: readonly string[], what: string): void {
+  check(found.join() === expected.join(), `${what} must be [${expected.join()}], found [${found.join()}]`)
+}
+
+function appendingFolder(store: Store, path = RUN): { folder: Folder; append: Appending } {
+  const folder = store.folder(path)
+  check(folder.append !== undefined, "a store that appends must append in every folder")
+  return { folder, append: folder.append }
+}
+
+async function opened(append: Appending, name: string): Promise<AppendFile> {
+  const file = await append.open(name)
+  check(file !== null, `open of the free name ${name} must create it`)
+  return file
+}
+
+function text(value: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(value)
+}
+
+/** Bytes of every value, zero and line feed included, the same for the same seed. */
+function noise(length: number, seed = 1): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length)
+  let state = (seed + 1) * 0x9e3779b1
+  for (let index = 0; index < length; index++) {
+    state = (Math.imul(state, 1664525) + 1013904223) | 0
+    bytes[index] = state >>> 24
+  }
+  return bytes
+}

@@ -1,0 +1,36 @@
+import { execFileSync } from "node:child_process"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { expect, test } from "vitest"
+
+const repository = fileURLToPath(new URL("../..", import.meta.url))
+const source = join(repository, "src")
+const portable = readdirSync(source, { recursive: true, encoding: "utf8" }).filter(
+  (path) => path.endsWith(".ts") && !/\.test(-d)?\.ts$/.test(path) && !/^(hosts|cli)\//.test(path),
+)
+
+test("EDG-03 nothing portable asks where it runs: no process, no navigator, no name of a platform", () => {
+  expect(portable.length).toBeGreaterThan(50)
+  const probing =
+    /\b(process\.|navigator\b|globalThis\.\w|Deno\b|Bun\b|WebSocketPair\b|typeof\s+(window|process|self)\b)/
+  const found = portable.flatMap((path) => {
+    const code = readFileSync(join(source, path), "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "")
+    const match = probing.exec(code)
+    return match ? [`${path}: ${match[0]}`] : []
+  })
+  expect(found).toEqual([])
+})
+
+test("EDG-01 every entry can be required from CommonJS too, and has its types beside it", () => {
+  const { exports } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"))
+  const entries = Object.values(exports).filter((entry) => typeof entry === "object") as Record<string, string>[]
+  expect(entries.length).toBeGreaterThan(0)
+  const files = entries.map((entry) => entry.default)
+  const script = `for (const file of ${JSON.stringify(files)}) if (!Object.keys(require(file)).length) throw file`
+  execFileSync(process.execPath, ["--no-warnings", "--input-type=commonjs", "-e", script], { cwd: repository })
+  for (const { types = "", default: code = "" } of entries) {
+    expect(types).toBe(code.replace(/\.js$/, ".d.ts"))
+    expect(readFileSync(join(repository, types), "utf8")).toContain("export")
+  }
+})

@@ -1,0 +1,139 @@
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import http from "node:http"
+import https from "node:https"
+import { homedir, tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { afterEach, beforeEach, expect, test, vi } from "vitest"
+import { createRuntime, native } from "../../src/hosts/node/index.ts"
+import { type Served, serve } from "../../src/hosts/node/serve.ts"
+import type { Brand, RuntimeConfig } from "../../src/index.ts"
+import { anthropic } from "../../src/providers/anthropic/index.ts"
+import { resolveConfig } from "../../src/runtime/config.ts"
+import { memoryStore } from "../../src/stores/memory.ts"
+import { createSimulator, scriptedModel } from "../../src/testing/index.ts"
+
+const repository = fileURLToPath(new URL("../..", import.meta.url))
+let home: string
+let server: Served | undefined
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "longhaul-home-"))
+  for (const name of Object.keys(process.env)) {
+    if (/^(LONGHAUL_|ANTHROPIC_|XDG_)/.test(name)) vi.stubEnv(name, undefined)
+  }
+  vi.stubEnv("HOME", home)
+})
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+  await server?.close()
+  rmSync(home, { recursive: true, force: true })
+})
+
+test("BK-18 with nothing but ANTHROPIC_API_KEY in the environment createRuntime() runs a task", async () => {
+  const simulator = createSimulator({ script: ({ model }) => `This is ${model}.`, apiKey: "key-from-env" })
+  server = await serve(simulator.fetch)
+  const { port } = server
+  const addresses: string[] = []
+  // The way to the vendor's address leads to the simulator; everything else is as it is in life.
+  vi.spyOn(https, "request").mockImplementation(((target: URL, { agent: _, ...options }: http.RequestOptions) => {
+    addresses.push(target.href)
+    return http.request(new URL(target.pathname, `http://127.0.0.1:${port}`), options)
+  }) as typeof https.request)
+  vi.stubEnv("ANTHROPIC_API_KEY", "key-from-env")
+  expect(homedir()).toBe(home)
+
+  const result = await createRuntime().run({ task: "Who are you?" })
+
+  expect(result).toMatchObject({ status: "done", text: "This is claude-sonnet-4-6." })
+  expect(addresses).toEqual(["https://api.anthropic.com/v1/messages"])
+  expect(result.transcript.path.startsWith(join(home, ".local/state/longhaul/"))).toBe(true)
+  expect(readFileSync(join(result.transcript.path, "000000.jsonl"), "utf8")).not.toContain("key-from-env")
+})
+
+test("BK-19 HOST-01 no key of the configuration is required, and each can be given", async () => {
+  const nothing: RuntimeConfig = {}
+  expect(createRuntime(nothing)).toHaveProperty("run")
+  const everything: Required<RuntimeConfig> = {
+    workspace: home,
+    store: memoryStore(),
+    workspaceId: "acme",
+    model: scriptedModel(["fine"]),
+    backend: native(),
+    tools: [],
+    disabledTools: ["Bash"],
+    limits: { turns: 3, timeMs: 60_000 },
+    env: {},
+    transport: { stream: () => Promise.reject(new Error("not needed")) },
+    fetch,
+    brand: { serviceName: "acme" },
+    logger: { warn() {} },
+    owner: { pid: 1 },
+  }
+  expect(await createRuntime(everything).run({ task: "x" })).toMatchObject({ status: "done", text: "fine" })
+})
+
+const defaults = { store: memoryStore, backend: native }
+
+test("HOST-11 the brand has nine strings with defaults, each of which can be changed", () => {
+  const { brand } = resolveConfig({}, defaults)
+  const expected: Brand = {
+    schemaPrefix: "longhaul",
+    mcpClientName: "longhaul",
+    mcpClientVersion: "0.1.0",
+    tempdirPrefix: "longhaul-",
+    providerModelPrefix: "",
+    doctorCommand: "longhaul doctor",
+    serviceName: "longhaul",
+    clientInfoName: "longhaul",
+    clientInfoTitle: "Longhaul",
+  }
+  expect(brand).toEqual(expected)
+  expect(Object.keys(brand)).toHaveLength(9)
+  for (const name of Object.keys(expected)) {
+    expect(resolveConfig({ brand: { [name]: "acme" } }, defaults).brand).toEqual({ ...expected, [name]: "acme" })
+  }
+})
+
+test("BK-16 any server that speaks the protocol is reached by model, key and address", async () => {
+  const simulator = createSimulator({ script: ({ model }) => `I am ${model}.`, apiKey: "proxy-key" })
+  server = await serve(simulator.fetch)
+  const model = anthropic({ model: "vendor/some-model", apiKey: "proxy-key", baseUrl: server.url })
+  const result = await createRuntime({ model, store: memoryStore(), workspace: home }).run({ task: "Who are you?" })
+  expect(result).toMatchObject({ status: "done", text: "I am vendor/some-model." })
+})
+
+test("BK-17 a fetch given to the runtime carries every request and may rewrite its headers", async () => {
+  const simulator = createSimulator({ script: () => "through" })
+  const rewriting: typeof fetch = (input, init) => {
+    const headers = new Headers(init?.headers)
+    headers.delete("x-api-key")
+    headers.set("authorization", "Bearer rewritten")
+    return simulator.fetch(input as string, { ...init, headers } as RequestInit)
+  }
+  const model = anthropic({ model: "claude-test", apiKey: "secret" })
+  const runtime = createRuntime({ model, fetch: rewriting, store: memoryStore(), workspace: home })
+  expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done", text: "through" })
+  expect(simulator.requests[0]?.headers).toMatchObject({ authorization: "Bearer rewritten" })
+  expect(simulator.requests[0]?.headers).not.toHaveProperty("x-api-key")
+})
+
+test("BK-12 Node 20 is enough: a run needs no program on PATH", () => {
+  const { engines } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"))
+  expect(engines.node).toBe(">=20.19")
+  const built = (path: string) => JSON.stringify(pathToFileURL(join(repository, "dist", path)).href)
+  const script = `
+    const { createRuntime } = await import(${built("hosts/node/index.js")})
+    const { scriptedModel } = await import(${built("testing/index.js")})
+    const model = scriptedModel([{ parts: [{ toolCall: { name: "List", args: { path: "." } } }] }, "listed"])
+    const { status, text, toolCalls } = await createRuntime({ model }).run({ task: "x" })
+    console.log(status, text, toolCalls[0].status)
+  `
+  const output = execFileSync(process.execPath, ["--input-type=module", "-e", script], {
+    cwd: mkdtempSync(join(home, "work-")),
+    env: { HOME: home, PATH: join(home, "empty") },
+    encoding: "utf8",
+  })
+  expect(output.trim()).toBe("done listed ok")
+})

@@ -1,0 +1,61 @@
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readdirSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+
+const repository = fileURLToPath(new URL("../..", import.meta.url))
+
+/** The package as it ships: `dist/`, or a build of its own where that is missing or older than the source. */
+export function builtPackage(): { readonly url: string; readonly temporary: string | null } {
+  const dist = join(repository, "dist")
+  if (newest(dist, ".js") > newest(join(repository, "src"), ".ts")) return { url: urlOf(dist), temporary: null }
+  const temporary = mkdtempSync(join(tmpdir(), "longhaul-dist-"))
+  const arguments_ = ["-p", join(repository, "tsconfig.build.json"), "--outDir", temporary]
+  try {
+    execFileSync(join(repository, "node_modules/.bin/tsc"), arguments_, { stdio: "pipe", timeout: 60_000 })
+  } catch (error) {
+    // A type error elsewhere does not keep tsc from emitting; without output there is nothing to race.
+    if (newest(temporary, ".js") === 0) throw error
+  }
+  return { url: urlOf(temporary), temporary }
+}
+
+export async function importBuilt(url: string) {
+  const journal = (await import(
+    new URL("journal/journal.js", url).href
+  )) as typeof import("../../src/journal/journal.ts")
+  const reader = (await import(new URL("journal/reader.js", url).href)) as typeof import("../../src/journal/reader.ts")
+  const recover = (await import(
+    new URL("journal/recover.js", url).href
+  )) as typeof import("../../src/journal/recover.ts")
+  const projection = (await import(
+    new URL("journal/projection.js", url).href
+  )) as typeof import("../../src/journal/projection.ts")
+  const stores = (await import(
+    new URL("hosts/node/fs-store.js", url).href
+  )) as typeof import("../../src/hosts/node/fs-store.ts")
+  return { ...journal, ...reader, ...recover, ...projection, ...stores }
+}
+
+export type Built = Awaited<ReturnType<typeof importBuilt>>
+
+function urlOf(folder: string): string {
+  return `${pathToFileURL(folder).href}/`
+}
+
+/** When the journal or the stores were last written, of the files that count. */
+function newest(folder: string, extension: string): number {
+  let time = 0
+  for (const part of ["contract", "lib", "journal", "hosts/node"]) {
+    try {
+      for (const name of readdirSync(join(folder, part))) {
+        if (!name.endsWith(extension) || name.endsWith(".d.ts") || name.includes(".test")) continue
+        time = Math.max(time, statSync(join(folder, part, name)).mtimeMs)
+      }
+    } catch {
+      return 0
+    }
+  }
+  return time
+}

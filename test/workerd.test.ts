@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { build } from "esbuild"
+import { Miniflare } from "miniflare"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { type Served, serve } from "../src/hosts/node/serve.ts"
+import type { RunResult } from "../src/index.ts"
+import { createSimulator } from "../src/testing/index.ts"
+
+let script: string
+let server: Served
+let worker: Miniflare | undefined
+
+/** Calls the tool with what it was asked, then says what the tool really answered. */
+const simulator = createSimulator({
+  script: ({ lastToolResults: [result], lastUserText }) =>
+    result === undefined
+      ? { parts: [{ text: "One moment." }, { toolCall: { name: "shout", args: { words: lastUserText } } }] }
+      : `The tool said: ${result.text}`,
+})
+
+beforeAll(async () => {
+  const bundle = await build({
+    entryPoints: [fileURLToPath(new URL("workerd/worker.mjs", import.meta.url))],
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "neutral",
+    target: "es2023",
+    conditions: ["worker"],
+    mainFields: ["module", "main"],
+  })
+  script = bundle.outputFiles[0]?.text ?? ""
+  server = await serve(simulator.fetch)
+}, 60_000)
+
+afterAll(async () => {
+  await worker?.dispose()
+  await server?.close()
+})
+
+test("EDG-01 the portable entries bundle for a worker without any node: import", () => {
+  expect(script.length).toBeGreaterThan(10_000)
+  expect(script).not.toMatch(/["']node:/)
+  expect(script).not.toMatch(/\b(?:import|require)\s*\(?\s*["'][^."']/)
+})
+
+test("a run with a tool completes inside workerd, over its own fetch, without Node compatibility", {
+  timeout: 90_000,
+}, async () => {
+  worker = new Miniflare({ modules: true, script, compatibilityDate: "2026-01-01", cf: false })
+  const response = await worker.dispatchFetch("http://worker/", {
+    method: "POST",
+    body: JSON.stringify({ baseUrl: server.url, words: "haul it home" }),
+  })
+  expect(response.status).toBe(200)
+  // The worker's own answer, whose shape is written a file away.
+  const told = (await response.json()) as { result: RunResult; status: RunResult; events: string[]; others: string[] }
+  expect(told.result).toMatchObject({
+    status: "done",
+    text: "The tool said: HAUL IT HOME! (3)",
+    turns: 2,
+    toolCalls: [{ name: "shout", status: "ok", args: { words: "haul it home" }, result: "HAUL IT HOME! (3)" }],
+  })
+  expect(told.status).toMatchObject({ status: "done", text: told.result.text })
+  expect(told.events).toEqual(
+    expect.arrayContaining(["run-start", "text-delta", "tool-intent", "tool-result", "run-end"]),
+  )
+  expect(told).toMatchObject({ others: ["scripted", "done"], node: "undefined" })
+  expect(simulator.requests).toHaveLength(2)
+
+  await worker.dispose()
+  worker = undefined
+  expect(workerdChildren()).toEqual([])
+})
+
+/** The workerd processes that this one started and that still run; known on Linux only. */
+function workerdChildren(): string[] {
+  try {
+    return readdirSync("/proc").filter((pid) => {
+      if (!/^\d+$/.test(pid)) return false
+      const [, name, state, parent] = /\((.*)\) (\S) (\d+)/.exec(statOf(pid)) ?? []
+      return name === "workerd" && state !== "Z" && Number(parent) === process.pid
+    })
+  } catch {
+    return []
+  }
+}
+
+function statOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8")
+  } catch {
+    return ""
+  }
+}

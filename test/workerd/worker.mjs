@@ -1,0 +1,38 @@
+import { createRuntime, defineTool } from "longhaul"
+import { native } from "longhaul/backends/native"
+import { anthropic } from "longhaul/providers/anthropic"
+import { memoryStore } from "longhaul/stores/memory"
+import { offlineModel, scriptedModel } from "longhaul/testing"
+import { fileTools } from "longhaul/tools"
+
+/** A worker as a user would write it: portable entries only. */
+export default {
+  async fetch(request) {
+    const { baseUrl, words } = await request.json()
+    const store = memoryStore()
+    const shout = defineTool({
+      name: "shout",
+      description: "Repeats words loudly, and tells how many there were.",
+      input: {
+        type: "object",
+        properties: { words: { type: "string" }, mark: { type: "string", default: "!" } },
+        required: ["words"],
+      },
+      run: ({ words, mark }) => `${words.toUpperCase()}${mark} (${words.split(" ").length})`,
+    })
+    const model = anthropic({ model: "claude-test", apiKey: "key", baseUrl })
+    const runtime = createRuntime({ model, store, backend: native(), tools: [shout] })
+    const events = []
+    const result = await runtime.run({ task: words, onEvent: ({ type }) => events.push(type) })
+
+    const scripted = await createRuntime({ model: scriptedModel(["scripted"]) }).run({ task: "x" })
+    const offline = await createRuntime({ model: offlineModel(), tools: fileTools() }).run({ task: "List the files" })
+    return Response.json({
+      result,
+      events,
+      status: await runtime.status(result.runId),
+      others: [scripted.text, offline.status],
+      node: typeof process,
+    })
+  },
+}
