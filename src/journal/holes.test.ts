@@ -213,11 +213,11 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     await header.reached
     half.release()
     await settle()
-    expect(await reader.next()).toEqual([])
+    expect(messages(await reader.next())).toEqual(["start"])
     expect(reader.unsettled).toBe(true)
     header.release()
     await taking
-    expect(messages(await reader.next()).join()).not.toContain("cut")
+    expect(messages(await reader.next())).toEqual([expect.stringContaining("dropped"), "run-resume"])
     expect(reader.unsettled).toBe(false)
   })
 
@@ -238,10 +238,10 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     half.release()
     await expect(flushed).rejects.toEqual(fenced)
     read.release()
-    expect(messages(await reading)).not.toContain("cut")
+    expect(messages(await reading)).toEqual(["start"])
     header.release()
     await taking
-    expect(messages(await reader.next())).toEqual(["start", expect.stringContaining("dropped"), "run-resume"])
+    expect(messages(await reader.next())).toEqual([expect.stringContaining("dropped"), "run-resume"])
   })
 
   test("F5: a reader that cannot sync what it read shows none of it", async () => {
@@ -252,6 +252,46 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(await reader.next()).toEqual([])
     expect(reader.unsettled).toBe(true)
     expect(messages(await reader.next())).toEqual(["start"])
+  })
+
+  test("F5: not even what a fenced owner's late header counts is published while a takeover is under way", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const slow = stage.hold("B", "read")
+    stage.take("B").catch(() => {})
+    await slow.reached
+    const write = stage.hold("A", "write")
+    a.journal.append(note("cut"))
+    a.journal.flush().catch(() => {})
+    await write.reached
+    const header = stage.hold("C", "write")
+    const taking = stage.take("C")
+    await header.reached
+    write.release()
+    await settle()
+    slow.release()
+    await settle()
+    const published = await createReader(stage.folder("reader")).next()
+    header.release()
+    await taking
+    expect(messages(await stage.history()).slice(0, published.length)).toEqual(messages(published))
+  })
+
+  test("F5: while a takeover is under way a reader still shows what is certain to stay", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    a.journal.append(note("acknowledged"))
+    await a.journal.flush()
+    a.journal.append(note("newest"))
+    await a.journal.flush()
+    const dead = stage.hold("B", "read")
+    stage.take("B").catch(() => {})
+    await dead.reached
+    const reader = createReader(stage.folder("reader"))
+    expect(messages(await reader.next())).toEqual(["start", "acknowledged"])
+    expect(reader.unsettled).toBe(true)
+    await stage.take("C")
+    expect(messages(await reader.next())).toEqual(["newest", "run-resume"])
   })
 
   test("F5: a reader publishes whole flushes only, each record once, across takeovers", async () => {
@@ -487,6 +527,57 @@ describe("create-only stores: the holes of ambiguous answers stay closed", () =>
     await expect(takeRun(stage.folder("B"), { fresh: true, first: opening })).rejects.toMatchObject({
       code: "run_active",
     })
+  })
+})
+
+describe("what was acknowledged is never dropped silently", () => {
+  test("a shard whose first flush is damaged in front of complete ones is damaged, not void", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    a.journal.append(note("second flush"))
+    await a.journal.flush()
+    const bytes = stage.disk.bytes(shardName(0)) as Uint8Array
+    bytes[20] = (bytes[20] as number) ^ 1
+    await expect(stage.take("B")).rejects.toMatchObject({ code: "storage" })
+  })
+
+  test("on create-only stores a slot that cannot be read as a shard is damaged, not void", async () => {
+    const stage = scene({ createOnly: true })
+    await stage.take("A")
+    const bytes = stage.disk.bytes(shardName(0)) as Uint8Array
+    bytes[20] = (bytes[20] as number) ^ 1
+    await expect(stage.take("B")).rejects.toMatchObject({ code: "storage" })
+  })
+
+  test("a slot that is there but reads as absent is read again, and never passed over", async () => {
+    const stage = scene({ createOnly: true })
+    const a = await stage.take("A")
+    a.journal.append(note("acknowledged"))
+    await a.journal.flush()
+    const folder = stage.folder("B")
+    let stale = 2
+    await takeRun(
+      { ...folder, read: async (name) => (name === shardName(1) && stale-- > 0 ? null : folder.read(name)) },
+      { first: opening },
+    )
+    expect(messages(await stage.history())).toEqual(["start", "acknowledged", "run-resume"])
+  })
+
+  test("after a release nothing is written or acknowledged, whoever still asks", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const write = stage.hold("A", "write")
+    a.journal.append(note("last"))
+    const released = a.journal.release()
+    await write.reached
+    a.journal.append(note("too late"))
+    const late = a.journal.flush()
+    late.catch(() => {})
+    write.release()
+    await released
+    await settle()
+    expect(messages(a.acknowledged)).not.toContain("too late")
+    expect(messages(await stage.history())).not.toContain("too late")
   })
 })
 

@@ -93,6 +93,7 @@ class OwnedJournal implements Journal {
   #flushing = false
   #rideTimer: ReturnType<typeof setTimeout> | undefined
   #lost: LonghaulError | null = null
+  #released = false
 
   constructor(folder: Folder, options: TakeOptions, top: number, file: AppendFile | null) {
     this.#folder = folder
@@ -120,12 +121,17 @@ class OwnedJournal implements Journal {
     const record: RunRecord = { seq: this.#nextSeq++, at: this.#now(), ...body }
     this.#pending.push(record)
     this.#lines.push(JSON.stringify(record))
-    if (this.#folder.append && !this.#lost) this.#rideTimer ??= setTimeout(() => this.flush().catch(() => {}), RIDE_MS)
+    if (this.#folder.append && !this.#lost) this.#rideTimer ??= setTimeout(() => this.#rideOver(), RIDE_MS)
     return record
   }
 
+  #rideOver(): void {
+    this.#rideTimer = undefined
+    this.flush().catch(() => {})
+  }
+
   flush(): Promise<void> {
-    if (this.#lost) return Promise.reject(this.#lost)
+    if (this.#lost || this.#released) return Promise.reject(this.#lost ?? fenced())
     if (this.#pending.length === 0) return Promise.resolve()
     return new Promise((resolve, reject) => {
       this.#waiters.push({ upTo: this.#nextSeq, resolve, reject })
@@ -145,7 +151,9 @@ class OwnedJournal implements Journal {
 
   async release(): Promise<void> {
     try {
-      await this.flush()
+      const flushed = this.flush()
+      this.#released = true
+      await flushed
     } finally {
       await this.abandon()
     }
@@ -160,8 +168,7 @@ class OwnedJournal implements Journal {
   async #drain(): Promise<void> {
     try {
       while (this.#waiters.length > 0) {
-        clearTimeout(this.#rideTimer)
-        this.#rideTimer = undefined
+        if (this.#lost) throw this.#lost
         const count = await (this.#folder.append ? this.#appendFlush() : this.#createFlush())
         const records = this.#pending.splice(0, count)
         this.#lines.splice(0, count)

@@ -2,6 +2,7 @@ import type { RunRecord } from "../contract/event.ts"
 import type { Folder } from "../contract/store.ts"
 import { shardName } from "./paths.ts"
 import { findHead, findTop, type Head, recordsOf, scanCounted } from "./row.ts"
+import { type Position, scanShard } from "./shard.ts"
 
 /** Reads a run from outside, never owning it. What it hands out stays a prefix of every later history. */
 export interface RunReader {
@@ -36,25 +37,30 @@ export function createReader(folder: Folder): RunReader {
       top = await findTop(folder, top)
       const head = await findHead(folder, top)
       if (head === null) return []
-      // Shards below the head are cut for good. Of the head itself only what outlives a power loss and a takeover may be
-      // shown: synced first, and nobody has begun to take the run by then.
-      unsettled = !(await isSettled(folder, head))
       droppedBytes = head.droppedBytes
+      unsettled = !(await isSettled(folder, head))
+      const certain = unsettled ? await lastCertain(folder, head.shard) : null
       const parts = unsettled ? [] : [recordsOf(head.scanned, head.header.v)]
-      for (let base = head.header.base; base !== null && base.shard >= lowestOpen; ) {
-        const scanned = await scanCounted(folder, base)
+      for (let below = unsettled ? certain : head.header.base; below !== null && below.shard >= lowestOpen; ) {
+        const scanned = await scanCounted(folder, below)
         parts.push(recordsOf(scanned, scanned.header.v))
-        base = scanned.header.base
+        below = scanned.header.base
       }
-      lowestOpen = unsettled ? (head.header.base?.shard ?? 0) : head.shard
-      const records = parts.reverse().flat()
-      const news = records.filter((record) => record.seq > lastSeq)
+      lowestOpen = unsettled ? (certain?.shard ?? lowestOpen) : head.shard
+      const news = parts
+        .reverse()
+        .flat()
+        .filter((record) => record.seq > lastSeq)
       lastSeq = news.at(-1)?.seq ?? lastSeq
       return news
     },
   }
 }
 
+/**
+ * Of the head only what outlives a power loss and a takeover may be shown: synced first, and nobody has begun to take the
+ * run by then.
+ */
 async function isSettled(folder: Folder, head: Head): Promise<boolean> {
   if (!folder.append) return true
   try {
@@ -63,4 +69,17 @@ async function isSettled(folder: Folder, head: Head): Promise<boolean> {
     return false
   }
   return !(await folder.exists(shardName(head.shard + 1)))
+}
+
+/**
+ * While a takeover is under way even the head may turn out to be a fenced owner's late header. But an owner writes a
+ * flush only after the one before it was acknowledged: what has bytes behind it in its shard is history for good.
+ */
+async function lastCertain(folder: Folder, head: number): Promise<Position | null> {
+  for (let shard = head; shard >= 0; shard--) {
+    const bytes = await folder.read(shardName(shard))
+    const certain = bytes === null ? 0 : scanShard(bytes).certainBytes
+    if (certain > 0) return { shard, bytes: certain }
+  }
+  return null
 }

@@ -25,15 +25,33 @@ export async function findTop(folder: Folder, known = -1): Promise<number> {
 /** The head at or below `top`; shards above it are void. */
 export async function findHead(folder: Folder, top: number): Promise<Head | null> {
   for (let shard = top; shard >= 0; shard--) {
-    const bytes = await folder.read(shardName(shard))
+    const bytes = await readShard(folder, shard)
     if (bytes === null) continue
     const scanned = scanShard(bytes)
+    // A file that appears whole or not at all is never half written, so without a header it is damaged, not void.
+    const isWhole = !folder.append && bytes.length > 0
+    if (scanned.damaged || (isWhole && scanned.header === null)) throw damaged(folder, shard)
     if (scanned.header === null) continue
-    if (scanned.damaged) throw damaged(folder, shard)
     return { shard, header: scanned.header, scanned, droppedBytes: bytes.length - scanned.validBytes }
   }
   return null
 }
+
+/**
+ * A shard's bytes; null where a power loss took a name that nobody had counted yet. Stores without appending have no such
+ * gaps, but may say late that a slot is there: it is read again, and never concluded to be missing.
+ */
+async function readShard(folder: Folder, shard: number): Promise<Uint8Array | null> {
+  for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+    const bytes = await folder.read(shardName(shard))
+    if (bytes !== null || folder.append) return bytes
+    await new Promise((resolve) => setTimeout(resolve, READ_BACKOFF_MS * 2 ** attempt))
+  }
+  throw new LonghaulError("storage", `${shardName(shard)} in ${folder.location} exists and cannot be read.`)
+}
+
+const READ_ATTEMPTS = 6
+const READ_BACKOFF_MS = 20
 
 /** `history(head, valid prefix)`: the records of every shard below that counts, then the head's own. */
 export async function historyOf(folder: Folder, head: Head): Promise<RunRecord[]> {
@@ -52,8 +70,8 @@ export async function scanCounted(
   folder: Folder,
   position: Position,
 ): Promise<ScannedShard & { readonly header: ShardHeader }> {
-  const bytes = await folder.read(shardName(position.shard))
-  const scanned = bytes === null ? null : scanShard(bytes, position.bytes)
+  const bytes = await readShard(folder, position.shard)
+  const scanned = bytes && scanShard(bytes, position.bytes)
   if (scanned?.header) return { ...scanned, header: scanned.header }
   throw damaged(folder, position.shard)
 }

@@ -26,6 +26,8 @@ export interface ScannedShard {
   readonly lines: readonly JsonObject[]
   /** End of the longest run of complete flushes from byte 0. */
   readonly validBytes: number
+  /** End of the last complete flush that has bytes behind it, which proves that it was acknowledged. */
+  readonly certainBytes: number
   /** A complete flush stands behind bytes that are not: what was acknowledged is damaged. */
   readonly damaged: boolean
 }
@@ -50,6 +52,7 @@ export function scanShard(bytes: Uint8Array, limit?: number): ScannedShard {
   const flushed: JsonObject[] = []
   let pending: JsonObject[] = []
   let validBytes = 0
+  let flushBefore = 0
   let lineStart = 0
   while (lineStart < counted.length) {
     const newline = counted.indexOf(LF, lineStart)
@@ -61,6 +64,7 @@ export function scanShard(bytes: Uint8Array, limit?: number): ScannedShard {
     if (line.mark === null) continue
     for (const value of pending) flushed.push(value)
     pending = []
+    flushBefore = validBytes
     validBytes = lineStart
   }
   if (limit !== undefined && validBytes !== limit) {
@@ -78,6 +82,7 @@ export function scanShard(bytes: Uint8Array, limit?: number): ScannedShard {
     header,
     lines: header === null ? [] : flushed.slice(1),
     validBytes: header === null ? 0 : validBytes,
+    certainBytes: header === null ? 0 : validBytes < counted.length ? validBytes : flushBefore,
     damaged: validBytes < counted.length && holdsLaterFlush(counted, validBytes),
   }
 }

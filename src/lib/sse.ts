@@ -1,10 +1,11 @@
+import { concatBytes } from "./bytes.ts"
+
 /**
  * Cuts a byte stream into server-sent events. Chunks are cut at their last line feed, so each is decoded once and a
  * character split over two chunks stays whole. Lines end in LF or CRLF. Bytes are valid only during the call.
  */
 export class SseCutter {
   readonly #onEvent: (event: string, data: string) => void
-  readonly #decoder = new TextDecoder()
   #rest: Uint8Array[] = []
   #event = ""
   #data: string | null = null
@@ -19,9 +20,8 @@ export class SseCutter {
       this.#rest.push(chunk.slice())
       return
     }
-    let text = ""
-    for (const part of this.#rest) text += this.#decoder.decode(part, streaming)
-    text += this.#decoder.decode(cut === chunk.length ? chunk : chunk.subarray(0, cut))
+    const whole = cut === chunk.length ? chunk : chunk.subarray(0, cut)
+    const text = decoder.decode(this.#rest.length === 0 ? whole : concatBytes(...this.#rest, whole))
     this.#rest = cut === chunk.length ? [] : [chunk.slice(cut)]
     this.#lines(text)
   }
@@ -58,4 +58,5 @@ export class SseCutter {
 const LF = 10
 const CR = 13
 const SPACE = 32
-const streaming = { stream: true }
+/** Shared: it only ever sees whole lines, so it keeps no state between calls. */
+const decoder = new TextDecoder()

@@ -21,9 +21,9 @@ const family: Readonly<Record<string, () => Store>> = {
 
 describe.each(Object.entries(family))("%s keeps every promise of a store", (_, make) => {
   const appends = make().folder("run").append !== undefined
-  for (const { name, needs, run } of storeCases) {
-    if (needs === "append" && !appends) test.skip(`${name} (this store does not append)`, () => {})
-    else test(name, () => run(make()))
+  // A store that does not append has no such promises to keep.
+  for (const { name, run } of storeCases.filter(({ needs }) => appends || needs !== "append")) {
+    test(name, () => run(make()))
   }
 })
 

@@ -52,7 +52,8 @@ class Attempt {
   readonly sink: AnswerSink
   readonly #question: Question
   readonly #number: number
-  readonly #open = new Map<number, string>()
+  readonly #ids: string[] = []
+  #partial = ""
 
   constructor(question: Question, number: number) {
     this.#question = question
@@ -61,12 +62,13 @@ class Attempt {
     this.sink = {
       ...(host.deltas && {
         partStart: (kind: "text" | "reasoning", index: number) => {
-          host.emit({ type: `${kind}-start`, id: this.#id(index) })
+          host.emit({ type: kind === "text" ? "text-start" : "reasoning-start", id: this.#id(index) })
         },
       }),
       delta: (kind, index, delta) => {
-        if (kind === "text") this.#open.set(index, (this.#open.get(index) ?? "") + delta)
-        if (host.deltas) host.emit({ type: `${kind}-delta`, id: this.#id(index), delta })
+        if (kind === "text") this.#partial += delta
+        if (!host.deltas) return
+        host.emit({ type: kind === "text" ? "text-delta" : "reasoning-delta", id: this.#id(index), delta })
       },
       call: (call, index) => {
         const running = question.startEarly(call, index)
@@ -77,13 +79,15 @@ class Attempt {
 
   /** In the result, not in messages: the model never finished saying it. */
   keepPartialText(): void {
-    const text = [...this.#open.values()].join("")
     const { host, turn } = this.#question
-    if (text !== "") host.emit({ type: "text-end", turn, id: this.#id(0), text, partial: true })
+    if (this.#partial === "") return
+    host.emit({ type: "text-end", turn, id: this.#id(0), text: this.#partial, partial: true })
   }
 
+  /** The same string for every delta of a part. */
   #id(index: number): string {
-    return partId(this.#question.turn, index, this.#number)
+    this.#ids[index] ??= partId(this.#question.turn, index, this.#number)
+    return this.#ids[index]
   }
 }
 

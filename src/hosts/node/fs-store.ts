@@ -37,17 +37,21 @@ function diskStore(root: string, appends: boolean): Store {
 }
 
 function diskFolder(path: string, appends: boolean, folders: disk.DurableFolders): Folder {
-  const at = (name: string) => join(path, name)
+  const at = (name: string) => `${path}/${name}`
   return {
     location: path,
     read: (name) => attempt(`read ${name}`, disk.readWhole(at(name))),
-    // Synchronous on purpose: a stat of a local name takes a microsecond, a trip through the thread pool twenty.
-    exists: async (name) => statSync(at(name), { throwIfNoEntry: false }) !== undefined,
+    exists: (name) => attempt(`look for ${name}`, isThere(at(name))),
     list: () => attempt("list the run's folder", disk.names(path)),
     create: (name, bytes) => attempt(`create ${name}`, createWhole(at(name), bytes, folders)),
     replace: (name, bytes) => attempt(`write ${name}`, replaceWhole(at(name), bytes, folders)),
     ...(appends && { append: appending(path, folders) }),
   }
+}
+
+/** Synchronous on purpose: a stat of a local name takes a microsecond, a trip through the thread pool twenty. */
+async function isThere(path: string): Promise<boolean> {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 function appending(path: string, folders: disk.DurableFolders): Appending {
@@ -89,8 +93,10 @@ async function createWhole(
     await disk.syncFolder(folder)
     return "created"
   } catch (error) {
-    if (disk.errno(error) === "EEXIST") return "exists"
-    throw error
+    if (disk.errno(error) !== "EEXIST") throw error
+    // It may be our own, linked by an attempt that failed before its name was durable.
+    await disk.syncFolder(folder)
+    return "exists"
   } finally {
     await disk.unlink(temporary).catch(() => {})
   }

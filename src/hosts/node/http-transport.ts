@@ -9,57 +9,109 @@ import { onAbort } from "../../lib/abort.ts"
  * web stream in between.
  */
 export function nodeTransport(): Transport {
-  const agents = {
-    "http:": { request: http.request, agent: new http.Agent({ keepAlive: true }) },
-    "https:": { request: https.request, agent: new https.Agent({ keepAlive: true }) },
-  }
-
-  function exchange(target: URL, request: TransportRequest, sink: TransportSink): Promise<void> {
-    const { request: open, agent } = agents[target.protocol as keyof typeof agents]
-    return new Promise((resolve, reject) => {
-      let answered = false
-      const outgoing = open(target, {
-        method: "POST",
-        agent,
-        headers: { ...request.headers, "content-length": request.body.length },
-      })
-      const unlink = onAbort(request.signal, () => outgoing.destroy())
-      const fail = (cause?: unknown) => {
-        unlink()
-        // A kept-alive connection that the server closed meanwhile says nothing about this request: it goes out anew.
-        if (outgoing.reusedSocket && !answered && !request.signal?.aborted) resolve(exchange(target, request, sink))
-        else reject(new LonghaulError("network", `The connection to ${target.host} failed${reason(cause)}.`, { cause }))
-      }
-      outgoing.on("error", fail)
-      outgoing.on("response", (response) => {
-        answered = true
-        response.on("data", (chunk: Uint8Array) => sink.chunk(chunk))
-        response.on("error", fail)
-        response.on("end", () => {
-          unlink()
-          resolve()
-        })
-        response.on("close", () => {
-          if (!response.complete) fail()
-        })
-        sink.head(response.statusCode ?? 0, (name) => {
-          const value = response.headers[name]
-          return Array.isArray(value) ? value.join(", ") : value
-        })
-      })
-      outgoing.end(request.body)
-    })
-  }
-
+  const endpoints = new Map<string, Endpoint>()
   return {
-    stream: async (request, sink) => exchange(parse(request.url), request, sink),
+    async stream(request, sink) {
+      let endpoint = endpoints.get(request.url)
+      if (endpoint === undefined) {
+        endpoint = endpointOf(request.url)
+        endpoints.set(request.url, endpoint)
+      }
+      return exchange(endpoint, request, sink)
+    },
   }
 }
 
-function parse(url: string): URL {
+/** Where requests to one URL go; its address is taken apart once. */
+interface Endpoint {
+  readonly host: string
+  readonly open: typeof http.request
+  readonly options: http.RequestOptions
+}
+
+function exchange(endpoint: Endpoint, request: TransportRequest, sink: TransportSink): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let answered = false
+    const headers = { ...request.headers, "content-length": request.body.length }
+    const outgoing = endpoint.open({ ...endpoint.options, headers })
+    const unlink = onAbort(request.signal, () => outgoing.destroy())
+    const fail = (cause?: unknown) => {
+      unlink()
+      // A kept-alive connection that the server closed meanwhile says nothing about this request: it goes out anew.
+      if (outgoing.reusedSocket && !answered && !request.signal?.aborted) resolve(exchange(endpoint, request, sink))
+      else reject(new LonghaulError("network", `The connection to ${endpoint.host} failed${reason(cause)}.`, { cause }))
+    }
+    outgoing.on("error", fail)
+    outgoing.on("response", (response) => {
+      answered = true
+      const chunks = new ChunkJoiner(sink)
+      response.on("data", (chunk: Uint8Array) => chunks.add(chunk))
+      response.on("error", fail)
+      response.on("end", () => {
+        chunks.deliver()
+        unlink()
+        resolve()
+      })
+      response.on("close", () => {
+        if (!response.complete) fail()
+      })
+      sink.head(response.statusCode ?? 0, (name) => {
+        const value = response.headers[name]
+        return Array.isArray(value) ? value.join(", ") : value
+      })
+    })
+    outgoing.end(request.body)
+  })
+}
+
+/** Servers send an HTTP chunk for each event. What one read of the socket brought is handed on together. */
+class ChunkJoiner {
+  readonly #sink: TransportSink
+  #chunks: Uint8Array[] = []
+
+  constructor(sink: TransportSink) {
+    this.#sink = sink
+  }
+
+  add(chunk: Uint8Array): void {
+    this.#chunks.push(chunk)
+    if (this.#chunks.length === 1) queueMicrotask(() => this.deliver())
+  }
+
+  deliver(): void {
+    const chunks = this.#chunks
+    if (chunks.length === 0) return
+    this.#chunks = []
+    this.#sink.chunk(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks))
+  }
+}
+
+function endpointOf(url: string): Endpoint {
   const target = URL.canParse(url) ? new URL(url) : null
-  if (target?.protocol === "http:" || target?.protocol === "https:") return target
-  throw new LonghaulError("config_invalid", `${JSON.stringify(url)} is not an http(s) URL.`, { fix: "Check baseUrl." })
+  const open = target && openers[target.protocol]
+  if (!target || !open) {
+    throw new LonghaulError("config_invalid", `${JSON.stringify(url)} is not an http(s) URL.`, {
+      fix: "Check baseUrl.",
+    })
+  }
+  const { hostname, port, pathname, search } = target
+  return {
+    host: target.host,
+    open: open.request,
+    options: {
+      method: "POST",
+      agent: open.agent,
+      hostname: hostname.replace(/^\[|\]$/g, ""),
+      ...(port !== "" && { port }),
+      path: pathname + search,
+    },
+  }
+}
+
+/** One pool of kept-alive connections each, for all transports of the process. */
+const openers: Readonly<Record<string, { request: typeof http.request; agent: http.Agent }>> = {
+  "http:": { request: http.request, agent: new http.Agent({ keepAlive: true }) },
+  "https:": { request: https.request, agent: new https.Agent({ keepAlive: true }) },
 }
 
 function reason(cause: unknown): string {

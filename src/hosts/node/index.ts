@@ -29,7 +29,7 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
       ...(model !== undefined && { model }),
       tools: config.tools ?? fileTools(),
       env: config.env ?? { files: nodeFiles({ roots: [workspace] }) },
-      transport: config.transport ?? (config.fetch ? fetchTransport(config.fetch) : sharedTransport()),
+      transport: config.transport ?? (config.fetch ? fetchTransport(config.fetch) : nodeTransport()),
       owner: config.owner ?? processOwner(),
     },
     { store: () => store, backend: native, model: namedModel },
@@ -51,14 +51,6 @@ function refuseStoreInside(workspace: string, location: string): void {
     fix: "Keep runs outside every folder that tools can write: choose another store or workspace.",
   })
 }
-
-/** One pool of connections for all runtimes of the process. */
-function sharedTransport() {
-  transport ??= nodeTransport()
-  return transport
-}
-
-let transport: ReturnType<typeof nodeTransport> | undefined
 
 export * from "../../index.ts"
 export { type AnthropicOptions, anthropic } from "../../providers/anthropic/index.ts"

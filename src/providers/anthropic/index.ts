@@ -1,5 +1,5 @@
 import type { Conversation, Model } from "../../contract/provider.ts"
-import { defaultDeadlines, streamWithin } from "../../lib/deadline.ts"
+import { defaultDeadlines, WatchedTransport } from "../../lib/deadline.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
 import { BodyBuffer } from "../body-buffer.ts"
 import { AnswerAssembler } from "./answer.ts"
@@ -27,16 +27,14 @@ export function anthropic(options: AnthropicOptions): Model {
     provider: "anthropic",
     id: options.model,
     converse(setup): Conversation {
-      const transport = ownTransport ?? setup.transport
+      const transport = new WatchedTransport(ownTransport ?? setup.transport, deadlines)
       const buffer = new BodyBuffer(bodyShape(options, setup))
       return {
         async call(messages, sink, signal) {
           const answer = new AnswerAssembler(sink)
           let refusal: RefusedRequest | undefined
           const body = buffer.body(messages)
-          await streamWithin(
-            deadlines,
-            transport,
+          await transport.stream(
             { url, headers, body, signal },
             {
               head(status, header) {
