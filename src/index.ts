@@ -9,6 +9,7 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
 }
 
 export type * from "./contract/backend.ts"
+export type * from "./contract/content.ts"
 export type * from "./contract/env.ts"
 export { type ErrorCode, type Failure, LonghaulError } from "./contract/error.ts"
 export type * from "./contract/event.ts"
@@ -17,6 +18,7 @@ export type * from "./contract/message.ts"
 export type * from "./contract/provider.ts"
 export type * from "./contract/result.ts"
 export type * from "./contract/run.ts"
+export type * from "./contract/session.ts"
 export type * from "./contract/store.ts"
 export {
   type Effect,

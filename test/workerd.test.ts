@@ -21,7 +21,7 @@ const simulator = createSimulator({
 
 beforeAll(async () => {
   const bundle = await build({
-    entryPoints: [fileURLToPath(new URL("workerd/worker.mjs", import.meta.url))],
+    entryPoints: [fileURLToPath(new URL("./workerd/worker.mjs", import.meta.url))],
     bundle: true,
     write: false,
     format: "esm",

@@ -1,8 +1,10 @@
+import type { ContentPart } from "./content.ts"
 import type { Failure } from "./error.ts"
 import type { Ephemeral, RecordBody } from "./event.ts"
 import type { Json } from "./json.ts"
-import type { ContentPart, Message } from "./message.ts"
+import type { Message } from "./message.ts"
 import type { Model, Transport } from "./provider.ts"
+import type { InterruptMode, SessionRef } from "./session.ts"
 import type { ToolOutcome, ToolSpec } from "./tool.ts"
 
 /** One way of getting an agent's work done. Stateless; a value made by a factory. */
@@ -51,28 +53,19 @@ export interface OpenRequest {
   readonly from: { readonly kind: "history"; readonly messages: readonly Message[] }
 }
 
-/** Small, JSON, no secrets. Journalled before the first tool intent and whenever it changes. */
-export interface SessionRef {
-  readonly backend: string
-  readonly version: string
-  readonly id: string
-  readonly cwd: string
-  /** False until it has really been stored where another process finds it. */
-  readonly resumable: boolean
-}
-
 /** What starts the work. */
 export type TurnInput =
   | { readonly kind: "prompt"; readonly content: readonly ContentPart[] }
   | { readonly kind: "continue" }
 
-export type InterruptMode = "graceful" | "immediate"
-
 /** The only way back into the runtime. Policy, journal, ledger and clocks are behind it. Nothing here throws. */
 export interface TurnHost {
   /** False: nobody listens, so deltas and starts may be left out. */
   readonly deltas: boolean
+  /** Puts an event on record. */
   emit(event: BackendEvent): void
+  /** Tells listeners of something that is not recorded. */
+  show(event: Ephemeral): void
   /** The model called one of our tools: decides, journals, runs, bounds the output. */
   callTool(call: ToolCall): Promise<ToolOutcome>
   /** True where a call of this tool may start before its answer is complete: effect `none`, allowed at once. */
@@ -88,10 +81,10 @@ export interface ToolCall {
   readonly invalid?: string
 }
 
-/** No `seq` and no `at`: the runtime adds them. Deltas are ephemeral; `…-end` carries the whole. */
-export type BackendEvent = Ephemeral | Extract<RecordBody, { readonly type: BackendRecordType }>
+/** No `seq` and no `at`: the runtime adds them. */
+export type BackendEvent = Extract<RecordBody, { readonly type: BackendEventType }>
 
-type BackendRecordType =
+type BackendEventType =
   | "session"
   | "turn-start"
   | "retry"

@@ -1,9 +1,9 @@
-import type { InterruptMode, SessionRef } from "./backend.ts"
 import type { Failure } from "./error.ts"
 import type { Json, JsonObject } from "./json.ts"
 import type { Message } from "./message.ts"
 import type { StopReason } from "./provider.ts"
 import type { Limits, Usage } from "./result.ts"
+import type { InterruptMode, SessionRef } from "./session.ts"
 import type { Effect, ToolOutcome } from "./tool.ts"
 
 /** Everything a run tells: what the journal holds, and what only listeners hear. */

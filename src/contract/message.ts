@@ -1,3 +1,4 @@
+import type { ContentPart, TextPart } from "./content.ts"
 import type { Json } from "./json.ts"
 import type { ToolStatus } from "./tool.ts"
 
@@ -18,13 +19,6 @@ export interface AssistantMessage {
 export interface ToolMessage {
   readonly role: "tool"
   readonly content: readonly ToolResultPart[]
-}
-
-export type ContentPart = TextPart
-
-export interface TextPart {
-  readonly type: "text"
-  readonly text: string
 }
 
 export interface ReasoningPart {

@@ -30,6 +30,7 @@ export interface Conversation {
 /** Hears the answer while it streams. Called synchronously; must not throw. */
 export interface AnswerSink {
   partStart?(kind: "text" | "reasoning", index: number): void
+  /** What came of a part since the last one; what comes together may be told together. */
   delta?(kind: "text" | "reasoning", index: number, delta: string): void
   /** A call whose arguments are complete and parsed. The answer as a whole may still fail. */
   call?(call: AnswerCall, index: number): void

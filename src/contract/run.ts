@@ -1,10 +1,11 @@
-import type { Backend, InterruptMode } from "./backend.ts"
+import type { Backend } from "./backend.ts"
 import type { Environment } from "./env.ts"
 import type { RunEvent, RunRecord } from "./event.ts"
 import type { JsonObject } from "./json.ts"
 import type { Message } from "./message.ts"
 import type { Model, Transport } from "./provider.ts"
 import type { Limits, RunResult, RunStatus } from "./result.ts"
+import type { InterruptMode } from "./session.ts"
 import type { Store } from "./store.ts"
 import type { Tool } from "./tool.ts"
 

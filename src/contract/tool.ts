@@ -1,6 +1,6 @@
+import type { ContentPart } from "./content.ts"
 import type { Environment } from "./env.ts"
 import type { Json, JsonSchema } from "./json.ts"
-import type { ContentPart } from "./message.ts"
 
 /**
  * What running a tool twice would do. `none`: nothing, it may be re-run. `repeatable`: the same again, it may be re-run

@@ -174,7 +174,9 @@ class OwnedJournal implements Journal {
         this.#lines.splice(0, count)
         const acknowledged = (records.at(-1) as RunRecord).seq + 1
         this.#options.acknowledged?.(records)
-        while (this.#waiters[0] && this.#waiters[0].upTo <= acknowledged) this.#waiters.shift()?.resolve()
+        const waiting = this.#waiters
+        this.#waiters = waiting.filter(({ upTo }) => upTo > acknowledged)
+        for (const { upTo, resolve } of waiting) if (upTo <= acknowledged) resolve()
       }
     } catch (error) {
       if (isFenced(error)) await this.#lose(error)

@@ -37,14 +37,20 @@ export interface ScannedShard {
  * and the crc covers everything before that mark. `lines` are JSON objects, at least one.
  */
 export function encodeFlush(lines: readonly string[], from: number): Uint8Array<ArrayBuffer> {
-  const body = encoder.encode(lines.join("\n"))
-  const unmarked = body.length - 1 // the last line's closing brace comes after the mark
-  const mark = encoder.encode(`,"end":"${from}.${hex(crc32(body, 0, unmarked))}"}\n`)
-  const flush = new Uint8Array(unmarked + mark.length)
-  flush.set(body.subarray(0, unmarked))
-  flush.set(mark, unmarked)
+  const text = lines.join("\n")
+  const most = text.length * 3 + LONGEST_MARK
+  if (most > scratch.length) scratch = new Uint8Array(most * 2)
+  const unmarked = encoder.encodeInto(text, scratch).written - 1 // the last line's closing brace comes after the mark
+  const mark = `,"end":"${from}.${hex(crc32(scratch, 0, unmarked))}"}\n`
+  const length = unmarked + encoder.encodeInto(mark, scratch.subarray(unmarked)).written
+  const flush = scratch.slice(0, length)
+  if (scratch.length > LARGEST_SCRATCH) scratch = new Uint8Array(0)
   return flush
 }
+
+/** Where flushes are put together, one after the other; a large one's memory is not kept. */
+let scratch = new Uint8Array(16 * 1024)
+const LARGEST_SCRATCH = 1024 * 1024
 
 /** Reads what counts of a shard. With `limit`, exactly that many bytes count and anything bad in them is an error. */
 export function scanShard(bytes: Uint8Array, limit?: number): ScannedShard {

@@ -2,9 +2,13 @@ import { LonghaulError } from "../contract/error.ts"
 
 const shape = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
+export function isId(id: string): boolean {
+  return shape.test(id)
+}
+
 /** Ids become names in a store: one that could leave its workspace is refused. */
 export function checkedId(what: "runId" | "nodeId" | "workspaceId", id: string): string {
-  if (shape.test(id)) return id
+  if (isId(id)) return id
   throw new LonghaulError("config_invalid", `${what} ${JSON.stringify(id.slice(0, 80))} is not a usable id.`, {
     fix: `Use 1 to 64 letters, digits, "_" and "-" for ${what}, starting with a letter or digit.`,
   })

@@ -8,6 +8,14 @@ export interface RetryPolicy {
   readonly longestMs: number
 }
 
+/** The attempts at one call. */
+export interface Retry {
+  /** How many have failed. */
+  readonly attempt: number
+  /** How long to wait before the next attempt, or null to give up. */
+  delayAfter(failure: Failure): number | null
+}
+
 export const defaultRetry: RetryPolicy = { attempts: 6, firstMs: 500, longestMs: 30_000 }
 
 /** A provider that says so many times in a row that it is overloaded is left alone. */
@@ -19,15 +27,14 @@ const LONGEST_ASKED_MS = 120_000
  * Decides after each failure of one call whether and when to try again. The only retry layer: transports and
  * conversations below it never repeat a call.
  */
-export function createRetry(policy: RetryPolicy, random: () => number = Math.random) {
+export function createRetry(policy: RetryPolicy, random: () => number = Math.random): Retry {
   let attempt = 0
   let overloads = 0
   return {
     get attempt() {
       return attempt
     },
-    /** How long to wait before the next attempt, or null to give up. */
-    delayAfter(failure: Failure): number | null {
+    delayAfter(failure) {
       attempt++
       overloads = failure.code === "overloaded" ? overloads + 1 : 0
       if (!failure.retryable || attempt >= policy.attempts || overloads >= CONSECUTIVE_OVERLOADS) return null

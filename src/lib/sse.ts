@@ -1,17 +1,17 @@
 import { concatBytes } from "./bytes.ts"
 
 /**
- * Cuts a byte stream into server-sent events. Chunks are cut at their last line feed, so each is decoded once and a
+ * Cuts a byte stream into the data of its server-sent events; their names are left out, since every protocol of ours
+ * repeats them in the data. Chunks are cut at their last line feed, so each is decoded once and a
  * character split over two chunks stays whole. Lines end in LF or CRLF. Bytes are valid only during the call.
  */
 export class SseCutter {
-  readonly #onEvent: (event: string, data: string) => void
+  readonly #onData: (data: string) => void
   #rest: Uint8Array[] = []
-  #event = ""
   #data: string | null = null
 
-  constructor(onEvent: (event: string, data: string) => void) {
-    this.#onEvent = onEvent
+  constructor(onData: (data: string) => void) {
+    this.#onData = onData
   }
 
   push(chunk: Uint8Array): void {
@@ -23,36 +23,48 @@ export class SseCutter {
     const whole = cut === chunk.length ? chunk : chunk.subarray(0, cut)
     const text = decoder.decode(this.#rest.length === 0 ? whole : concatBytes(...this.#rest, whole))
     this.#rest = cut === chunk.length ? [] : [chunk.slice(cut)]
-    this.#lines(text)
+    this.#cut(text)
   }
 
-  #lines(text: string): void {
-    let start = 0
-    while (start < text.length) {
-      const newline = text.indexOf("\n", start)
-      const end = newline > start && text.charCodeAt(newline - 1) === CR ? newline - 1 : newline
-      if (end === start) this.#dispatch()
-      else this.#field(text, start, end)
-      start = newline + 1
+  /** An event of one data line, which nearly all are, is found and taken with three native searches. */
+  #cut(text: string): void {
+    let at = this.#data === null ? 0 : this.#lines(text, 0)
+    for (;;) {
+      const found = text.indexOf("data:", at)
+      if (found === -1) return
+      const end = text.indexOf("\n", found)
+      const startsLine = found === 0 || text.charCodeAt(found - 1) === LF
+      if (!startsLine) at = found + 5
+      else if (text.charCodeAt(end + 1) === LF) {
+        at = end + 2
+        this.#onData(fieldValue(text, found, end))
+      } else at = this.#lines(text, found)
     }
   }
 
-  #field(text: string, start: number, end: number): void {
-    if (text.startsWith("data:", start)) {
-      const value = text.slice(text.charCodeAt(start + 5) === SPACE ? start + 6 : start + 5, end)
-      this.#data = this.#data === null ? value : `${this.#data}\n${value}`
-    } else if (text.startsWith("event:", start)) {
-      this.#event = text.slice(text.charCodeAt(start + 6) === SPACE ? start + 7 : start + 6, end)
+  /** Line by line up to the end of one event, or of the text: the rest of that event is yet to come then. */
+  #lines(text: string, start: number): number {
+    for (let at = start; at < text.length; ) {
+      const newline = text.indexOf("\n", at)
+      const end = newline > at && text.charCodeAt(newline - 1) === CR ? newline - 1 : newline
+      if (end === at) {
+        const data = this.#data
+        this.#data = null
+        if (data !== null) this.#onData(data)
+        return newline + 1
+      }
+      if (text.startsWith("data:", at)) {
+        const value = fieldValue(text, at, end)
+        this.#data = this.#data === null ? value : `${this.#data}\n${value}`
+      }
+      at = newline + 1
     }
+    return text.length
   }
+}
 
-  #dispatch(): void {
-    const data = this.#data
-    const event = this.#event
-    this.#data = null
-    this.#event = ""
-    if (data !== null) this.#onEvent(event, data)
-  }
+function fieldValue(text: string, start: number, end: number): string {
+  return text.slice(text.charCodeAt(start + 5) === SPACE ? start + 6 : start + 5, end)
 }
 
 const LF = 10

@@ -9,6 +9,7 @@ import type { Store } from "../contract/store.ts"
 import type { Tool } from "../contract/tool.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
 import { checkedId } from "../lib/id.ts"
+import { sha256 } from "../lib/sha256.ts"
 import { createDispatcher, type Dispatcher } from "../tools/dispatch.ts"
 
 /** What a composition root must hand in beside the caller's configuration. */
@@ -17,6 +18,8 @@ export interface Defaults {
   backend(): Backend
   /** Turns a model's name into the model; absent where names are not known. */
   model?(name: string): Model
+  /** SHA-256 as hex, where the host has a faster one than ours. */
+  digest?(text: string): string
 }
 
 /** A configuration that can work: checked, filled and frozen once. */
@@ -37,6 +40,7 @@ export interface ResolvedConfig {
   readonly brand: Brand
   readonly logger?: Logger
   readonly owner?: JsonObject
+  digest(text: string): string
 }
 
 /** Refuses what cannot work, with the reason and the fix. */
@@ -60,6 +64,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     brand: { ...defaultBrand, ...config.brand },
     ...(logger && { logger }),
     ...(owner && { owner }),
+    digest: defaults.digest ?? sha256,
   })
 }
 
@@ -67,9 +72,9 @@ export function resolveLimits(given: Partial<Limits> | undefined, base: Limits):
   if (given === undefined) return base
   refuseUnknownKeys("limits", given, limitKeys)
   for (const [name, value] of Object.entries(given)) {
-    if (Number.isInteger(value) && value > 0) continue
+    if (Number.isInteger(value) && value > 0 && value <= LARGEST_LIMIT) continue
     throw new LonghaulError("config_invalid", `limits.${name} is ${JSON.stringify(value)}.`, {
-      fix: `Give limits.${name} as a whole number above 0.`,
+      fix: `Give limits.${name} as a whole number from 1 to ${LARGEST_LIMIT}.`,
     })
   }
   return { ...base, ...given }
@@ -108,6 +113,9 @@ const configKeys = keys<RuntimeConfig>()(
   "logger",
   "owner",
 )
+
+/** The longest a timer can wait: some 24 days. */
+const LARGEST_LIMIT = 2 ** 31 - 1
 
 const limitKeys = keys<Limits>()("turns", "timeMs")
 

@@ -1,5 +1,5 @@
-import type { InterruptMode } from "../contract/backend.ts"
 import { LonghaulError } from "../contract/error.ts"
+import type { InterruptMode } from "../contract/session.ts"
 
 /** Why a run is being stopped from outside its backend. The first reason stands. */
 export type StopCause =

@@ -1,6 +1,5 @@
-import type { Backend, BackendEvent, OpenRequest, Stop, TurnHost, TurnInput } from "../contract/backend.ts"
+import type { Backend, OpenRequest, Stop, TurnHost, TurnInput } from "../contract/backend.ts"
 import { LonghaulError } from "../contract/error.ts"
-import type { Ephemeral } from "../contract/event.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
 import { createSettler } from "./settle-call.ts"
@@ -37,21 +36,28 @@ export async function drive(
 function createHost(config: ResolvedConfig, run: OpenRun): TurnHost {
   const { journal, publisher } = run
   const settler = createSettler(config, run)
+  let called = false
   return {
     deltas: publisher.listening,
     callTool: settler.call,
     startsEarly: settler.startsEarly,
+    show(event) {
+      if (!publisher.listening) return
+      publisher.ephemeral(event, journal.newestPending)
+      run.flushSoon()
+    },
     emit(event) {
-      if (isEphemeral(event)) {
-        if (!publisher.listening) return
-        publisher.ephemeral(event, journal.newestPending)
-        if (journal.newestPending !== -1) run.flushSoon()
-        return
-      }
       journal.append(event)
-      if (event.type === "tool-call") settler.announce(event.callId)
-      else if (event.type === "retry") settler.dropEarly()
-      else if (event.type === "turn-end") run.flushSoon()
+      if (event.type === "tool-call") {
+        called = true
+        settler.announce(event.callId)
+      } else if (event.type === "retry") {
+        settler.dropEarly()
+      } else if (event.type === "turn-end" && called) {
+        // A turn that called nothing is the last one: its end goes with the end of the run, which follows at once.
+        called = false
+        run.flushSoon()
+      }
     },
   }
 }
@@ -62,18 +68,6 @@ function startClock({ input, controls }: OpenRun): () => void {
   const timer = setTimeout(() => controls.stop({ kind: "timeout", timeMs }, "immediate"), timeMs)
   return () => clearTimeout(timer)
 }
-
-function isEphemeral(event: BackendEvent): event is Ephemeral {
-  return ephemeralTypes.has(event.type)
-}
-
-const ephemeralTypes: ReadonlySet<string> = new Set<Ephemeral["type"]>([
-  "text-start",
-  "text-delta",
-  "reasoning-start",
-  "reasoning-delta",
-  "tool-progress",
-])
 
 function asError(backend: Backend, error: unknown): LonghaulError {
   if (LonghaulError.is(error)) return error

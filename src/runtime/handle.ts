@@ -1,6 +1,6 @@
-import type { InterruptMode } from "../contract/backend.ts"
 import type { RunEvent } from "../contract/event.ts"
 import type { RunHandle, RunInput } from "../contract/run.ts"
+import type { InterruptMode } from "../contract/session.ts"
 import { EventQueue } from "../lib/event-queue.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { RunControls } from "./controls.ts"

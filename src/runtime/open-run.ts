@@ -5,7 +5,6 @@ import { type Journal, takeRun } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
 import { RunProjection } from "../journal/projection.ts"
 import { canonicalJson } from "../lib/json.ts"
-import { sha256 } from "../lib/sha256.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
 import type { CheckedInput } from "./input.ts"
@@ -43,6 +42,8 @@ export async function openRun(
       publisher.records(records)
     },
   })
+  /** The newest record that a flush was asked for: a burst of deltas behind it asks once. */
+  let asked = -1
   return {
     key,
     input,
@@ -52,6 +53,8 @@ export async function openRun(
     publisher,
     controls,
     flushSoon() {
+      if (journal.newestPending <= asked) return
+      asked = journal.newestPending
       journal.flush().catch((error) => controls.lose(error))
     },
   }
@@ -71,16 +74,16 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
       cwd,
       ...(metadata && { metadata }),
     },
-    tools: input.dispatcher.listTools().map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
+    tools: input.dispatcher.listTools().map((tool) => ({ name: tool.name, digest: toolDigest(config, tool) })),
     limits,
   }
 }
 
 /** Tells whether a tool is still what it was when a run began. Specs are frozen, so each is hashed once. */
-function toolDigest(spec: ToolSpec): string {
+function toolDigest(config: ResolvedConfig, spec: ToolSpec): string {
   let digest = digests.get(spec)
   if (digest === undefined) {
-    digest = sha256(canonicalJson([spec.name, spec.description, spec.inputSchema]))
+    digest = config.digest(canonicalJson([spec.name, spec.description, spec.inputSchema]))
     digests.set(spec, digest)
   }
   return digest

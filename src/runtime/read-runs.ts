@@ -5,6 +5,7 @@ import { nodesPath, projectsPath, runPath } from "../journal/paths.ts"
 import { project, type RunProjection } from "../journal/projection.ts"
 import { createReader } from "../journal/reader.ts"
 import { resultOf, summaryOf } from "../journal/result.ts"
+import { isId } from "../lib/id.ts"
 import type { ResolvedConfig } from "./config.ts"
 
 /** A run as the journal has it; null where there is none. */
@@ -22,8 +23,9 @@ export async function* readEvents(config: ResolvedConfig, key: RunKey, after = -
 export async function listRuns(config: ResolvedConfig): Promise<RunSummary[]> {
   const { store, workspaceId } = config
   const summaries: RunSummary[] = []
-  for (const runId of await store.list(projectsPath(workspaceId))) {
-    for (const nodeId of await store.list(nodesPath(workspaceId, runId))) {
+  // Other programs leave files of their own in folders; what cannot be a run is none.
+  for (const runId of (await store.list(projectsPath(workspaceId))).filter(isId)) {
+    for (const nodeId of (await store.list(nodesPath(workspaceId, runId))).filter(isId)) {
       const found = await load(config, { workspaceId, runId, nodeId })
       if (found) summaries.push(summaryOf(found.projection))
     }

@@ -128,6 +128,7 @@ describe("a run", () => {
     ["blank task", { task: "  " }],
     ["bad runId", { task: "x", runId: "../up" }],
     ["bad limit", { task: "x", limits: { turns: 0 } }],
+    ["a time no timer can wait", { task: "x", limits: { timeMs: 2 ** 31 } }],
     ["misspelt key", { task: "x", maxTurns: 3 }],
     ["a model's name in the portable root", { task: "x", model: "offline" }],
   ])("%s is a failed result, not an exception", async (_, input) => {
@@ -408,6 +409,14 @@ describe("limits and endings", () => {
     })
   })
 
+  test("a graceful interrupt does not wait for a retry", async () => {
+    const busy = new LonghaulError("rate_limited", "wait", { retryAfterMs: 100_000 })
+    const { runtime } = setup([{ fail: busy }])
+    const handle = runtime.stream({ task: "x" })
+    for await (const event of handle) if (event.type === "turn-start") setTimeout(() => handle.interrupt(), 20)
+    expect(await handle.result).toMatchObject({ status: "cancelled" })
+  })
+
   test.each([
     ["output-limit", "output_limit"],
     ["refusal", "content_filtered"],
@@ -531,6 +540,7 @@ describe("the store", () => {
     const other = createRuntime({ store, workspaceId: "acme-2" })
     expect(await other.runs()).toEqual([])
     expect(await other.status(runId)).toBeNull()
+    await store.folder("workspaces/acme/.longhaul/projects/.DS_Store").replace("x", new Uint8Array())
     expect(await runtime.runs()).toMatchObject([{ runId, status: "done", task: "x", turns: 1 }])
   })
 

@@ -1,7 +1,6 @@
 import type { ToolCall } from "../contract/backend.ts"
 import type { Effect, ToolContext, ToolOutcome } from "../contract/tool.ts"
 import { canonicalJson } from "../lib/json.ts"
-import { sha256 } from "../lib/sha256.ts"
 import { Turnstile } from "../lib/turnstile.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
@@ -30,7 +29,7 @@ export function createSettler(config: ResolvedConfig, run: OpenRun): CallSettler
     const effect = tool?.effect ?? "none"
     // In the same tick as the other calls of its step, so that all their intents share one flush.
     open++
-    if (effect !== "none") journal.append(intentOf(run, call, effect))
+    if (effect !== "none") journal.append(intentOf(config, run, call, effect))
     await turnstile.enter(tool?.concurrent ?? true)
     try {
       if (effect !== "none") await journal.secure()
@@ -86,8 +85,8 @@ export function createSettler(config: ResolvedConfig, run: OpenRun): CallSettler
   }
 }
 
-function intentOf({ key, input }: OpenRun, { callId, name, args }: ToolCall, effect: Effect) {
-  const digest = sha256(canonicalJson([name, args, input.cwd]))
+function intentOf(config: ResolvedConfig, { key, input }: OpenRun, { callId, name, args }: ToolCall, effect: Effect) {
+  const digest = config.digest(canonicalJson([name, args, input.cwd]))
   return { type: "tool-intent", callId, digest, effect, key: idempotencyKey(key.runId, key.nodeId, callId) } as const
 }
 

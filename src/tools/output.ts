@@ -1,4 +1,4 @@
-import type { ContentPart } from "../contract/message.ts"
+import type { ContentPart } from "../contract/content.ts"
 import { truncateUtf8, utf8Length } from "../lib/truncate.ts"
 
 /** What a model is shown at most: the lower of the two counts. */

@@ -3,18 +3,18 @@ import type { Json, JsonObject } from "../contract/json.ts"
 import type { Tool, ToolInput } from "../contract/tool.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { formatPath } from "../lib/standard-schema.ts"
+import { plainlyFits } from "./plainly-fits.ts"
 
 /**
  * Checks a call's arguments and fills in defaults. The tool gets a copy: what was journalled is never touched.
  * A promise only while the schema library loads or where the tool brings its own validation.
  */
 export function validateInput(tool: Tool, args: Json): ToolInput | Promise<ToolInput> {
-  if (tool.validate === undefined && validatorClass === undefined) {
-    return loadValidatorClass().then(() => validateInput(tool, args))
-  }
   try {
     if (tool.validate !== undefined) return tool.validate(copyWithDefaults(args, undefined))
     const copy = copyWithDefaults(args, tool.inputSchema)
+    if (plainlyFits(copy, tool.inputSchema)) return { ok: true, args: copy }
+    if (validatorClass === undefined) return loadValidatorClass().then(() => validateInput(tool, args))
     const { valid, errors } = validatorFor(tool).validate(copy)
     return valid ? { ok: true, args: copy } : { ok: false, issues: describe(errors) }
   } catch (error) {

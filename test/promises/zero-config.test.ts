@@ -1,10 +1,9 @@
-import { execFileSync } from "node:child_process"
+import { execFile } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import http from "node:http"
-import https from "node:https"
-import { homedir, tmpdir } from "node:os"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { promisify } from "node:util"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { createRuntime, native } from "../../src/hosts/node/index.ts"
 import { type Served, serve } from "../../src/hosts/node/serve.ts"
@@ -15,6 +14,7 @@ import { memoryStore } from "../../src/stores/memory.ts"
 import { createSimulator, scriptedModel } from "../../src/testing/index.ts"
 
 const repository = fileURLToPath(new URL("../..", import.meta.url))
+const execFileAsync = promisify(execFile)
 let home: string
 let server: Served | undefined
 beforeEach(() => {
@@ -26,7 +26,6 @@ beforeEach(() => {
 })
 afterEach(async () => {
   vi.unstubAllEnvs()
-  vi.restoreAllMocks()
   await server?.close()
   rmSync(home, { recursive: true, force: true })
 })
@@ -34,18 +33,23 @@ afterEach(async () => {
 test("BK-18 with nothing but ANTHROPIC_API_KEY in the environment createRuntime() runs a task", async () => {
   const simulator = createSimulator({ script: ({ model }) => `This is ${model}.`, apiKey: "key-from-env" })
   server = await serve(simulator.fetch)
-  const { port } = server
-  const addresses: string[] = []
   // The way to the vendor's address leads to the simulator; everything else is as it is in life.
-  vi.spyOn(https, "request").mockImplementation(((target: URL, { agent: _, ...options }: http.RequestOptions) => {
-    addresses.push(target.href)
-    return http.request(new URL(target.pathname, `http://127.0.0.1:${port}`), options)
-  }) as typeof https.request)
-  vi.stubEnv("ANTHROPIC_API_KEY", "key-from-env")
-  expect(homedir()).toBe(home)
-
-  const result = await createRuntime().run({ task: "Who are you?" })
-
+  const { result, addresses } = await runAlone(
+    `import http from "node:http"
+    import https from "node:https"
+    const addresses = []
+    https.request = (target, more) => {
+      const { method, headers, hostname, path } = { ...target, ...more }
+      const url = target instanceof URL ? target : new URL(path, "https://" + hostname)
+      addresses.push(url.href)
+      return http.request({ host: "127.0.0.1", port: ${server.port}, path: url.pathname, method, headers })
+    }
+    const { createRuntime } = await import(${built("hosts/node/index.js")})
+    const result = await createRuntime().run({ task: "Who are you?" })
+    console.log(JSON.stringify({ result, addresses }))
+    process.exit()`,
+    { HOME: home, ANTHROPIC_API_KEY: "key-from-env" },
+  )
   expect(result).toMatchObject({ status: "done", text: "This is claude-sonnet-4-6." })
   expect(addresses).toEqual(["https://api.anthropic.com/v1/messages"])
   expect(result.transcript.path.startsWith(join(home, ".local/state/longhaul/"))).toBe(true)
@@ -119,21 +123,27 @@ test("BK-17 a fetch given to the runtime carries every request and may rewrite i
   expect(simulator.requests[0]?.headers).not.toHaveProperty("x-api-key")
 })
 
-test("BK-12 Node 20 is enough: a run needs no program on PATH", () => {
+test("BK-12 Node 20 is enough: a run needs no program on PATH", async () => {
   const { engines } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"))
   expect(engines.node).toBe(">=20.19")
-  const built = (path: string) => JSON.stringify(pathToFileURL(join(repository, "dist", path)).href)
-  const script = `
-    const { createRuntime } = await import(${built("hosts/node/index.js")})
+  const { status, text, call } = await runAlone(
+    `const { createRuntime } = await import(${built("hosts/node/index.js")})
     const { scriptedModel } = await import(${built("testing/index.js")})
     const model = scriptedModel([{ parts: [{ toolCall: { name: "List", args: { path: "." } } }] }, "listed"])
     const { status, text, toolCalls } = await createRuntime({ model }).run({ task: "x" })
-    console.log(status, text, toolCalls[0].status)
-  `
-  const output = execFileSync(process.execPath, ["--input-type=module", "-e", script], {
-    cwd: mkdtempSync(join(home, "work-")),
-    env: { HOME: home, PATH: join(home, "empty") },
-    encoding: "utf8",
-  })
-  expect(output.trim()).toBe("done listed ok")
+    console.log(JSON.stringify({ status, text, call: toolCalls[0].status }))`,
+    { HOME: home, PATH: join(home, "empty") },
+  )
+  expect({ status, text, call }).toEqual({ status: "done", text: "listed", call: "ok" })
 })
+
+function built(path: string): string {
+  return JSON.stringify(pathToFileURL(join(repository, "dist", path)).href)
+}
+
+/** What a script prints as JSON, in a process of its own with exactly this environment. */
+async function runAlone(script: string, env: Readonly<Record<string, string>>) {
+  const cwd = mkdtempSync(join(home, "work-"))
+  const { stdout } = await execFileAsync(process.execPath, ["--input-type=module", "-e", script], { cwd, env })
+  return JSON.parse(stdout)
+}

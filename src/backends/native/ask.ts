@@ -4,7 +4,8 @@ import type { Message } from "../../contract/message.ts"
 import type { Answer, AnswerCall, AnswerSink, Conversation } from "../../contract/provider.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { delay } from "../../lib/abort.ts"
-import { createRetry, type RetryPolicy } from "../../lib/retry.ts"
+import { createRetry, type Retry, type RetryPolicy } from "../../lib/retry.ts"
+import type { Controls } from "./controls.ts"
 
 export interface Question {
   readonly turn: number
@@ -12,7 +13,7 @@ export interface Question {
   readonly conversation: Conversation
   readonly retry: RetryPolicy
   readonly host: TurnHost
-  readonly signal: AbortSignal
+  readonly controls: Controls
   /** Starts a call before its answer is complete, where that is harmless. */
   startEarly(call: AnswerCall, index: number): Promise<ToolOutcome> | undefined
 }
@@ -24,24 +25,26 @@ export type Reply =
 
 /** One model call with its retries. A failed attempt leaves a `retry` behind and nothing else: its deltas are void. */
 export async function askModel(question: Question): Promise<Reply> {
-  const { turn, messages, conversation, host, signal } = question
-  const retry = createRetry(question.retry)
+  const { turn, messages, conversation, host } = question
+  const { signal, stopping } = question.controls
+  let retry: Retry | undefined
   for (;;) {
-    const attempt = new Attempt(question, retry.attempt)
+    const attempt = new Attempt(question, retry?.attempt ?? 0)
     try {
       const answer = await conversation.call(messages, attempt.sink, signal)
-      return { answer, attempt: retry.attempt, early: attempt.early }
+      return { answer, attempt: attempt.number, early: attempt.early }
     } catch (error) {
       if (signal.aborted) {
         attempt.keepPartialText()
         return { stop: { reason: "interrupted" } }
       }
       const failure = asFailure(error)
+      retry ??= createRetry(question.retry)
       const delayMs = retry.delayAfter(failure)
       if (delayMs === null) return { stop: { reason: "failed", failure } }
       host.emit({ type: "retry", turn, attempt: retry.attempt, delayMs, failure })
-      await delay(delayMs, signal)
-      if (signal.aborted) return { stop: { reason: "interrupted" } }
+      await delay(delayMs, stopping)
+      if (stopping.aborted) return { stop: { reason: "interrupted" } }
     }
   }
 }
@@ -51,24 +54,24 @@ class Attempt {
   readonly early = new Map<number, Promise<ToolOutcome>>()
   readonly sink: AnswerSink
   readonly #question: Question
-  readonly #number: number
+  readonly number: number
   readonly #ids: string[] = []
   #partial = ""
 
   constructor(question: Question, number: number) {
     this.#question = question
-    this.#number = number
+    this.number = number
     const { host } = question
     this.sink = {
       ...(host.deltas && {
         partStart: (kind: "text" | "reasoning", index: number) => {
-          host.emit({ type: kind === "text" ? "text-start" : "reasoning-start", id: this.#id(index) })
+          host.show({ type: kind === "text" ? "text-start" : "reasoning-start", id: this.#id(index) })
         },
       }),
       delta: (kind, index, delta) => {
         if (kind === "text") this.#partial += delta
         if (!host.deltas) return
-        host.emit({ type: kind === "text" ? "text-delta" : "reasoning-delta", id: this.#id(index), delta })
+        host.show({ type: kind === "text" ? "text-delta" : "reasoning-delta", id: this.#id(index), delta })
       },
       call: (call, index) => {
         const running = question.startEarly(call, index)
@@ -86,7 +89,7 @@ class Attempt {
 
   /** The same string for every delta of a part. */
   #id(index: number): string {
-    this.#ids[index] ??= partId(this.#question.turn, index, this.#number)
+    this.#ids[index] ??= partId(this.#question.turn, index, this.number)
     return this.#ids[index]
   }
 }

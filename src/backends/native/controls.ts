@@ -1,25 +1,23 @@
-import type { InterruptMode } from "../../contract/backend.ts"
+import type { InterruptMode } from "../../contract/session.ts"
 
 /** How a session is told to stop. */
 export interface Controls {
-  /** The current step finishes, no other begins. */
-  readonly stopping: boolean
+  /** Aborts when no other step may begin, and nothing may be waited for. */
+  readonly stopping: AbortSignal
   /** Aborts when the model call itself must stop. */
   readonly signal: AbortSignal
   interrupt(mode: InterruptMode): void
 }
 
 export function createControls(): Controls {
-  const abort = new AbortController()
-  let stopping = false
+  const stopping = new AbortController()
+  const immediate = new AbortController()
   return {
-    get stopping() {
-      return stopping
-    },
-    signal: abort.signal,
+    stopping: stopping.signal,
+    signal: immediate.signal,
     interrupt(mode) {
-      stopping = true
-      if (mode === "immediate") abort.abort()
+      stopping.abort()
+      if (mode === "immediate") immediate.abort()
     },
   }
 }

@@ -23,7 +23,7 @@ export interface Loop {
 export async function runLoop(loop: Loop): Promise<Stop> {
   const { dialogue, controls, host } = loop
   for (let turn = 1; ; turn++) {
-    if (controls.stopping) return { reason: "interrupted" }
+    if (controls.stopping.aborted) return { reason: "interrupted" }
     if (turn > loop.turnLimit) return { reason: "turn-limit" }
     host.emit({ type: "turn-start", turn })
 
@@ -33,7 +33,7 @@ export async function runLoop(loop: Loop): Promise<Stop> {
       conversation: loop.conversation,
       retry: loop.retry,
       host,
-      signal: controls.signal,
+      controls,
       startEarly: (call, index) =>
         call.invalid === undefined && host.startsEarly(call.name)
           ? host.callTool(toolCall(turn, index, call))

@@ -11,7 +11,6 @@ export const unlink = promisify(fs.unlink)
 export const rename = promisify(fs.rename)
 const fsync = promisify(fs.fsync)
 const fdatasync = promisify(fs.fdatasync)
-const mkdir = promisify(fs.mkdir)
 const readFile = promisify(fs.readFile)
 const readdir = promisify(fs.readdir)
 
@@ -65,12 +64,13 @@ export async function syncFile(path: string): Promise<void> {
   }
 }
 
+/** Opening and closing a local folder is a matter of microseconds: only the sync itself is worth a thread. */
 export async function syncFolder(path: string): Promise<void> {
-  const fd = await open(path, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY)
+  const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY)
   try {
     await fsync(fd)
   } finally {
-    await close(fd)
+    fs.closeSync(fd)
   }
 }
 
@@ -78,6 +78,9 @@ export async function syncFolder(path: string): Promise<void> {
 export class DurableFolders {
   readonly #floor: string
   readonly #known = new Set<string>()
+  /** Syncs that are asked for but have not begun: whoever comes until then shares them. */
+  readonly #waiting = new Map<string, Promise<void>>()
+  readonly #running = new Map<string, Promise<void>>()
 
   constructor(root: string) {
     let existing = root
@@ -86,17 +89,38 @@ export class DurableFolders {
   }
 
   async make(path: string): Promise<void> {
-    if (path === this.#floor || this.#known.has(path)) return
-    const parent = dirname(path)
-    await this.make(parent)
-    try {
-      await mkdir(path, 0o700)
-    } catch (error) {
-      if (errno(error) !== "EEXIST") throw error
-    }
-    await syncFolder(parent)
+    const parents: string[] = []
+    for (let folder = path; folder !== this.#floor && !this.#known.has(folder); folder = dirname(folder))
+      parents.push(dirname(folder))
+    if (parents.length === 0) return
+    fs.mkdirSync(path, { recursive: true, mode: 0o700 })
+    await Promise.all(parents.map((parent) => this.#sync(parent)))
     if (this.#known.size >= MOST_KNOWN) this.#known.clear()
     this.#known.add(path)
+    for (const parent of parents) if (parent !== this.#floor) this.#known.add(parent)
+  }
+
+  /** Many runs that begin at once have a folder in common: one sync that begins after their names exist serves them all. */
+  #sync(folder: string): Promise<void> {
+    const waiting = this.#waiting.get(folder)
+    if (waiting) return waiting
+    const running = this.#running.get(folder)
+    if (!running) return this.#begin(folder)
+    const next = running.then(
+      () => this.#begin(folder),
+      () => this.#begin(folder),
+    )
+    this.#waiting.set(folder, next)
+    return next
+  }
+
+  #begin(folder: string): Promise<void> {
+    this.#waiting.delete(folder)
+    const sync = syncFolder(folder).finally(() => {
+      if (this.#running.get(folder) === sync) this.#running.delete(folder)
+    })
+    this.#running.set(folder, sync)
+    return sync
   }
 }
 

@@ -1,4 +1,4 @@
-import { constants, statfsSync, statSync } from "node:fs"
+import { constants, openSync, statfsSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import type { AppendFile, Appending, Folder, Store } from "../../contract/store.ts"
 import { newNonce } from "../../lib/id.ts"
@@ -67,7 +67,7 @@ async function openShard(path: string, folders: disk.DurableFolders): Promise<Ap
   await folders.make(dirname(path))
   const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND, O_DSYNC } = constants
   try {
-    const fd = await disk.open(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600)
+    const fd = openSync(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600)
     return {
       write: (bytes) => attempt("append to the journal", disk.writeWhole(fd, bytes)),
       close: () => attempt("close the journal", disk.close(fd)),

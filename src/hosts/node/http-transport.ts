@@ -47,13 +47,11 @@ function exchange(endpoint: Endpoint, request: TransportRequest, sink: Transport
       const chunks = new ChunkJoiner(sink)
       response.on("data", (chunk: Uint8Array) => chunks.add(chunk))
       response.on("error", fail)
-      response.on("end", () => {
+      response.on("close", () => {
         chunks.deliver()
         unlink()
-        resolve()
-      })
-      response.on("close", () => {
-        if (!response.complete) fail()
+        if (response.complete) resolve()
+        else fail()
       })
       sink.head(response.statusCode ?? 0, (name) => {
         const value = response.headers[name]
@@ -74,8 +72,7 @@ class ChunkJoiner {
   }
 
   add(chunk: Uint8Array): void {
-    this.#chunks.push(chunk)
-    if (this.#chunks.length === 1) queueMicrotask(() => this.deliver())
+    if (this.#chunks.push(chunk) === 1) queueMicrotask(() => this.deliver())
   }
 
   deliver(): void {

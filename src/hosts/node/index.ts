@@ -1,3 +1,4 @@
+import { hash } from "node:crypto"
 import { homedir } from "node:os"
 import { isAbsolute, join, relative, resolve } from "node:path"
 import { native } from "../../backends/native/index.ts"
@@ -32,8 +33,12 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
       transport: config.transport ?? (config.fetch ? fetchTransport(config.fetch) : nodeTransport()),
       owner: config.owner ?? processOwner(),
     },
-    { store: () => store, backend: native, model: namedModel },
+    { store: () => store, backend: native, model: namedModel, digest: sha256 },
   )
+}
+
+function sha256(text: string): string {
+  return hash("sha256", text)
 }
 
 export function defaultStoreRoot(variables: Readonly<Record<string, string | undefined>> = process.env): string {

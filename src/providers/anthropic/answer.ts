@@ -9,11 +9,14 @@ import { streamFailure } from "./failure.ts"
 export class AnswerAssembler {
   requestId: string | undefined
   readonly #sink: AnswerSink
-  readonly #cutter = new SseCutter((_, data) => this.#event(data))
+  readonly #cutter = new SseCutter((data) => this.#event(data))
   readonly #blocks: Block[] = []
   #model = ""
   #stopReason: string | null = null
   readonly #usage: Partial<Record<(typeof buckets)[number], number | null>> = {}
+  #untold = ""
+  #untoldIndex = 0
+  #untoldKind: "text" | "reasoning" = "text"
   #started = false
   #stopped = false
 
@@ -23,6 +26,7 @@ export class AnswerAssembler {
 
   push(bytes: Uint8Array): void {
     this.#cutter.push(bytes)
+    this.#tellDelta()
   }
 
   finish(): Answer {
@@ -49,9 +53,9 @@ export class AnswerAssembler {
   #event(data: string): void {
     if (this.#stopped) return
     // Nearly all events of a long answer are these: taking them apart in full would be most of its cost.
-    const plain = plainText.exec(data)
-    if (plain) {
-      this.#text(Number(plain[1]), plain[2] as string)
+    const text = textDelta(data)
+    if (text !== undefined) {
+      this.#text("text", Number(data[TEXT_PREFIX.length]), text)
       return
     }
     const event = this.#parse(data)
@@ -112,21 +116,31 @@ export class AnswerAssembler {
   #delta({ index, delta }: JsonObject): void {
     const block = this.#openAt(index)
     if (!isJsonObject(delta)) throw this.#malformed("a delta without content")
-    if (delta.type === "text_delta") this.#text(index as number, String(delta.text))
-    else if (delta.type === "thinking_delta") {
-      block.text += String(delta.thinking)
-      this.#sink.delta?.("reasoning", index as number, String(delta.thinking))
-    } else if (delta.type === "input_json_delta") block.text += String(delta.partial_json)
+    if (delta.type === "text_delta") this.#text("text", index as number, String(delta.text))
+    else if (delta.type === "thinking_delta") this.#text("reasoning", index as number, String(delta.thinking))
+    else if (delta.type === "input_json_delta") block.text += String(delta.partial_json)
     else if (delta.type === "signature_delta") block.opaque += String(delta.signature)
   }
 
-  #text(index: number, text: string): void {
+  #text(kind: "text" | "reasoning", index: number, text: string): void {
     this.#openAt(index).text += text
-    this.#sink.delta?.("text", index, text)
+    if (index !== this.#untoldIndex) this.#tellDelta()
+    this.#untoldIndex = index
+    this.#untoldKind = kind
+    this.#untold += text
+  }
+
+  /** Deltas that came together are told together: a listener gains nothing from taking them one by one. */
+  #tellDelta(): void {
+    if (this.#untold === "") return
+    const delta = this.#untold
+    this.#untold = ""
+    this.#sink.delta?.(this.#untoldKind, this.#untoldIndex, delta)
   }
 
   #closeBlock({ index }: JsonObject): void {
     const block = this.#openAt(index)
+    this.#tellDelta()
     block.part = partOf(block)
     if (block.part.type === "tool-call") this.#sink.call?.(block.part, index as number)
   }
@@ -160,6 +174,18 @@ export class AnswerAssembler {
     return new LonghaulError(code, message, { ...(this.requestId !== undefined && { requestId: this.requestId }) })
   }
 }
+
+/** The text of a text delta that is spelt as servers spell it; anything else takes the long way. */
+function textDelta(data: string): string | undefined {
+  if (!data.startsWith(TEXT_PREFIX) || !data.startsWith(TEXT_INFIX, TEXT_PREFIX.length + 1)) return undefined
+  const start = TEXT_PREFIX.length + 1 + TEXT_INFIX.length
+  const end = data.indexOf('"', start)
+  const isPlain = end === data.length - 3 && data.endsWith('"}}') && !data.includes("\\", start)
+  return isPlain ? data.slice(start, end) : undefined
+}
+
+const TEXT_PREFIX = '{"type":"content_block_delta","index":'
+const TEXT_INFIX = ',"delta":{"type":"text_delta","text":"'
 
 interface Block {
   readonly kind: string
@@ -195,11 +221,6 @@ function callOf({ start, text }: Block): AnswerCall {
     return { ...call, args: null, invalid: "The arguments are not valid JSON." }
   }
 }
-
-/** A text delta without escapes, exactly as servers write it; any other spelling takes the long way. */
-const plainText =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON allows no control character in a string.
-  /^\{"type":"content_block_delta","index":(\d{1,4}),"delta":\{"type":"text_delta","text":"([^"\\\u0000-\u001f]*)"\} *\} *$/
 
 const buckets = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"] as const
 

@@ -146,8 +146,8 @@ describe.each([
 })
 
 test("a slow stream that keeps coming is not stalled", async () => {
-  const { baseUrl } = await simulate("A text of some length", { kind: "slow", bytesPerSecond: 4000 })
-  const answer = await ask({ baseUrl, deadlines: { idleMs: 100 } })
+  const { baseUrl } = await simulate("A text of some length", { kind: "slow", bytesPerSecond: 800 })
+  const answer = await ask({ baseUrl, deadlines: { idleMs: 1000 } })
   expect(answer.parts).toEqual([{ type: "text", text: "A text of some length" }])
 })
 

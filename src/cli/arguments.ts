@@ -1,0 +1,153 @@
+import { basename, relative } from "node:path"
+import { parseArgs } from "node:util"
+import { LonghaulError } from "../contract/error.ts"
+import type { Output } from "./output.ts"
+
+/** One command: what its help says, and what it does. Answers with the exit code. */
+export interface Command {
+  readonly summary: string
+  /** What follows the command's name. */
+  readonly usage: string
+  readonly options: OptionTable
+  /** Lines behind the options: examples, exit codes. */
+  readonly notes?: readonly string[]
+  run(args: readonly string[], output: Output): Promise<number>
+}
+
+export type OptionTable = Readonly<Record<string, OptionSpec>>
+
+export interface OptionSpec {
+  readonly type: "string" | "boolean"
+  readonly short?: string
+  readonly multiple?: boolean
+  /** What stands for the value in the help. */
+  readonly value?: string
+  readonly help: string
+}
+
+/** A command line that cannot be understood: nothing was done. Exit code 2. */
+export class UsageError extends LonghaulError {
+  override readonly name = "UsageError"
+
+  constructor(message: string, fix: string) {
+    super("config_invalid", message, { fix })
+  }
+}
+
+/** Taken by every command. */
+export const commonOptions = {
+  json: { type: "boolean", help: "Write JSON and nothing else to stdout." },
+  help: { type: "boolean", short: "h", help: "Show this help." },
+} as const satisfies OptionTable
+
+export function parseCommandLine<Options extends OptionTable>(
+  command: string,
+  args: readonly string[],
+  options: Options,
+): ReturnType<typeof parseArgs<{ options: Options; strict: true; allowPositionals: true }>> {
+  try {
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true })
+  } catch (error) {
+    throw usageErrorOf(command, error, options)
+  }
+}
+
+/** The flags before any `--`: what is asked for even where the rest cannot be parsed. */
+export function asksFor(flag: "json" | "help", args: readonly string[]): boolean {
+  const end = args.indexOf("--")
+  const flags = end === -1 ? args : args.slice(0, end)
+  return flags.includes(`--${flag}`) || (flag === "help" && flags.includes("-h"))
+}
+
+/** A number in a range, or a usage error that says what would have been right. */
+export function numberOption(
+  name: string,
+  text: string | undefined,
+  range: { readonly from: number; readonly to: number; readonly whole: boolean },
+): number | undefined {
+  if (text === undefined) return undefined
+  const value = text.trim() === "" ? Number.NaN : Number(text)
+  if (value >= range.from && value <= range.to && (!range.whole || Number.isInteger(value))) return value
+  const kind = range.whole ? "a whole number" : "a number"
+  throw new UsageError(
+    `--${name} is ${JSON.stringify(text)}.`,
+    `Give --${name} as ${kind} from ${range.from} to ${range.to}.`,
+  )
+}
+
+export function onlyPositional(command: string, what: string, positionals: readonly string[]): string {
+  const [first, second] = positionals
+  if (first === undefined) {
+    throw new UsageError(`${command} needs a ${what}.`, `Give one: ${invocation()} ${command} <${what}>.`)
+  }
+  refuseExtra(command, second)
+  return first
+}
+
+export function noPositionals(command: string, positionals: readonly string[]): void {
+  refuseExtra(command, positionals[0])
+}
+
+export function helpText(name: string, { summary, usage, options, notes = [] }: Command): string {
+  const rows = Object.entries(options).map(([option, { short, value, help }]) => {
+    const flag = `${short ? `-${short}, ` : ""}--${option}${value ? ` ${value}` : ""}`
+    return [flag, help] as const
+  })
+  const width = Math.max(...rows.map(([flag]) => flag.length))
+  return [
+    summary,
+    "",
+    `Usage: longhaul ${name} ${usage}`,
+    "",
+    "Options:",
+    ...rows.map(([flag, help]) => `  ${flag.padEnd(width)}  ${help}`),
+    ...(notes.length > 0 ? ["", ...notes] : []),
+  ].join("\n")
+}
+
+/** The candidate that was probably meant; none where nothing comes near. */
+export function closest(word: string, candidates: readonly string[]): string | undefined {
+  const near = candidates
+    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .sort((left, right) => left.distance - right.distance)[0]
+  const isPrefix = candidates.find((candidate) => word.length > 1 && candidate.startsWith(word))
+  // Two neighbours swapped are two edits.
+  const allowed = (near?.candidate.length ?? 0) > 3 ? 2 : 1
+  return near && near.distance <= allowed ? near.candidate : isPrefix
+}
+
+/** How the reader can start this program again: as it was started now. */
+export function invocation(script: string = process.argv[1] ?? "", variables = process.env): string {
+  if (basename(script) !== "main.js") return variables.npm_command === "exec" ? "npx longhaul" : "longhaul"
+  return `node ${relative(process.cwd(), script)}`
+}
+
+function usageErrorOf(command: string, error: unknown, options: OptionTable): UsageError {
+  const message = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)
+  const given = /^Unknown option '(-{1,2}[^']*)'/.exec(message)?.[1]
+  const help = `See ${invocation()} ${command} --help.`
+  if (given === undefined) return new UsageError(message.endsWith(".") ? message : `${message}.`, help)
+  const meant = closest(given.replace(/^-+/, ""), Object.keys(options))
+  return new UsageError(`${command} has no option ${given}.`, meant ? `Did you mean --${meant}? ${help}` : help)
+}
+
+function refuseExtra(command: string, extra: string | undefined): void {
+  if (extra === undefined) return
+  throw new UsageError(
+    `${command} does not know what to do with ${JSON.stringify(extra)}.`,
+    `See ${invocation()} ${command} --help.`,
+  )
+}
+
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= left.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= right.length; j++) {
+      const substitution = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1)
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, substitution))
+    }
+    row = next
+  }
+  return row[right.length] ?? 0
+}

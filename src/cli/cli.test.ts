@@ -1,0 +1,185 @@
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import { commandLine, until } from "../../test/command-line.ts"
+import type { RunResult } from "../contract/result.ts"
+import type { SimulatorOptions } from "../testing/index.ts"
+
+const { place, start, longhaul, json, simulate } = commandLine()
+
+describe("run --json", () => {
+  test("done: one result on stdout, nothing on stderr, exit code 0", async () => {
+    await simulate({
+      script: ({ lastToolResults: [read] }) =>
+        read ? `I read: ${read.text}` : { parts: [{ toolCall: { name: "Read", args: { path: "tide.txt" } } }] },
+    })
+    const { code, stdout, stderr } = await longhaul(["run", "--json", "When is high water?"])
+    expect(code).toBe(0)
+    expect(stderr).toBe("")
+    expect(stdout.trimEnd()).not.toContain("\n")
+    const result = JSON.parse(stdout) as RunResult
+    expect(result).toMatchObject({ status: "done", turns: 2, toolCalls: [{ name: "Read", status: "ok" }] })
+    expect(result.data).toBe("I read: 1\tHigh water is at 04:17.")
+  })
+
+  test.each([
+    ["max_turns", ["--max-turns", "2"], {}],
+    ["run_timeout", ["--timeout", "0.4"], { faults: () => ({ kind: "stall", atByte: 40 }) }],
+    ["auth", [], { apiKey: "another" }],
+    ["rate_limited", [], { faults: () => ({ kind: "status", status: 429, retryAfter: "0.01" }) }],
+    ["stream_malformed", [], { faults: () => ({ kind: "malformed" }) }],
+    // The last of six attempts is what the run fails with; the first five must not cost their waits here.
+    [
+      "stream_incomplete",
+      [],
+      {
+        faults: [
+          ...Array.from({ length: 5 }, () => ({ kind: "status", status: 429, retryAfter: "0" }) as const),
+          { kind: "cut", atByte: 300 },
+        ],
+      },
+    ],
+  ] as const satisfies readonly (readonly [string, readonly string[], Partial<SimulatorOptions>])[])(
+    "%s: a failed result with its error, exit code 1",
+    async (errorCode, options, behaviour) => {
+      await simulate({ script: () => ({ parts: [{ toolCall: { name: "List", args: {} } }] }), ...behaviour })
+      const { code, stdout } = await longhaul(["run", "--json", ...options, "Go on forever"])
+      expect(code).toBe(1)
+      expect(JSON.parse(stdout)).toMatchObject({ status: "failed", data: null, error: { code: errorCode } })
+    },
+  )
+
+  test.each([
+    ["a model that does not exist", ["--model", "nosuch", "hi"], 1],
+    ["a workspace that does not exist", ["--workspace", "/nowhere/at/all", "hi"], 1],
+    ["an unusable run id", ["--model", "offline", "--run-id", "../x", "hi"], 1],
+    ["an unknown option", ["--modle", "offline", "hi"], 2],
+    ["no task", [], 2],
+  ])("%s: a result all the same", async (_, options, exitCode) => {
+    const { code, stdout } = await longhaul(["run", "--json", ...options])
+    expect(code).toBe(exitCode)
+    expect(JSON.parse(stdout)).toMatchObject({ status: "failed", turns: 0, error: { code: "config_invalid" } })
+  })
+})
+
+describe("an interrupted run", () => {
+  test("SIGINT once lets the step finish and starts nothing new: cancelled, 130", async () => {
+    let mayAnswer = false
+    const { requests } = await simulate({
+      async script() {
+        await until(() => mayAnswer)
+        return { parts: [{ text: "All said." }, { toolCall: { name: "Write", args: { path: "x", content: "x" } } }] }
+      },
+    })
+    const running = start(["run", "--json", "Take your time"])
+    await until(() => requests.length === 1)
+    running.child.kill("SIGINT")
+    await until(() => running.shown.stderr.includes("press again to stop now"))
+    mayAnswer = true
+    const { code, stdout } = await running.ended
+    expect(code).toBe(130)
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: "cancelled",
+      text: "All said.",
+      toolCalls: [{ name: "Write", status: "denied" }],
+      error: { code: "cancelled" },
+    })
+  })
+
+  test.each([
+    ["SIGINT twice", ["SIGINT", "SIGINT"]],
+    ["SIGTERM", ["SIGTERM"]],
+  ] as const)("%s stops it at once, keeping what was said: 130", async (_, signals) => {
+    const text = "This much came before the line went quiet."
+    const { requests } = await simulate({ script: () => text, faults: () => ({ kind: "stall", atByte: 700 }) })
+    const running = start(["run", "--run-id", "stalled", "Take your time"])
+    await until(() => requests.length === 1)
+    for (const each of signals) {
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      running.child.kill(each)
+    }
+    const { code, stdout, stderr } = await running.ended
+    expect(code).toBe(130)
+    expect(stdout).toContain("cancelled stalled")
+    expect(stderr).toContain("error cancelled:")
+    const kept = await json(["show", "--json", "stalled"])
+    expect(kept).toMatchObject({ status: "cancelled", text: expect.stringMatching(/^This much/) })
+  })
+})
+
+test("no control characters reach a pipe, whatever the model and its tools say", async () => {
+  await writeFile(join(place.workspace, "evil.txt"), "\u001b[2Jgone\u0007")
+  await simulate({
+    script: ({ lastToolResults: [read] }) =>
+      read
+        ? `\u001b[31mred\u001b[0m ${read.text}`
+        : { parts: [{ toolCall: { name: "Read", args: { path: "evil.txt" } } }] },
+  })
+  const { stdout, stderr } = await longhaul(["run", "--run-id", "evil", "Read it"], { CI: "1" })
+  const shown = await longhaul(["show", "evil"], { CI: "1" })
+  expect(stdout).toContain("␛[31mred")
+  expect(`${stdout}${stderr}${shown.stdout}`).not.toMatch(/(?![\n\t])\p{Cc}/u)
+})
+
+test("a reader that goes away ends the program quietly", async () => {
+  const running = start(["run", "--model", "offline", "Read tide.txt"])
+  running.child.stdout.destroy()
+  const { stderr } = await running.ended
+  expect(stderr).toBe("")
+})
+
+describe("usage", () => {
+  test.each([
+    [["shwo"], "Did you mean show?"],
+    [["run", "--modle", "x", "hi"], "Did you mean --model?"],
+    [["run", "--max-turns", "none", "hi"], "a whole number from 1"],
+    [["runs", "extra"], "longhaul runs --help"],
+    [["show"], "show <runId>"],
+    [["simulate", "--fault", "gremlins"], "Give a status such as 429"],
+  ])("%j: exit code 2 and what to do", async (args, advice) => {
+    const { code, stdout, stderr } = await longhaul(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
+    expect(stderr.replaceAll(/node \S+main\.js/g, "longhaul")).toContain(advice)
+  })
+
+  test("an unknown run is not_found, with a fix, exit code 1", async () => {
+    const { code, stderr } = await longhaul(["show", "nothing"])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^error not_found: .*\nfix: .* runs/)
+    expect(await json(["show", "--json", "nothing"])).toMatchObject({ error: { code: "not_found" } })
+  })
+
+  test("an empty store says so and what to do", async () => {
+    expect((await longhaul(["runs"])).stdout).toMatch(/No runs yet.*\nStart one: .* run "/)
+    expect(await json(["runs", "--json"])).toEqual([])
+  })
+
+  test("help for everything, and the version", async () => {
+    expect((await longhaul(["--help"])).stdout).toContain("Exit codes: 0 done, 1 failed")
+    for (const name of ["run", "runs", "show", "simulate"]) {
+      const { code, stdout } = await longhaul([name, "--help"])
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`Usage: longhaul ${name} `) })
+    }
+    expect((await longhaul(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+})
+
+test("simulate serves a provider that uses the client's tools, logs requests, orders faults and stops", async () => {
+  const server = start(["simulate", "--json", "--fault", "429"])
+  await until(() => server.shown.stdout.includes("\n"))
+  const { environment } = JSON.parse(server.shown.stdout) as { environment: Record<string, string> }
+  const { code, stdout } = await longhaul(["run", "--model", "anthropic:simulated", "Read tide.txt"], environment)
+  expect(code).toBe(0)
+  expect(stdout).toContain("↻ rate_limited")
+  expect(stdout).toContain("High water is at 04:17.")
+  server.child.kill("SIGINT")
+  const ended = await server.ended
+  expect(ended.code).toBe(0)
+  const log = ended.stdout
+    .trimEnd()
+    .split("\n")
+    .slice(1)
+    .map((line) => JSON.parse(line))
+  expect(log.map(({ status }) => status)).toEqual([429, 200, 200])
+  expect(log[0]).toMatchObject({ type: "request", fault: "status", text: "Read tide.txt" })
+})

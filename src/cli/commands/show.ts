@@ -1,0 +1,148 @@
+import type { RunRecord } from "../../contract/event.ts"
+import type { RunState } from "../../contract/run.ts"
+import { type Command, commonOptions, onlyPositional, parseCommandLine } from "../arguments.ts"
+import {
+  clip,
+  counted,
+  duration,
+  failureLines,
+  localTime,
+  modelLabel,
+  shortArguments,
+  statusLabel,
+  tokens,
+  totalTokens,
+  visible,
+} from "../format.ts"
+import type { Colours, Output } from "../output.ts"
+import { findRunId, openStore, runNotFound } from "../read-store.ts"
+
+const options = {
+  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+  events: { type: "boolean", help: "Show the journal's records; with --json one on each line." },
+  store: {
+    type: "string",
+    value: "<dir>",
+    help: "Where runs are kept. Default: $LONGHAUL_STORE, else the state folder.",
+  },
+  ...commonOptions,
+} as const
+
+export const command: Command = {
+  summary: "Show one run, step by step, from its journal.",
+  usage: "[options] <runId>",
+  options,
+  notes: ["The start of a run's id is enough where no other run begins so."],
+  async run(args, output) {
+    const { values, positionals } = parseCommandLine("show", args, options)
+    const given = onlyPositional("show", "runId", positionals)
+    const opened = await openStore(values.store)
+    const runId = await findRunId(opened, given)
+    const nodeId = values.node ?? "main"
+    const state = await opened.runtime.status(runId, nodeId)
+    if (state === null) throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
+    if (values.json && !values.events) {
+      output.printJson(state)
+      return 0
+    }
+    const records: RunRecord[] = []
+    for await (const record of opened.runtime.events(runId, { nodeId })) records.push(record)
+    if (values.events && values.json) for (const record of records) output.printJson(record)
+    else if (values.events) for (const record of records) output.print(recordLine(record, output.colours))
+    else printRun(state, records, output)
+    return 0
+  },
+}
+
+function recordLine({ seq, at, type, agent: _, ...rest }: RunRecord, colours: Colours): string {
+  const time = colours.dim(localTime(at).slice(11))
+  return `${String(seq).padStart(4)}  ${time}  ${type.padEnd(14)} ${clip(JSON.stringify(rest), 120)}`
+}
+
+function printRun(state: RunState, records: readonly RunRecord[], output: Output): void {
+  const { colours } = output
+  const row = (name: string, text: string) => output.print(`${colours.dim(name.padEnd(9))}${text}`)
+  const start = records.find((record) => record.type === "run-start")
+  const node = state.nodeId === "main" ? "" : ` (${state.nodeId})`
+  row("run", `${colours.bold(state.runId)}${node}`)
+  row("status", statusLabel(state.status, colours))
+  if (start) row("started", localTime(start.at))
+  row("model", modelLabel(state.model ?? start?.input.model))
+  if (start) row("in", visible(start.input.cwd))
+  if (start?.input.system !== undefined) row("system", clip(start.input.system, 300))
+  const task = start?.input.messages.findLast(({ role }) => role === "user")
+  if (task?.role === "user") row("task", visible(task.content.map(({ text }) => text).join("\n")))
+
+  for (const record of records) printStep(record, state, output)
+
+  output.print("")
+  const { usage } = state
+  const cost = usage.costUsd === null ? "cost unknown" : `$${usage.costUsd.toFixed(4)}`
+  const words = [counted(state.turns, "turn"), tokens(totalTokens(usage)), cost, duration(state.durationMs)]
+  output.print(`${statusLabel(state.status, colours)} ${words.join(" · ")}`)
+  row("tokens", bucketsOf(state))
+  for (const warning of state.warnings) row("warning", `${warning.code}: ${visible(warning.message)}`)
+  if (state.error) for (const line of failureLines(state.error, colours)) output.print(line)
+  row("journal", state.transcript.path)
+}
+
+function printStep(record: RunRecord, state: RunState, output: Output): void {
+  const { colours } = output
+  const remark = (sign: string, text: string) => output.print(`${colours.yellow(sign)} ${text}`)
+  switch (record.type) {
+    case "turn-start":
+      output.print(`\n${colours.bold(`turn ${record.turn}`)}`)
+      break
+    case "run-resume":
+      remark("▸", `resumed: ${record.cause}`)
+      break
+    case "reasoning-end":
+      if (record.text.trim() !== "") output.print(colours.dim(`(thinking) ${clip(record.text, 300)}`))
+      break
+    case "text-end":
+      output.print(`${visible(record.text).trimEnd()}${record.partial ? colours.yellow(" [broken off]") : ""}`)
+      break
+    case "tool-call":
+      printCall(record.callId, state, output)
+      break
+    case "retry": {
+      const { code, message } = record.failure
+      remark("↻", `${code}: ${clip(message, 200).replace(/\.$/, "")}: tried again after ${duration(record.delayMs)}`)
+      break
+    }
+    case "interrupt":
+      remark("▸", `interrupted: ${record.mode}`)
+      break
+  }
+}
+
+function printCall(callId: string, { toolCalls }: RunState, output: Output): void {
+  const { colours } = output
+  const call = toolCalls.find(({ id }) => id === callId)
+  if (!call) return
+  const ok = call.status === "ok"
+  const words = [
+    colours.bold(clip(call.name, 60)),
+    shortArguments(call.args, 100),
+    colours.dim(duration(call.durationMs)),
+  ]
+  output.print(`${ok ? colours.green("✓") : colours.red("✗")} ${words.filter((word) => word !== "").join(" ")}`)
+  const told = ok ? (call.result ?? "") : `${call.status}: ${call.error ?? ""}`
+  const lines = visible(told).trimEnd().split("\n")
+  for (const line of lines.slice(0, shownLines)) output.print(colours.dim(`    ${line.slice(0, 160)}`))
+  if (lines.length > shownLines) output.print(colours.dim(`    … ${counted(lines.length - shownLines, "more line")}`))
+}
+
+const shownLines = 4
+
+function bucketsOf({ usage }: RunState): string {
+  const buckets = {
+    input: usage.inputTokens,
+    output: usage.outputTokens,
+    "cache read": usage.cacheReadTokens,
+    "cache write": usage.cacheWriteTokens,
+  }
+  return Object.entries(buckets)
+    .map(([name, count]) => `${name} ${count ?? "unknown"}`)
+    .join(" · ")
+}

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest"
+import { closest, invocation } from "./arguments.ts"
+import { clip, duration, modelLabel, shortArguments, tokens, visible } from "./format.ts"
+
+test("what would drive a terminal is made visible; line feeds, tabs and letters stay", () => {
+  expect(visible("a\u001b[2Jb\r\nc\td\u0007\u009b\u202eé灯")).toBe("a␛[2Jb\nc\td␇\ufffd\ufffdé灯")
+})
+
+test("a clipped text is one line and never ends inside a character", () => {
+  expect(clip("one\n  two", 20)).toBe("one two")
+  expect(clip("abc😀def", 5)).toBe("abc…")
+})
+
+test("a call's arguments begin with what it works on", () => {
+  expect(shortArguments({ path: ".", pattern: "a|b" })).toBe("a|b path=.")
+  expect(shortArguments({ content: "x".repeat(500), path: "report.md" })).toBe("report.md content=(500 characters)")
+  expect(shortArguments({ deep: { a: [1, true] } })).toBe('deep={"a":[1,true]}')
+  expect([null, "text", {}].map((args) => shortArguments(args))).toEqual(["", "text", ""])
+})
+
+test("times and tokens as people say them", () => {
+  expect([7, 1500, 59_999, 61_000, 3_700_000].map(duration)).toEqual(["7ms", "1.5s", "59s", "1m 01s", "1h 01m"])
+  expect([1, 9999, 12_345, 123_456, null].map(tokens)).toEqual([
+    "1 token",
+    "9999 tokens",
+    "12.3k tokens",
+    "123k tokens",
+    "unknown tokens",
+  ])
+})
+
+test("the offline model is labelled under both of its names", () => {
+  expect(["offline", "offline:offline", "anthropic:x"].map(modelLabel)).toEqual([
+    "offline model: rules, not an LLM",
+    "offline model: rules, not an LLM",
+    "anthropic:x",
+  ])
+})
+
+test("the closest word is offered only where it is close", () => {
+  const commands = ["run", "runs", "show", "simulate"]
+  expect(["shwo", "rn", "sim", "deploy"].map((word) => closest(word, commands))).toEqual([
+    "show",
+    "run",
+    "simulate",
+    undefined,
+  ])
+})
+
+test("advice starts the program as it was started", () => {
+  expect(invocation("/usr/bin/longhaul", {})).toBe("longhaul")
+  expect(invocation("/x/node_modules/.bin/longhaul", { npm_command: "exec" })).toBe("npx longhaul")
+  expect(invocation(`${process.cwd()}/dist/cli/main.js`, {})).toBe("node dist/cli/main.js")
+})

@@ -1,0 +1,98 @@
+import type { Failure } from "../contract/error.ts"
+import type { Json } from "../contract/json.ts"
+import type { RunStatus, Usage } from "../contract/result.ts"
+import type { Colours } from "./output.ts"
+
+/** Text from a model, a tool or a file must not drive the reader's terminal: control characters become visible. */
+export function visible(text: string): string {
+  return text.replaceAll("\r\n", "\n").replaceAll(controls, (character) => {
+    const code = character.charCodeAt(0)
+    if (code < 0x20) return String.fromCharCode(0x2400 + code)
+    return code === 0x7f ? "\u2421" : "\ufffd"
+  })
+}
+
+/** One line of at most `length` characters. */
+export function clip(text: string, length: number): string {
+  const line = visible(text).replaceAll(/\s+/g, " ").trim()
+  if (line.length <= length) return line
+  // A cut between two halves of a character would print neither.
+  return `${line.slice(0, length - 1).replace(/[\ud800-\udbff]$/, "")}…`
+}
+
+/** A call's arguments in a few words: what it works on first, without its name; the rest as name=value. */
+export function shortArguments(args: Json, length = 60): string {
+  if (args === null || typeof args !== "object" || Array.isArray(args)) return args === null ? "" : shortValue(args, 40)
+  const entries = Object.entries(args).sort(([left], [right]) => rankOf(left) - rankOf(right))
+  const words = entries.map(([name, value], index) => {
+    if (index === 0 && rankOf(name) < subjects.length) return shortValue(value, 40)
+    const isLong = typeof value === "string" && value.length > 100
+    return isLong ? `${name}=(${counted(value.length, "character")})` : `${name}=${shortValue(value, 24)}`
+  })
+  return clip(words.join(" "), length)
+}
+
+export function duration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)}ms`
+  const seconds = milliseconds / 1000
+  if (seconds < 10) return `${seconds.toFixed(1)}s`
+  if (seconds < 60) return `${Math.floor(seconds)}s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes}m ${String(Math.floor(seconds % 60)).padStart(2, "0")}s`
+  return `${Math.floor(minutes / 60)}h ${String(minutes % 60).padStart(2, "0")}m`
+}
+
+/** Everything that was processed; `null` where the provider does not say. */
+export function totalTokens({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number | null {
+  const buckets = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens]
+  return buckets.every((bucket) => bucket !== null) ? buckets.reduce((sum, bucket) => sum + bucket, 0) : null
+}
+
+export function tokens(count: number | null): string {
+  if (count === null) return "unknown tokens"
+  if (count < 10_000) return counted(count, "token")
+  return `${(count / 1000).toFixed(count < 100_000 ? 1 : 0)}k tokens`
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`
+}
+
+/** In the reader's own time zone: 2031-04-19 06:30:00. */
+export function localTime(milliseconds: number): string {
+  const date = new Date(milliseconds)
+  const two = (value: number) => String(value).padStart(2, "0")
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
+}
+
+/** The offline model is never shown without saying what it is. */
+export function modelLabel(model: string | null | undefined): string {
+  if (!model) return "no model"
+  return /^offline(:|$)/.test(model) ? "offline model: rules, not an LLM" : visible(model)
+}
+
+export function statusLabel(status: RunStatus | "running", colours: Colours): string {
+  const colour = { done: colours.green, failed: colours.red, cancelled: colours.yellow, paused: colours.yellow }
+  return status === "running" ? colours.cyan(status) : colour[status](status)
+}
+
+export function failureLines({ code, message, fix }: Failure, colours: Colours): string[] {
+  const lines = [`${colours.red(`error ${code}:`)} ${visible(message)}`]
+  if (fix !== undefined) lines.push(`${colours.cyan("fix:")} ${visible(fix)}`)
+  return lines
+}
+
+// Everything a terminal obeys but line feed and tab, and what turns the direction of writing around.
+const controls = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu
+
+const subjects: readonly string[] = ["command", "pattern", "path", "url", "query", "name"]
+
+function rankOf(name: string): number {
+  const rank = subjects.indexOf(name)
+  return rank === -1 ? subjects.length : rank
+}
+
+function shortValue(value: Json, length: number): string {
+  return clip(typeof value === "string" ? value : JSON.stringify(value), length)
+}

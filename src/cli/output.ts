@@ -1,0 +1,64 @@
+import picocolors from "picocolors"
+
+/** The little of a stream that the command line needs, so that tests can stand in for a terminal. */
+export interface TextStream {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  write(text: string): unknown
+}
+
+export type Colours = ReturnType<typeof picocolors.createColors>
+
+/** Where everything the command line says goes. */
+export interface Output {
+  readonly stdout: TextStream
+  readonly stderr: TextStream
+  /** For stdout; plain text where it is not a terminal. */
+  readonly colours: Colours
+  readonly errorColours: Colours
+  /** One line on stdout. */
+  print(line: string): void
+  /** One line on stderr, while somebody reads stdout: `longhaul … | head` ends without a word. */
+  complain(line: string): void
+  /** One JSON value on one line of stdout. */
+  printJson(value: unknown): void
+  /** Called once when nobody reads stdout any more; before anybody asks, that ends the process quietly. */
+  onReaderGone(listener: () => void): void
+  /** Resolves when all that was written has left the process. */
+  drained(): Promise<void>
+}
+
+export function standardOutput(): Output {
+  const { stdout, stderr, env } = process
+  let isReaderGone = false
+  let readerGone: () => void = () => process.exit()
+  stdout.on("error", () => {
+    if (!isReaderGone) readerGone()
+    isReaderGone = true
+  })
+  // Without stderr there is nobody left to tell.
+  stderr.on("error", () => {})
+  return {
+    stdout,
+    stderr,
+    colours: coloursFor(stdout, env),
+    errorColours: coloursFor(stderr, env),
+    print: (line) => stdout.write(`${line}\n`),
+    complain(line) {
+      if (!isReaderGone) stderr.write(`${line}\n`)
+    },
+    printJson: (value) => stdout.write(`${JSON.stringify(value)}\n`),
+    onReaderGone(listener) {
+      readerGone = listener
+    },
+    drained: async () => {
+      await Promise.all([stdout, stderr].map((stream) => new Promise<void>((done) => stream.write("", () => done()))))
+    },
+  }
+}
+
+/** picocolors alone would colour pipes too where CI is set. */
+function coloursFor(stream: TextStream, variables: Readonly<Record<string, string | undefined>>): Colours {
+  const wanted = stream.isTTY === true && !variables.NO_COLOR && variables.TERM !== "dumb"
+  return picocolors.createColors(wanted)
+}

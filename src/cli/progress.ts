@@ -1,0 +1,132 @@
+import type { RunEvent } from "../contract/event.ts"
+import type { Json } from "../contract/json.ts"
+import type { ToolOutcome } from "../contract/tool.ts"
+import { clip, counted, duration, modelLabel, shortArguments, tokens, totalTokens, visible } from "./format.ts"
+import type { Colours } from "./output.ts"
+import type { Screen } from "./screen.ts"
+
+export interface Progress {
+  onEvent(event: RunEvent): void
+  /** Something the program itself has to say. */
+  say(text: string): void
+  /** Nothing more will come. */
+  close(): void
+}
+
+export interface ProgressOptions {
+  readonly screen: Screen
+  readonly colours: Colours
+  /** Leaves lines out, so that only the status shows. */
+  readonly statusOnly?: boolean
+  readonly now?: () => number
+}
+
+/** Tells a run to the person who waits for it. */
+export function createProgress({ screen, colours, statusOnly = false, now = Date.now }: ProgressOptions): Progress {
+  const startedAt = now()
+  const calls = new Map<string, { readonly name: string; readonly args: Json }>()
+  const streamed = new Set<string>()
+  let activity = "starting"
+  let turn = 0
+  let tokenCount: number | null = 0
+
+  screen.setStatus((frame) => {
+    const spent = turn === 0 ? [] : [`turn ${turn}`, tokens(tokenCount)]
+    const words = [activity, ...spent, duration(now() - startedAt)]
+    return `${spinner[frame % spinner.length]} ${words.join(" · ")}`
+  })
+
+  const line = (text: string) => {
+    if (!statusOnly) screen.line(text)
+  }
+
+  function showText(id: string, text: string): void {
+    if (streamed.delete(id)) screen.endText()
+    else if (text.trim() !== "") for (const each of visible(text).trimEnd().split("\n")) line(each)
+  }
+
+  function showOutcome(callId: string, outcome: ToolOutcome, durationMs: number): void {
+    const { name, args } = calls.get(callId) ?? { name: "a tool", args: null }
+    calls.delete(callId)
+    const took = colours.dim(duration(durationMs))
+    const words = [colours.bold(clip(name, 60)), shortArguments(args), took].filter((word) => word !== "").join(" ")
+    const told = outcome.output.map(({ text }) => text).join(" ")
+    if (outcome.status === "ok") line(`${colours.green("✓")} ${words}`)
+    else line(`${colours.red("✗")} ${words} ${colours.red(`${outcome.status}: ${clip(told, 200)}`)}`)
+  }
+
+  function showRetry({ failure, delayMs, attempt }: RunEvent & { readonly type: "retry" }): void {
+    const again = `trying again in ${duration(delayMs)} (attempt ${attempt + 1})`
+    const voided = streamed.size > 0 ? "; the text above does not count" : ""
+    streamed.clear()
+    screen.endText()
+    line(`${colours.yellow("↻")} ${failure.code}: ${clip(failure.message, 200).replace(/\.$/, "")}: ${again}${voided}`)
+    activity = `waiting to try again after ${failure.code}`
+  }
+
+  function onEvent(event: RunEvent): void {
+    switch (event.type) {
+      case "run-start":
+        line(colours.dim(`run ${event.runId} · ${modelLabel(event.input.model)} · in ${visible(event.input.cwd)}`))
+        break
+      case "turn-start":
+        turn = event.turn
+        activity = "waiting for the model"
+        break
+      case "reasoning-start":
+      case "reasoning-delta":
+        activity = "thinking"
+        break
+      case "text-start":
+        activity = "writing"
+        break
+      case "text-delta":
+        activity = "writing"
+        if (screen.streams && !statusOnly) {
+          streamed.add(event.id)
+          screen.stream(event.delta)
+        }
+        break
+      case "text-end":
+        showText(event.id, event.text)
+        break
+      case "tool-call":
+        calls.set(event.callId, { name: event.name, args: event.args })
+        activity = runningOf(calls)
+        break
+      case "tool-progress":
+        activity = `${calls.get(event.callId)?.name ?? "a tool"}: ${clip(event.message, 60)}`
+        break
+      case "tool-result":
+        showOutcome(event.callId, event.outcome, event.durationMs)
+        activity = runningOf(calls)
+        break
+      case "usage": {
+        const more = totalTokens(event.usage)
+        tokenCount = tokenCount === null || more === null ? null : tokenCount + more
+        break
+      }
+      case "retry":
+        showRetry(event)
+        break
+      case "warning":
+        line(`${colours.yellow("!")} ${event.code}: ${clip(event.message, 300)}`)
+        break
+    }
+  }
+
+  return {
+    onEvent,
+    say: (text) => screen.line(colours.yellow(text)),
+    close: () => screen.close(),
+  }
+}
+
+const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
+
+function runningOf(calls: ReadonlyMap<string, { readonly name: string }>): string {
+  const names = Array.from(calls.values(), ({ name }) => clip(name, 40))
+  if (names.length === 0) return "waiting for the model"
+  if (names.length > 3) return `running ${counted(names.length, "tool")}`
+  return `running ${names.join(", ")}`
+}

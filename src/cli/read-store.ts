@@ -1,0 +1,37 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { Runtime } from "../contract/run.ts"
+import type { Store } from "../contract/store.ts"
+import { invocation } from "./arguments.ts"
+
+/** Runs on disk, to look at. Without tools, so that it may be used from any folder. */
+export interface OpenStore {
+  readonly store: Store
+  readonly runtime: Runtime
+}
+
+export async function openStore(folder: string | undefined): Promise<OpenStore> {
+  const { defaultStoreRoot, fsStore } = await import("../hosts/node/index.ts")
+  const { createRuntime } = await import("../index.ts")
+  const store = fsStore(folder ?? defaultStoreRoot())
+  return { store, runtime: createRuntime({ store }) }
+}
+
+/** The run whose id is given, or the only one whose id begins so. */
+export async function findRunId({ store }: OpenStore, given: string): Promise<string> {
+  const { projectsPath } = await import("../journal/paths.ts")
+  const ids = await store.list(projectsPath("default"))
+  if (ids.includes(given)) return given
+  const matching = ids.filter((id) => id.startsWith(given))
+  const [only, another] = matching
+  if (only !== undefined && another === undefined) return only
+  if (only === undefined) throw runNotFound(given, store.location)
+  throw new LonghaulError("not_found", `${matching.length} runs begin with ${JSON.stringify(given)}.`, {
+    fix: `Give more of the id: ${matching.slice(0, 5).join(", ")}${matching.length > 5 ? ", …" : ""}.`,
+  })
+}
+
+export function runNotFound(runId: string, location: string): LonghaulError {
+  return new LonghaulError("not_found", `There is no run ${JSON.stringify(runId)} in ${location}.`, {
+    fix: `List the runs with: ${invocation()} runs. If they are kept elsewhere, give --store.`,
+  })
+}

@@ -1,0 +1,131 @@
+import { visible } from "./format.ts"
+import type { TextStream } from "./output.ts"
+
+/** Where a run's progress is shown: lines that stay, and on a terminal a status line below them. */
+export interface Screen {
+  /** True where text can be shown while it comes; otherwise only whole lines are of use. */
+  readonly streams: boolean
+  line(text: string): void
+  /** Text that continues where the last one stopped. Control characters in it are made visible. */
+  stream(text: string): void
+  /** Ends a streamed text that stopped inside a line. */
+  endText(): void
+  /** Asked for anew each time the status is drawn. */
+  setStatus(describe: (frame: number) => string): void
+  /** Shows what is still held back and takes the status away. */
+  close(): void
+}
+
+/** Lines only, for pipes and files. */
+export function plainScreen(out: TextStream): Screen {
+  return {
+    streams: false,
+    line: (text) => out.write(`${text}\n`),
+    stream: () => {},
+    endText: () => {},
+    setStatus: () => {},
+    close: () => {},
+  }
+}
+
+/**
+ * A terminal. Lines that stay go to `out`; the last, unfinished line of a streamed text and the status line below it are
+ * drawn on `terminal` in place, at most ten times a second. `out` is another stream where only one of the two is a
+ * terminal; text is then shown as lines.
+ */
+export function liveScreen(terminal: TextStream, out: TextStream = terminal): Screen {
+  let incoming = ""
+  let unfinished = ""
+  let drawnLines = 0
+  let frame = 0
+  let describe: ((frame: number) => string) | undefined
+  const timer = setInterval(() => {
+    frame++
+    draw("")
+  }, drawEveryMs)
+  // A screen that nobody closed must not keep the process.
+  timer.unref()
+
+  const width = () => Math.max(20, terminal.columns || 80) - 1
+
+  /** Puts lines above what is drawn in place, and draws that again. */
+  function draw(lines: string): void {
+    const finished = lines === "" ? takeFinished() : `${takeFinished()}${takeUnfinished()}${lines}`
+    const drawn = [
+      ...(unfinished === "" ? [] : [unfinished]),
+      ...(describe ? [wrap(describe(frame), width())[0] ?? ""] : []),
+    ]
+    const erase = drawnLines === 0 ? "" : `${drawnLines > 1 ? `\x1b[${drawnLines - 1}A` : ""}\r\x1b[J`
+    drawnLines = drawn.length
+    if (out === terminal) {
+      const picture = erase + finished + drawn.join("\n")
+      if (picture !== "") terminal.write(picture)
+      return
+    }
+    if (erase !== "") terminal.write(erase)
+    if (finished !== "") out.write(finished)
+    if (drawn.length > 0) terminal.write(drawn.join("\n"))
+  }
+
+  /** The lines that the streamed text has completed, by its own line feeds or because the terminal is full. */
+  function takeFinished(): string {
+    const lines = `${unfinished}${incoming}`.split("\n").flatMap((line) => wrap(line, width()))
+    incoming = ""
+    unfinished = lines.pop() ?? ""
+    return lines.map((line) => `${line}\n`).join("")
+  }
+
+  function takeUnfinished(): string {
+    const text = unfinished
+    unfinished = ""
+    return text === "" ? "" : `${text}\n`
+  }
+
+  return {
+    streams: out === terminal,
+    line: (text) => draw(`${text}\n`),
+    stream(text) {
+      incoming += visible(text).replaceAll("\t", "    ")
+    },
+    endText() {
+      if (incoming !== "" || unfinished !== "") incoming += `${incoming}${unfinished}`.endsWith("\n") ? "" : "\n"
+    },
+    setStatus(next) {
+      describe = next
+    },
+    close() {
+      clearInterval(timer)
+      describe = undefined
+      this.endText()
+      draw("")
+    },
+  }
+}
+
+const drawEveryMs = 100
+
+/** A line in pieces that fit, cut at spaces where there are any. */
+function wrap(line: string, width: number): string[] {
+  const pieces: string[] = []
+  let rest = line
+  for (;;) {
+    const end = fittingLength(rest, width)
+    if (end === rest.length) return [...pieces, rest]
+    const space = rest.lastIndexOf(" ", end)
+    const cut = space > end / 2 ? space : end
+    pieces.push(rest.slice(0, cut))
+    rest = rest.slice(cut).replace(/^ /, "")
+  }
+}
+
+/** How many UTF-16 units fit. What may be two columns wide counts as two: too short a line does no harm. */
+function fittingLength(text: string, width: number): number {
+  let columns = 0
+  let length = 0
+  for (const character of text) {
+    columns += (character.codePointAt(0) ?? 0) < 0x1100 ? 1 : 2
+    if (columns > width) return length
+    length += character.length
+  }
+  return length
+}

@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterEach, beforeEach } from "vitest"
+import { type Served, serve } from "../src/hosts/node/serve.ts"
+import { createSimulator, type Simulator, type SimulatorOptions } from "../src/testing/index.ts"
+
+const main = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url))
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The built program as a user starts it, in a folder with one file, knowing nothing of the machine it runs on. */
+export function commandLine() {
+  const place = { home: "", workspace: "" }
+  const children = new Set<ChildProcess>()
+  let provider: Served | undefined
+
+  beforeEach(async () => {
+    place.home = await mkdtemp(join(tmpdir(), "longhaul-cli-home-"))
+    place.workspace = await mkdtemp(join(tmpdir(), "longhaul-cli-work-"))
+    await writeFile(join(place.workspace, "tide.txt"), "High water is at 04:17.\n")
+  })
+
+  afterEach(async () => {
+    for (const child of children) child.kill("SIGKILL")
+    await provider?.close()
+    provider = undefined
+    await Promise.all(Object.values(place).map((folder) => rm(folder, { recursive: true, force: true })))
+  })
+
+  function start(args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
+    const child = spawn(process.execPath, [main, ...args], {
+      cwd: place.workspace,
+      env: {
+        PATH: process.env.PATH,
+        HOME: place.home,
+        XDG_STATE_HOME: join(place.home, "state"),
+        ...(provider && { ANTHROPIC_BASE_URL: provider.url, ANTHROPIC_API_KEY: "key" }),
+        ...variables,
+      },
+    })
+    children.add(child)
+    const shown = { stdout: "", stderr: "" }
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      shown.stdout += text
+    })
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      shown.stderr += text
+    })
+    const ended = new Promise<Ended>((resolve) => {
+      child.once("close", (code) => {
+        children.delete(child)
+        resolve({ code, ...shown })
+      })
+    })
+    return { child, ended, shown: shown as Readonly<typeof shown> }
+  }
+
+  const longhaul = (args: readonly string[], variables?: Readonly<Record<string, string>>) =>
+    start(args, variables).ended
+
+  return {
+    place: place as Readonly<typeof place>,
+    start,
+    longhaul,
+    json: async (args: readonly string[]): Promise<unknown> => JSON.parse((await longhaul(args)).stdout),
+    /** What is started after this finds the simulator in its environment. */
+    async simulate(options: SimulatorOptions): Promise<Simulator> {
+      const simulator = createSimulator(options)
+      provider = await serve(simulator.fetch)
+      return simulator
+    },
+  }
+}
+
+export async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10))
+}

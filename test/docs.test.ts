@@ -1,0 +1,113 @@
+import { execFileSync, spawnSync } from "node:child_process"
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { transformSync } from "esbuild"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { type ErrorCode, LonghaulError } from "../src/index.ts"
+
+const repository = fileURLToPath(new URL("..", import.meta.url))
+const guides = readdirSync(join(repository, "docs/guides")).map((name) => `docs/guides/${name}`)
+const blocks = ["README.md", ...guides].flatMap(runnable)
+
+interface Block {
+  readonly name: string
+  readonly language: string
+  readonly code: string
+  /** What the document says that it prints. */
+  readonly output?: string
+}
+
+let project: string
+beforeAll(() => {
+  project = mkdtempSync(join(tmpdir(), "longhaul-docs-"))
+  mkdirSync(join(project, "node_modules"))
+  mkdirSync(join(project, "bin"))
+  symlinkSync(repository, join(project, "node_modules/longhaul"))
+  symlinkSync(join(repository, "node_modules/@types"), join(project, "node_modules/@types"))
+  symlinkSync(join(repository, "dist/cli/main.js"), join(project, "bin/longhaul"))
+  writeFileSync(join(project, "package.json"), '{ "type": "module" }')
+})
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+describe("the code in the documents", () => {
+  test("compiles", { timeout: 60_000 }, () => {
+    const snippets = blocks.filter(({ language }) => language === "ts")
+    expect(snippets.length).toBeGreaterThan(3)
+    const files = snippets.map(({ code }, index) => {
+      writeFileSync(join(project, `snippet-${index}.ts`), `${code}\nexport {}\n`)
+      return `snippet-${index}.ts`
+    })
+    const compilerOptions = { strict: true, noEmit: true, target: "ES2023", module: "NodeNext", types: ["node"] }
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files }))
+    const { stdout } = spawnSync(process.execPath, [join(repository, "node_modules/typescript/bin/tsc"), "-p", project])
+    expect(stdout.toString()).toBe("")
+  })
+
+  test.each(blocks)("$name runs as it says", { timeout: 60_000 }, ({ language, code, output }) => {
+    const printed = language === "sh" ? runShell(code) : runScript(code)
+    if (output !== undefined) expect(printed.trimEnd()).toBe(output.trimEnd())
+  })
+})
+
+test("no document names a file that is not there", () => {
+  const documents = ["README.md", "ARCHITECTURE.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md"]
+  for (const document of [...documents, ...guides, "docs/errors.md"]) {
+    const text = readFileSync(join(repository, document), "utf8")
+    const links = Array.from(text.matchAll(/\]\(([^)#:]+)\)/g), ([, target = ""]) => target)
+    const paths = Array.from(
+      text.matchAll(/`((?:src|test|docs|scripts|bench|examples)\/[\w./-]+)`/g),
+      ([, path = ""]) => path,
+    )
+    for (const path of [...links, ...paths]) {
+      expect(() => readdirSync(join(repository, path, "..")), `${document}: ${path}`).not.toThrow()
+      const siblings = readdirSync(join(repository, path, ".."))
+      expect(siblings, document).toContain(path.replace(/\/$/, "").split("/").at(-1))
+    }
+  }
+})
+
+test("FAIL-28 the table of errors has every code, once, with whether it is retryable", () => {
+  const source = readFileSync(join(repository, "src/contract/error.ts"), "utf8")
+  const union = /export type ErrorCode =([^/]*?)\n\n/.exec(source)?.[1] ?? ""
+  const codes = Array.from(union.matchAll(/"(\w+)"/g), ([, code]) => code as ErrorCode)
+  expect(codes.length).toBeGreaterThan(40)
+  const table = readFileSync(join(repository, "docs/errors.md"), "utf8")
+  const rows = Array.from(
+    table.matchAll(/^\| `(\w+)` +\| (.+?) +\| (yes|no) +\| (.+) +\|$/gm),
+    ([, code, , retryable]) => [code, retryable],
+  )
+  const expected = codes.map((code) => [code, new LonghaulError(code, "").retryable ? "yes" : "no"])
+  expect(rows.toSorted()).toEqual(expected.toSorted())
+})
+
+/** Blocks marked `run`, with the `text output` block behind them. */
+function runnable(document: string): Block[] {
+  const text = readFileSync(join(repository, document), "utf8")
+  const fences = text.matchAll(/^```(ts|js|sh) run\n([\s\S]*?)^```\n(?:\n```text output\n([\s\S]*?)^```)?/gm)
+  return Array.from(fences, ([, language = "", code = "", output], index) => ({
+    name: `${document} #${index + 1}`,
+    language,
+    code,
+    ...(output !== undefined && { output }),
+  }))
+}
+
+function runScript(code: string): string {
+  const file = join(project, "snippet.mjs")
+  writeFileSync(file, transformSync(code, { loader: "ts", format: "esm", target: "node20" }).code)
+  return execFileSync(process.execPath, [file], { cwd: project, encoding: "utf8", timeout: 30_000 })
+}
+
+/** In a copy of the sample notes, with a home of its own. */
+function runShell(code: string): string {
+  const workspace = join(project, "notes")
+  cpSync(join(repository, "examples/field-notes"), workspace, { recursive: true })
+  return execFileSync("sh", ["-euc", code], {
+    cwd: workspace,
+    env: { HOME: join(project, "home"), PATH: `${join(project, "bin")}:${process.env.PATH}` },
+    encoding: "utf8",
+    timeout: 30_000,
+  })
+}
