@@ -9,6 +9,7 @@ import {
   type ToolOutcome,
   type ToolSpec,
 } from "../contract/tool.ts"
+import { onAbort } from "../lib/abort.ts"
 import { boundError, boundParts, type OutputLimits, toParts } from "./output.ts"
 import { validateInput } from "./validate.ts"
 
@@ -136,10 +137,7 @@ const abandoned = Symbol("abandoned")
 /** A tool that does not heed its signal must not hold up the run: it is left behind, its late end unheard. */
 function settledOrAborted<Value>(running: PromiseLike<Value>, signal: AbortSignal): Promise<Value | typeof abandoned> {
   return new Promise((resolve, reject) => {
-    const abandon = (): void => resolve(abandoned)
-    signal.addEventListener("abort", abandon, { once: true })
-    if (signal.aborted) abandon()
-    const forget = (): void => signal.removeEventListener("abort", abandon)
+    const forget = onAbort(signal, () => resolve(abandoned))
     Promise.resolve(running).then(resolve, reject).then(forget)
   })
 }

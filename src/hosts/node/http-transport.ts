@@ -1,5 +1,4 @@
 import http from "node:http"
-import https from "node:https"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../../contract/provider.ts"
 import { onAbort } from "../../lib/abort.ts"
@@ -14,7 +13,7 @@ export function nodeTransport(): Transport {
     async stream(request, sink) {
       let endpoint = endpoints.get(request.url)
       if (endpoint === undefined) {
-        endpoint = endpointOf(request.url)
+        endpoint = await endpointOf(request.url)
         endpoints.set(request.url, endpoint)
       }
       return exchange(endpoint, request, sink)
@@ -83,10 +82,10 @@ class ChunkJoiner {
   }
 }
 
-function endpointOf(url: string): Endpoint {
+async function endpointOf(url: string): Promise<Endpoint> {
   const target = URL.canParse(url) ? new URL(url) : null
-  const open = target && openers[target.protocol]
-  if (!target || !open) {
+  const opener = target?.protocol === "https:" ? await httpsOpener() : target?.protocol === "http:" ? httpOpener : null
+  if (!target || !opener) {
     throw new LonghaulError("config_invalid", `${JSON.stringify(url)} is not an http(s) URL.`, {
       fix: "Check baseUrl.",
     })
@@ -94,10 +93,10 @@ function endpointOf(url: string): Endpoint {
   const { hostname, port, pathname, search } = target
   return {
     host: target.host,
-    open: open.request,
+    open: opener.request,
     options: {
       method: "POST",
-      agent: open.agent,
+      agent: opener.agent,
       hostname: hostname.replace(/^\[|\]$/g, ""),
       ...(port !== "" && { port }),
       path: pathname + search,
@@ -106,9 +105,21 @@ function endpointOf(url: string): Endpoint {
 }
 
 /** One pool of kept-alive connections each, for all transports of the process. */
-const openers: Readonly<Record<string, { request: typeof http.request; agent: http.Agent }>> = {
-  "http:": { request: http.request, agent: new http.Agent({ keepAlive: true }) },
-  "https:": { request: https.request, agent: new https.Agent({ keepAlive: true }) },
+interface Opener {
+  readonly request: typeof http.request
+  readonly agent: http.Agent
+}
+
+const httpOpener: Opener = { request: http.request, agent: new http.Agent({ keepAlive: true }) }
+let httpsLoading: Promise<Opener> | undefined
+
+/** TLS is a third of what this module would cost to import, and not everybody needs it. */
+function httpsOpener(): Promise<Opener> {
+  httpsLoading ??= import("node:https").then(({ Agent, request }) => ({
+    request,
+    agent: new Agent({ keepAlive: true }),
+  }))
+  return httpsLoading
 }
 
 function reason(cause: unknown): string {
