@@ -163,15 +163,13 @@ describe("an aborted run", () => {
     await new Promise((resolve) => setTimeout(resolve, 30))
   })
 
-  test("leaves no listener behind after a call", async () => {
+  test("adds one listener to a signal, however many calls it serves", async () => {
     const { signal } = new AbortController()
     const added = vi.spyOn(signal, "addEventListener")
-    const removed = vi.spyOn(signal, "removeEventListener")
     const dispatcher = createDispatcher([toolThat(async () => "ok")])
     for (let call = 0; call < 20; call++) await dispatcher.callTool("tool", {}, contextWith(signal))
     await Promise.resolve()
-    expect(added.mock.calls.length).toBeGreaterThanOrEqual(20)
-    expect(removed.mock.calls.length).toBe(added.mock.calls.length)
+    expect(added.mock.calls.length).toBe(1)
   })
 })
 

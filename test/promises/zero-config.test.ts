@@ -37,6 +37,7 @@ test("BK-18 with nothing but ANTHROPIC_API_KEY in the environment createRuntime(
   const { result, addresses } = await runAlone(
     `import http from "node:http"
     import https from "node:https"
+    import { syncBuiltinESMExports } from "node:module"
     const addresses = []
     https.request = (target, more) => {
       const { method, headers, hostname, path } = { ...target, ...more }
@@ -44,6 +45,7 @@ test("BK-18 with nothing but ANTHROPIC_API_KEY in the environment createRuntime(
       addresses.push(url.href)
       return http.request({ host: "127.0.0.1", port: ${server.port}, path: url.pathname, method, headers })
     }
+    syncBuiltinESMExports()
     const { createRuntime } = await import(${built("hosts/node/index.js")})
     const result = await createRuntime().run({ task: "Who are you?" })
     console.log(JSON.stringify({ result, addresses }))

@@ -4,7 +4,7 @@ import { promisify } from "node:util"
 import { LonghaulError } from "../../contract/error.ts"
 
 // The callback API promisified: a FileHandle costs about twice the CPU for one small write.
-export const open = promisify(fs.open)
+const open = promisify(fs.open)
 export const close = promisify(fs.close)
 export const link = promisify(fs.link)
 export const unlink = promisify(fs.unlink)
