@@ -183,7 +183,11 @@ export const promises: readonly Promised[] = [
   },
   { id: "RUN-23", text: "A run can be interrupted, gracefully or at once" },
   // Results
-  { id: "RES-01", text: "A result has text, usage, times, model, session, error, warnings, capabilities used" },
+  {
+    id: "RES-01",
+    text: "A result has text, usage, times, model, session, error, warnings, capabilities used",
+    proof: [["test/promises/results.test.ts", "RES-01"]],
+  },
   {
     id: "RES-02",
     text: "Usage has four token buckets and a cost",

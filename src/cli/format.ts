@@ -1,6 +1,7 @@
 import type { Failure } from "../contract/error.ts"
 import type { Json } from "../contract/json.ts"
-import type { RunStatus, Usage } from "../contract/result.ts"
+import type { Usage } from "../contract/result.ts"
+import type { RunState } from "../contract/run.ts"
 import type { Colours } from "./output.ts"
 
 /** Text from a model, a tool or a file must not drive the reader's terminal: control characters become visible. */
@@ -72,9 +73,16 @@ export function modelLabel(model: string | null | undefined): string {
   return /^offline(:|$)/.test(model) ? "offline model: rules, not an LLM" : visible(model)
 }
 
-export function statusLabel(status: RunStatus | "running", colours: Colours): string {
-  const colour = { done: colours.green, failed: colours.red, cancelled: colours.yellow, paused: colours.yellow }
-  return status === "running" ? colours.cyan(status) : colour[status](status)
+export function statusLabel(status: RunState["status"], colours: Colours): string {
+  const colour = {
+    done: colours.green,
+    failed: colours.red,
+    cancelled: colours.yellow,
+    paused: colours.yellow,
+    running: colours.cyan,
+    not_found: colours.red,
+  }
+  return colour[status](status)
 }
 
 export function failureLines({ code, message, fix }: Failure, colours: Colours): string[] {

@@ -38,6 +38,8 @@ export interface RunResult {
   readonly toolCalls: readonly ToolCallRecord[]
   /** Present exactly where `status` is failed or cancelled. */
   readonly error?: Failure
+  /** What the run really made use of; null: the provider does not say. */
+  readonly capabilitiesUsed: { readonly promptCache: boolean | null; readonly thinking: boolean }
   readonly warnings: readonly { readonly code: string; readonly message: string }[]
   readonly transcript: { readonly path: string; readonly lastShard: number }
   /** Unix milliseconds of the last record. */

@@ -99,8 +99,8 @@ export interface Runtime extends AsyncDisposable {
   /** Resolves for every ending; rejects only for a bug of ours. */
   run(input: RunInput): Promise<RunResult>
   stream(input: RunInput): RunHandle
-  /** The run as the journal has it, a live one as it stands; null where there is no such run. */
-  status(runId: string, nodeId?: string): Promise<RunState | null>
+  /** The run as the journal has it, a live one as it stands; `not_found` where there is no such run. */
+  status(runId: string, nodeId?: string): Promise<RunState>
   /** Newest first. */
   runs(): Promise<readonly RunSummary[]>
   /** What the journal holds of a run, in order; `after` leaves out what is already known. */
@@ -109,5 +109,5 @@ export interface Runtime extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** A result that may still be growing. */
-export type RunState = Omit<RunResult, "status"> & { readonly status: RunResult["status"] | "running" }
+/** A result that may still be growing, or is not there. */
+export type RunState = Omit<RunResult, "status"> & { readonly status: RunStatus | "running" | "not_found" }

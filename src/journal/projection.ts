@@ -33,6 +33,8 @@ export class RunProjection {
   readonly messages: Message[] = []
   /** What the model said last; partial where it was interrupted. */
   text = ""
+  /** Whether the model showed any reasoning. */
+  thinking = false
   readonly calls = new Map<string, ProjectedCall>()
   readonly warnings: { code: string; message: string }[] = []
   error: Failure | undefined
@@ -80,6 +82,7 @@ export class RunProjection {
         this.#stepText = ""
         break
       case "reasoning-end":
+        this.thinking = true
         this.#parts.push({
           type: "reasoning",
           text: record.text,

@@ -1,7 +1,9 @@
-import type { ToolCallRecord } from "../contract/result.ts"
+import type { LonghaulError } from "../contract/error.ts"
+import type { ToolCallRecord, Usage } from "../contract/result.ts"
 import type { RunState, RunSummary } from "../contract/run.ts"
+import type { RunKey } from "../contract/store.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
-import type { ProjectedCall, RunProjection } from "./projection.ts"
+import { type ProjectedCall, RunProjection } from "./projection.ts"
 
 /** The one kind of result, for a run at any stage. */
 export function resultOf(run: RunProjection, transcript: { path: string; lastShard: number }): RunState {
@@ -19,10 +21,26 @@ export function resultOf(run: RunProjection, transcript: { path: string; lastSha
     sessionId: run.sessionId ?? null,
     toolCalls: Array.from(run.calls.values(), callRecord),
     ...(run.error && { error: run.error }),
+    capabilitiesUsed: { promptCache: usedCache(run.usage), thinking: run.thinking },
     warnings: run.warnings,
     transcript,
     timestamp: run.updatedAt,
   }
+}
+
+/** The same shape for a run that has no journal: it could not begin, or is not there. */
+export function resultWithout<Status extends "failed" | "not_found">(
+  status: Status,
+  { runId, nodeId }: RunKey,
+  error: LonghaulError,
+  path: string,
+): RunState & { readonly status: Status } {
+  const nothing = new RunProjection()
+  nothing.runId = runId
+  nothing.nodeId = nodeId
+  nothing.startedAt = Date.now()
+  nothing.updatedAt = nothing.startedAt
+  return { ...resultOf(nothing, { path, lastShard: -1 }), status, error: error.toJSON() }
 }
 
 export function summaryOf(run: RunProjection): RunSummary {
@@ -52,6 +70,10 @@ function callRecord(call: ProjectedCall): ToolCallRecord {
     durationMs: call.durationMs,
     ...(status !== "ok" && { error: result ?? "The run ended before this call was settled." }),
   }
+}
+
+function usedCache({ cacheReadTokens, cacheWriteTokens }: Usage): boolean | null {
+  return cacheReadTokens === null || cacheWriteTokens === null ? null : cacheReadTokens + cacheWriteTokens > 0
 }
 
 function textOf(outcome: ToolOutcome): string {

@@ -2,8 +2,7 @@ import type { Stop } from "../contract/backend.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
 import type { RecordBody } from "../contract/event.ts"
 import type { RunResult } from "../contract/result.ts"
-import type { RunKey } from "../contract/store.ts"
-import { RunProjection } from "../journal/projection.ts"
+import type { RunProjection } from "../journal/projection.ts"
 import { resultOf } from "../journal/result.ts"
 import type { OpenRun } from "./open-run.ts"
 
@@ -28,16 +27,6 @@ export async function closeRun(run: OpenRun, stop: Stop): Promise<RunResult> {
   return lost
     ? { ...result, status: "failed", data: null, error: lost.toJSON() }
     : { ...result, status: ended(projection) }
-}
-
-/** The result of a run that could not even begin. */
-export function neverOpened(key: RunKey, error: LonghaulError, path: string, at: number): RunResult {
-  const nothing = new RunProjection()
-  nothing.runId = key.runId
-  nothing.nodeId = key.nodeId
-  nothing.startedAt = at
-  nothing.updatedAt = at
-  return { ...resultOf(nothing, { path, lastShard: -1 }), status: "failed", error: error.toJSON() }
 }
 
 function endOf({ input, controls }: OpenRun, stop: Stop): RecordBody {

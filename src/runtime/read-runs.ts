@@ -1,17 +1,26 @@
+import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
 import type { RunState, RunSummary } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { nodesPath, projectsPath, runPath } from "../journal/paths.ts"
 import { project, type RunProjection } from "../journal/projection.ts"
 import { createReader } from "../journal/reader.ts"
-import { resultOf, summaryOf } from "../journal/result.ts"
+import { resultOf, resultWithout, summaryOf } from "../journal/result.ts"
 import { isId } from "../lib/id.ts"
 import type { ResolvedConfig } from "./config.ts"
 
-/** A run as the journal has it; null where there is none. */
-export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunState | null> {
+/** A run as the journal has it. */
+export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunState> {
   const found = await load(config, key)
-  return found && resultOf(found.projection, { path: found.path, lastShard: found.lastShard })
+  if (found) return resultOf(found.projection, { path: found.path, lastShard: found.lastShard })
+  const missing = new LonghaulError(
+    "not_found",
+    `There is no run ${key.runId} (node ${key.nodeId}) in this workspace.`,
+    {
+      fix: "Check the id, the node and the workspace.",
+    },
+  )
+  return resultWithout("not_found", key, missing, config.store.location)
 }
 
 export async function* readEvents(config: ResolvedConfig, key: RunKey, after = -1): AsyncGenerator<RunRecord> {

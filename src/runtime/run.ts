@@ -2,9 +2,10 @@ import { LonghaulError } from "../contract/error.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
+import { resultWithout } from "../journal/result.ts"
 import { onAbort } from "../lib/abort.ts"
 import { choose } from "./choose.ts"
-import { closeRun, neverOpened } from "./close-run.ts"
+import { closeRun } from "./close-run.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
 import { drive } from "./drive.ts"
@@ -26,7 +27,7 @@ export async function executeRun(
     run = await openRun(config, key, checkInput(config, key, input), publisher, controls)
   } catch (error) {
     if (!LonghaulError.is(error)) throw error
-    return neverOpened(key, error, config.store.location, Date.now())
+    return resultWithout("failed", key, error, config.store.location)
   }
   const unlink = onAbort(input.signal, () => controls.stop({ kind: "cancel" }, "immediate"))
   try {

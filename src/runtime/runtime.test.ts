@@ -539,7 +539,7 @@ describe("the store", () => {
     expect(await store.list(path)).toContain("000000.jsonl")
     const other = createRuntime({ store, workspaceId: "acme-2" })
     expect(await other.runs()).toEqual([])
-    expect(await other.status(runId)).toBeNull()
+    expect(await other.status(runId)).toMatchObject({ status: "not_found", data: null, error: { code: "not_found" } })
     await store.folder("workspaces/acme/.longhaul/projects/.DS_Store").replace("x", new Uint8Array())
     expect(await runtime.runs()).toMatchObject([{ runId, status: "done", task: "x", turns: 1 }])
   })

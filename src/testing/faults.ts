@@ -55,23 +55,26 @@ export function planBody(
   }
 }
 
-/** Gives a chunk only when asked for one, so that everything before a reset has been taken. */
-export function streamBody(plan: BodyPlan, signal: AbortSignal): ReadableStream<Uint8Array<ArrayBuffer>> {
+/**
+ * Gives a chunk only when asked for one, so that everything before a reset has been taken. It keeps hold of the request:
+ * a request's signal follows the caller's only as long as the request itself is there.
+ */
+export function streamBody(plan: BodyPlan, request: Request): ReadableStream<Uint8Array<ArrayBuffer>> {
   const source = plan.bytesPerSecond === undefined ? plan.chunks.values() : pieces(plan.chunks, pieceSize(plan))
   let timer: ReturnType<typeof setTimeout> | undefined
   let abort: (() => void) | undefined
   const release = () => {
     clearTimeout(timer)
-    if (abort !== undefined) signal.removeEventListener("abort", abort)
+    if (abort !== undefined) request.signal.removeEventListener("abort", abort)
   }
   return new ReadableStream(
     {
       start(controller) {
         abort = () => {
           release()
-          controller.error(signal.reason)
+          controller.error(request.signal.reason)
         }
-        signal.addEventListener("abort", abort)
+        request.signal.addEventListener("abort", abort)
       },
       async pull(controller) {
         const next = source.next()
@@ -82,7 +85,7 @@ export function streamBody(plan: BodyPlan, signal: AbortSignal): ReadableStream<
               timer = setTimeout(resolve, delayMs)
             })
           }
-          if (!signal.aborted) controller.enqueue(next.value)
+          if (!request.signal.aborted) controller.enqueue(next.value)
           return
         }
         if (plan.ending === "stall") return new Promise<void>(() => {})

@@ -56,7 +56,7 @@ export function createSimulator(options: SimulatorOptions): Simulator {
       request.signal.throwIfAborted()
       return refusalResponse(speaker, exchange, { status: 400, message: `The simulator's script threw: ${error}` })
     }
-    return new Response(streamBody(planBody(frames, fault, protocol, exchange), request.signal), {
+    return new Response(streamBody(planBody(frames, fault, protocol, exchange), request), {
       headers: {
         "content-type": "text/event-stream; charset=utf-8",
         "cache-control": "no-cache",

@@ -152,7 +152,7 @@ describe("an aborted run", () => {
 
   test("does not hear how an abandoned tool ends, nor wait for validation that never does", async () => {
     const controller = new AbortController()
-    const late = toolThat(() => new Promise((_, reject) => setTimeout(reject, 20, new Error("late"))))
+    const late = toolThat(() => new Promise((_, reject) => setTimeout(reject, 300, new Error("late"))))
     const input = z.object({}).refine(() => new Promise(() => {}))
     const stuck = defineTool({ name: "stuck", description: "Never validates.", input, run: fail })
     const dispatcher = createDispatcher([late, stuck])
@@ -160,7 +160,7 @@ describe("an aborted run", () => {
     setTimeout(() => controller.abort(), 5)
     for (const { text } of await Promise.all(pending)) expect(JSON.parse(text).error.code).toBe("aborted")
     // An unhandled rejection would fail the test run.
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    await new Promise((resolve) => setTimeout(resolve, 330))
   })
 
   test("adds one listener to a signal, however many calls it serves", async () => {

@@ -53,7 +53,7 @@ test("STO-04 workspaces of one store share nothing, and no id leads out of its o
   const acme = runtimeOver(store, ["secret of acme"], "acme")
   const other = runtimeOver(store, ["mine"], "other")
   await acme.run({ task: "x", runId: "same" })
-  expect(await other.status("same")).toBeNull()
+  expect(await other.status("same")).toMatchObject({ status: "not_found", error: { code: "not_found" } })
   expect(await other.runs()).toEqual([])
   expect(await other.run({ task: "x", runId: "same" })).toMatchObject({ status: "done", text: "mine" })
   expect(await acme.status("same")).toMatchObject({ text: "secret of acme" })

@@ -48,9 +48,30 @@ test("RES-04 every ending has one flat shape, JSON-safe; only `error` comes and 
     )
   }
   expect([...shapes]).toEqual([
-    "backend data durationMs model nodeId runId sessionId status text timestamp toolCalls transcript turns usage warnings",
+    "backend capabilitiesUsed data durationMs model nodeId runId sessionId status text timestamp toolCalls transcript turns usage warnings",
   ])
   expect(statuses).toEqual(["done", "failed", "failed", "cancelled", "failed"])
+})
+
+test("RES-01 a result says what was said, used, spent and gone wrong, on what model and in which session", async () => {
+  const { result } = await finish([
+    { parts: [{ reasoning: "hm", signature: "s" }, ...call("fail").parts], usage: { cacheReadTokens: 5 } },
+    "All done.",
+  ])
+  expect(result).toMatchObject({
+    text: "All done.",
+    usage: { cacheReadTokens: 5 },
+    durationMs: expect.any(Number),
+    turns: 2,
+    model: "scripted",
+    backend: "native",
+    sessionId: expect.stringMatching(/^[0-9a-f]{32}$/),
+    warnings: [],
+    capabilitiesUsed: { promptCache: true, thinking: true },
+  })
+  const plain = await finish(["No thinking, no cache."])
+  expect(plain.result.capabilitiesUsed).toEqual({ promptCache: false, thinking: false })
+  expect((await endings.max_turns?.())?.result.error).toMatchObject({ code: "max_turns", retryable: false })
 })
 
 test("RES-02 usage has four exclusive buckets, summed over the turns, and a cost that may be unknown", async () => {

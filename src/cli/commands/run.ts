@@ -193,9 +193,9 @@ function shellWord(text: string): string {
 
 /** The one kind of result, for a run that could not be started at all. */
 async function resultWithoutRun(args: readonly string[], error: LonghaulError): Promise<RunResult> {
-  const { neverOpened } = await import("../../runtime/close-run.ts")
+  const { resultWithout } = await import("../../journal/result.ts")
   const { newRunId } = await import("../../lib/id.ts")
   const given = args[args.indexOf("--run-id") + 1]
   const runId = args.includes("--run-id") && given !== undefined ? given : newRunId()
-  return neverOpened({ workspaceId: "default", runId, nodeId: "main" }, error, "", Date.now())
+  return resultWithout("failed", { workspaceId: "default", runId, nodeId: "main" }, error, "")
 }

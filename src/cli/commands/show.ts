@@ -40,7 +40,8 @@ export const command: Command = {
     const runId = await findRunId(opened, given)
     const nodeId = values.node ?? "main"
     const state = await opened.runtime.status(runId, nodeId)
-    if (state === null) throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
+    if (state.status === "not_found")
+      throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
     if (values.json && !values.events) {
       output.printJson(state)
       return 0

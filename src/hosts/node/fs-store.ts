@@ -1,5 +1,5 @@
 import { constants, openSync, statfsSync, statSync } from "node:fs"
-import { dirname, join, resolve } from "node:path"
+import { dirname, resolve } from "node:path"
 import type { AppendFile, Appending, Folder, Store } from "../../contract/store.ts"
 import { newNonce } from "../../lib/id.ts"
 import * as disk from "./disk.ts"
@@ -31,8 +31,8 @@ function diskStore(root: string, appends: boolean): Store {
   const folders = new disk.DurableFolders(base)
   return {
     location: base,
-    folder: (path) => diskFolder(join(base, path), appends, folders),
-    list: (path) => attempt(`list ${path}`, disk.names(join(base, path))),
+    folder: (path) => diskFolder(`${base}/${path}`, appends, folders),
+    list: (path) => attempt(`list ${path}`, disk.names(`${base}/${path}`)),
   }
 }
 
@@ -56,8 +56,8 @@ async function isThere(path: string): Promise<boolean> {
 
 function appending(path: string, folders: disk.DurableFolders): Appending {
   return {
-    open: (name) => attempt(`create ${name}`, openShard(join(path, name), folders)),
-    sync: (name) => attempt(`sync ${name}`, disk.syncFile(join(path, name))),
+    open: (name) => attempt(`create ${name}`, openShard(`${path}/${name}`, folders)),
+    sync: (name) => attempt(`sync ${name}`, disk.syncFile(`${path}/${name}`)),
     syncFolder: () => attempt("sync the run's folder", disk.syncFolder(path)),
   }
 }
@@ -86,7 +86,7 @@ async function createWhole(
 ): Promise<"created" | "exists"> {
   const folder = dirname(path)
   await folders.make(folder)
-  const temporary = join(folder, `.tmp-${newNonce()}`)
+  const temporary = `${folder}/.tmp-${newNonce()}`
   try {
     await disk.writeNew(temporary, bytes, true)
     await disk.link(temporary, path)
@@ -105,7 +105,7 @@ async function createWhole(
 async function replaceWhole(path: string, bytes: Uint8Array, folders: disk.DurableFolders): Promise<void> {
   const folder = dirname(path)
   await folders.make(folder)
-  const temporary = join(folder, `.tmp-${newNonce()}`)
+  const temporary = `${folder}/.tmp-${newNonce()}`
   try {
     await disk.writeNew(temporary, bytes, false)
     await disk.rename(temporary, path)

@@ -2,6 +2,7 @@ import http from "node:http"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../../contract/provider.ts"
 import { onAbort } from "../../lib/abort.ts"
+import { concatBytes } from "../../lib/bytes.ts"
 
 /**
  * `node:http(s)` with kept-alive connections: a third of the CPU that global `fetch` takes per streamed answer, and no
@@ -31,8 +32,7 @@ interface Endpoint {
 function exchange(endpoint: Endpoint, request: TransportRequest, sink: TransportSink): Promise<void> {
   return new Promise((resolve, reject) => {
     let answered = false
-    const headers = { ...request.headers, "content-length": request.body.length }
-    const outgoing = endpoint.open({ ...endpoint.options, headers })
+    const outgoing = endpoint.open({ ...endpoint.options, headers: headerList(endpoint, request) })
     const unlink = onAbort(request.signal, () => outgoing.destroy())
     const fail = (cause?: unknown) => {
       unlink()
@@ -61,6 +61,13 @@ function exchange(endpoint: Endpoint, request: TransportRequest, sink: Transport
   })
 }
 
+/** As a list, headers go out as they are: nothing is looked up, defaulted or sorted for each request. */
+function headerList({ host }: Endpoint, { headers, body }: TransportRequest): string[] {
+  const list = ["host", host, "content-length", String(body.length)]
+  for (const name of Object.keys(headers)) list.push(name, headers[name] as string)
+  return list
+}
+
 /** Servers send an HTTP chunk for each event. What one read of the socket brought is handed on together. */
 class ChunkJoiner {
   readonly #sink: TransportSink
@@ -78,7 +85,7 @@ class ChunkJoiner {
     const chunks = this.#chunks
     if (chunks.length === 0) return
     this.#chunks = []
-    this.#sink.chunk(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks))
+    this.#sink.chunk(chunks.length === 1 ? (chunks[0] as Uint8Array) : concatBytes(...chunks))
   }
 }
 

@@ -61,4 +61,5 @@ export * from "../../index.ts"
 export { type AnthropicOptions, anthropic } from "../../providers/anthropic/index.ts"
 export { nodeFiles } from "./files.ts"
 export { createOnlyStore, type FsStoreOptions, fsStore } from "./fs-store.ts"
+export { type FetchHandler, type Served, type ServeOptions, serve } from "./serve.ts"
 export { native }
