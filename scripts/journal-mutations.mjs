@@ -79,7 +79,7 @@ export const mutations = [
   ]),
   mutation(
     "F4 self-take counts the valid prefix",
-    [journal, "import { encodeFlush, ", "import { scanShard, encodeFlush, "],
+    [journal, "import { FlushEncoder, ", "import { scanShard, FlushEncoder, "],
     [
       journal,
       openNext,

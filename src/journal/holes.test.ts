@@ -4,7 +4,7 @@ import { postMessage, readMessage } from "./inbox.ts"
 import { takeRun } from "./journal.ts"
 import { inboxName, shardName } from "./paths.ts"
 import { createReader } from "./reader.ts"
-import { encodeFlush, scanShard } from "./shard.ts"
+import { FlushEncoder, scanShard } from "./shard.ts"
 
 const fenced = expect.objectContaining({ code: "fenced" })
 const messages = (records: readonly { type: string }[]) =>
@@ -393,8 +393,8 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
   })
 
   test("a flush that the disk holds twice counts once", () => {
-    const first = encodeFlush([JSON.stringify({ v: 1, writer: "w", base: null }), '{"seq":0}'], 0)
-    const second = encodeFlush(['{"seq":1}'], first.length)
+    const first = new FlushEncoder().encode([JSON.stringify({ v: 1, writer: "w", base: null }), '{"seq":0}'], 0)
+    const second = new FlushEncoder().encode(['{"seq":1}'], first.length)
     const scanned = scanShard(new Uint8Array([...first, ...second, ...second]))
     expect(scanned.lines).toEqual([{ seq: 0 }, { seq: 1 }])
     expect(scanned.validBytes).toBe(first.length + second.length)

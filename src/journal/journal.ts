@@ -6,7 +6,7 @@ import { equalBytes } from "../lib/bytes.ts"
 import { newNonce } from "../lib/id.ts"
 import { shardName } from "./paths.ts"
 import { findHead, findTop, type Head, historyOf } from "./row.ts"
-import { encodeFlush, type Position, type ShardHeader } from "./shard.ts"
+import { FlushEncoder, type Position, type ShardHeader } from "./shard.ts"
 import { SCHEMA_VERSION } from "./upgrade.ts"
 
 /** A run's journal in the hands of its owner. */
@@ -75,6 +75,7 @@ class OwnedJournal implements Journal {
   readonly #options: TakeOptions
   readonly #now: () => number
   readonly #writer = newNonce()
+  readonly #encoder = new FlushEncoder()
   /** Highest shard created by this owner (or below it, before a create-only owner's first flush). */
   #top: number
   /** End of the last acknowledged flush: the base of the next header. */
@@ -212,7 +213,7 @@ class OwnedJournal implements Journal {
   async #writeFlush(file: AppendFile): Promise<number> {
     const count = this.#pending.length
     const from = this.#headless ? 0 : (this.#good as Position).bytes
-    const bytes = encodeFlush(this.#flushLines(count), from)
+    const bytes = this.#encoder.encode(this.#flushLines(count), from)
     if (this.#headless) await this.#settleBase()
     await file.write(bytes)
     if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()
@@ -240,7 +241,10 @@ class OwnedJournal implements Journal {
   /** One create per flush; the create is the look. */
   async #createFlush(): Promise<number> {
     const slot = this.#top + 1
-    this.#batch ??= { bytes: encodeFlush(this.#flushLines(this.#pending.length), 0), count: this.#pending.length }
+    this.#batch ??= {
+      bytes: this.#encoder.encode(this.#flushLines(this.#pending.length), 0),
+      count: this.#pending.length,
+    }
     const { bytes, count } = this.#batch
     await this.#createOwn(shardName(slot), bytes)
     this.#top = slot

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { encodeFlush, scanShard } from "./shard.ts"
+import { FlushEncoder, scanShard } from "./shard.ts"
 
 const header = JSON.stringify({ v: 1, writer: "w", base: null })
 
@@ -8,7 +8,7 @@ function shard(...flushes: string[][]): { bytes: Uint8Array; ends: number[] } {
   let bytes = new Uint8Array()
   const ends: number[] = []
   flushes.forEach((lines, index) => {
-    const flush = encodeFlush(index === 0 ? [header, ...lines] : lines, bytes.length)
+    const flush = new FlushEncoder().encode(index === 0 ? [header, ...lines] : lines, bytes.length)
     bytes = new Uint8Array([...bytes, ...flush])
     ends.push(bytes.length)
   })

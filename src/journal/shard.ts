@@ -33,24 +33,34 @@ export interface ScannedShard {
 }
 
 /**
- * One flush as bytes: its last line ends in `,"end":"<from>.<crc>"}`, where `from` is the flush's first byte in the shard
- * and the crc covers everything before that mark. `lines` are JSON objects, at least one.
+ * Puts flushes into bytes: a flush's last line ends in `,"end":"<from>.<crc>"}`, where `from` is the flush's first byte in
+ * the shard and the crc covers everything before that mark. Uses the same memory for each, so what it answers is valid
+ * until the next.
  */
-export function encodeFlush(lines: readonly string[], from: number): Uint8Array<ArrayBuffer> {
-  const text = lines.join("\n")
-  const most = text.length * 3 + LONGEST_MARK
-  if (most > scratch.length) scratch = new Uint8Array(most * 2)
-  const unmarked = encoder.encodeInto(text, scratch).written - 1 // the last line's closing brace comes after the mark
-  const mark = `,"end":"${from}.${hex(crc32(scratch, 0, unmarked))}"}\n`
-  const length = unmarked + encoder.encodeInto(mark, scratch.subarray(unmarked)).written
-  const flush = scratch.slice(0, length)
-  if (scratch.length > LARGEST_SCRATCH) scratch = new Uint8Array(0)
-  return flush
-}
+export class FlushEncoder {
+  #buffer = new Uint8Array(2048)
 
-/** Where flushes are put together, one after the other; a large one's memory is not kept. */
-let scratch = new Uint8Array(16 * 1024)
-const LARGEST_SCRATCH = 1024 * 1024
+  /** `lines` are JSON objects, at least one. */
+  encode(lines: readonly string[], from: number): Uint8Array<ArrayBuffer> {
+    const text = lines.join("\n")
+    const fitted = encoder.encodeInto(text, this.#roomFor(text.length))
+    let { written } = fitted
+    // Most text is ASCII; the rest takes up to three bytes a character.
+    if (fitted.read < text.length) written = encoder.encodeInto(text, this.#roomFor(text.length * 3)).written
+    const unmarked = written - 1 // the last line's closing brace comes after the mark
+    const mark = `,"end":"${from}.${hex(crc32(this.#buffer, 0, unmarked))}"}\n`
+    const end = unmarked + encoder.encodeInto(mark, this.#buffer.subarray(unmarked)).written
+    return this.#buffer.subarray(0, end)
+  }
+
+  /** A large flush's memory is not kept for the small ones after it. */
+  #roomFor(length: number): Uint8Array<ArrayBuffer> {
+    const needed = length + LONGEST_MARK
+    const isWasteful = this.#buffer.length > LARGEST_KEPT && needed < LARGEST_KEPT
+    if (needed > this.#buffer.length || isWasteful) this.#buffer = new Uint8Array(needed)
+    return this.#buffer
+  }
+}
 
 /** Reads what counts of a shard. With `limit`, exactly that many bytes count and anything bad in them is an error. */
 export function scanShard(bytes: Uint8Array, limit?: number): ScannedShard {
@@ -146,5 +156,6 @@ function hex(crc: number): string {
 const LF = 10
 const endMark = /,"end":"(\d+)\.([0-9a-f]{8})"\}$/
 const LONGEST_MARK = 40
+const LARGEST_KEPT = 1024 * 1024
 const encoder = new TextEncoder()
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })

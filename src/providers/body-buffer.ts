@@ -16,7 +16,7 @@ export interface BodyShape {
  */
 export class BodyBuffer {
   readonly #shape: BodyShape
-  #buffer = new Uint8Array(4096)
+  #buffer = new Uint8Array(2048)
   readonly #messages: Message[] = []
   /** Where each message's fragment ends. */
   readonly #ends: number[] = []
@@ -62,15 +62,20 @@ export class BodyBuffer {
     if (plain !== undefined && count > 0) this.#put(plain, this.#length() - plain.length)
   }
 
-  /** Writes text at an offset; answers where it ends. */
+  /** Writes text at an offset; answers where it ends. Most text is ASCII, so room is made for more only where needed. */
   #put(text: string, at: number): number {
-    const most = at + text.length * 3
-    if (most > this.#buffer.length) {
-      const larger = new Uint8Array(Math.max(most, this.#buffer.length * 2))
-      larger.set(this.#buffer.subarray(0, at))
-      this.#buffer = larger
-    }
+    this.#makeRoom(at + text.length, at)
+    const { read, written } = encoder.encodeInto(text, this.#buffer.subarray(at))
+    if (read === text.length) return at + written
+    this.#makeRoom(at + text.length * 3, at)
     return at + encoder.encodeInto(text, this.#buffer.subarray(at)).written
+  }
+
+  #makeRoom(length: number, kept: number): void {
+    if (length <= this.#buffer.length) return
+    const larger = new Uint8Array(Math.max(length, this.#buffer.length * 1.5))
+    larger.set(this.#buffer.subarray(0, kept))
+    this.#buffer = larger
   }
 }
 

@@ -31,7 +31,7 @@ export async function askModel(question: Question): Promise<Reply> {
   for (;;) {
     const attempt = new Attempt(question, retry?.attempt ?? 0)
     try {
-      const answer = await conversation.call(messages, attempt.sink, signal)
+      const answer = await conversation.call(messages, attempt, signal)
       return { answer, attempt: attempt.number, early: attempt.early }
     } catch (error) {
       if (signal.aborted) {
@@ -49,35 +49,34 @@ export async function askModel(question: Question): Promise<Reply> {
   }
 }
 
-/** What one attempt streams. Its ids carry the attempt, so that listeners never mix two. */
-class Attempt {
+/** Hears one attempt. Its ids carry the attempt, so that listeners never mix two. */
+class Attempt implements AnswerSink {
   readonly early = new Map<number, Promise<ToolOutcome>>()
-  readonly sink: AnswerSink
-  readonly #question: Question
   readonly number: number
+  readonly #question: Question
   readonly #ids: string[] = []
   #partial = ""
 
   constructor(question: Question, number: number) {
     this.#question = question
     this.number = number
-    const { host } = question
-    this.sink = {
-      ...(host.deltas && {
-        partStart: (kind: "text" | "reasoning", index: number) => {
-          host.show({ type: kind === "text" ? "text-start" : "reasoning-start", id: this.#id(index) })
-        },
-      }),
-      delta: (kind, index, delta) => {
-        if (kind === "text") this.#partial += delta
-        if (!host.deltas) return
-        host.show({ type: kind === "text" ? "text-delta" : "reasoning-delta", id: this.#id(index), delta })
-      },
-      call: (call, index) => {
-        const running = question.startEarly(call, index)
-        if (running) this.early.set(index, running)
-      },
-    }
+  }
+
+  partStart(kind: "text" | "reasoning", index: number): void {
+    const { host } = this.#question
+    if (host.deltas) host.show({ type: kind === "text" ? "text-start" : "reasoning-start", id: this.#id(index) })
+  }
+
+  delta(kind: "text" | "reasoning", index: number, delta: string): void {
+    const { host } = this.#question
+    if (kind === "text") this.#partial += delta
+    if (!host.deltas) return
+    host.show({ type: kind === "text" ? "text-delta" : "reasoning-delta", id: this.#id(index), delta })
+  }
+
+  call(call: AnswerCall, index: number): void {
+    const running = this.#question.startEarly(call, index)
+    if (running) this.early.set(index, running)
   }
 
   /** In the result, not in messages: the model never finished saying it. */

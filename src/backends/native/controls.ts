@@ -16,8 +16,11 @@ export function createControls(): Controls {
     stopping: stopping.signal,
     signal: immediate.signal,
     interrupt(mode) {
-      stopping.abort()
-      if (mode === "immediate") immediate.abort()
+      stopping.abort(reason)
+      if (mode === "immediate") immediate.abort(reason)
     },
   }
 }
+
+/** Said outright: the default reason is an exception with a stack, made anew each time. */
+const reason = "The session was interrupted."

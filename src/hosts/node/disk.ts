@@ -32,11 +32,11 @@ export function storageError(doing: string, cause: unknown): LonghaulError {
   })
 }
 
-/** Writes all of it or throws: a short write is a failed one. */
-export function writeWhole(fd: number, bytes: Uint8Array): Promise<void> {
+/** Writes all of it or rejects with `storage`: a short write is a failed one. */
+export function writeWhole(fd: number, bytes: Uint8Array, doing: string): Promise<void> {
   return new Promise((resolve, reject) => {
     fs.write(fd, bytes, 0, bytes.length, null, (error, written) => {
-      if (error) reject(error)
+      if (error) reject(storageError(doing, error))
       else if (written !== bytes.length)
         reject(new LonghaulError("storage", `Only ${written} of ${bytes.length} bytes could be written.`))
       else resolve()
@@ -48,7 +48,7 @@ export function writeWhole(fd: number, bytes: Uint8Array): Promise<void> {
 export async function writeNew(path: string, bytes: Uint8Array, sync: boolean): Promise<void> {
   const fd = await open(path, fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_WRONLY, 0o600)
   try {
-    await writeWhole(fd, bytes)
+    await writeWhole(fd, bytes, "write a file")
     if (sync) await fdatasync(fd)
   } finally {
     await close(fd)

@@ -41,7 +41,7 @@ function diskFolder(path: string, appends: boolean, folders: disk.DurableFolders
   return {
     location: path,
     read: (name) => attempt(`read ${name}`, disk.readWhole(at(name))),
-    exists: (name) => attempt(`look for ${name}`, isThere(at(name))),
+    exists: (name) => isThere(at(name)),
     list: () => attempt("list the run's folder", disk.names(path)),
     create: (name, bytes) => attempt(`create ${name}`, createWhole(at(name), bytes, folders)),
     replace: (name, bytes) => attempt(`write ${name}`, replaceWhole(at(name), bytes, folders)),
@@ -51,7 +51,11 @@ function diskFolder(path: string, appends: boolean, folders: disk.DurableFolders
 
 /** Synchronous on purpose: a stat of a local name takes a microsecond, a trip through the thread pool twenty. */
 async function isThere(path: string): Promise<boolean> {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    throw disk.storageError(`look for ${path}`, error)
+  }
 }
 
 function appending(path: string, folders: disk.DurableFolders): Appending {
@@ -69,7 +73,7 @@ async function openShard(path: string, folders: disk.DurableFolders): Promise<Ap
   try {
     const fd = openSync(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600)
     return {
-      write: (bytes) => attempt("append to the journal", disk.writeWhole(fd, bytes)),
+      write: (bytes) => disk.writeWhole(fd, bytes, "append to the journal"),
       close: () => attempt("close the journal", disk.close(fd)),
     }
   } catch (error) {
