@@ -175,7 +175,28 @@ export const mutations = [
     "mark.from === from && mark.crc === hex(crc32(bytes, from, mark.at))",
     "mark.crc === hex(crc32(bytes, from, mark.at))",
   ]),
-  mutation("damaged tail silently dropped", [row, "    if (scanned.damaged) throw damaged(folder, shard)\n", ""]),
+  mutation("damaged tail silently dropped", [row, "if (scanned.damaged || (isWhole", "if ((isWhole"]),
+  mutation("damaged first flush taken for a void shard", [
+    row,
+    "if (scanned.damaged || (isWhole",
+    "if ((scanned.damaged && scanned.header !== null) || (isWhole",
+  ]),
+  mutation("unreadable slot taken for a void shard", [
+    row,
+    "(isWhole && scanned.header === null)",
+    "(isWhole && false)",
+  ]),
+  mutation("slot that reads late passed over", [
+    row,
+    "if (bytes !== null || folder.append) return bytes",
+    "return bytes",
+  ]),
+  mutation("F5 reader believes a late header while a takeover is under way", [
+    reader,
+    "let below = unsettled ? certain : head.header.base",
+    "let below = head.header.base",
+  ]),
+  mutation("flush acknowledged after a release", [journal, "if (this.#lost || this.#released)", "if (this.#lost)"]),
   mutation("damage below a base silently dropped", [
     shard,
     "  if (limit !== undefined && validBytes !== limit) {",
