@@ -43,3 +43,17 @@ test.each([{ marked: true }, { marked: false }])(
     )
   },
 )
+
+test("outgrows its memory at any length, in the last bytes too", () => {
+  for (let length = 1900; length < 2200; length++) {
+    const buffer = new BodyBuffer({
+      prefix: '{"messages":[',
+      suffix: "]}",
+      fragment: (message) => JSON.stringify(message),
+      lastMessage: { plain: "}]}", marked: ',"mark":1}]}' },
+    })
+    for (const messages of [[say("x".repeat(length))], [say("é".repeat(length / 2)), say("y")]]) {
+      expect(() => JSON.parse(new TextDecoder().decode(buffer.body(messages)))).not.toThrow()
+    }
+  }
+})

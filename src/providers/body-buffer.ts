@@ -37,10 +37,11 @@ export class BodyBuffer {
       this.#ends.push(length)
     }
     const { lastMessage, suffix } = this.#shape
-    if (lastMessage && messages.length > 0) {
-      return this.#buffer.subarray(0, this.#put(lastMessage.marked + suffix, length - lastMessage.plain.length))
-    }
-    return this.#buffer.subarray(0, this.#put(suffix, length))
+    const isMarked = lastMessage !== undefined && messages.length > 0
+    const end = isMarked
+      ? this.#put(lastMessage.marked + suffix, length - lastMessage.plain.length)
+      : this.#put(suffix, length)
+    return this.#buffer.subarray(0, end)
   }
 
   #length(): number {

@@ -16,7 +16,7 @@ export class AnswerAssembler {
   readonly #usage: Partial<Record<(typeof buckets)[number], number | null>> = {}
   #untold = ""
   #untoldIndex = 0
-  #untoldKind: "text" | "reasoning" = "text"
+  #untoldKind: DeltaKind = "text"
   #started = false
   #stopped = false
 
@@ -53,9 +53,9 @@ export class AnswerAssembler {
   #event(data: string): void {
     if (this.#stopped) return
     // Nearly all events of a long answer are these: taking them apart in full would be most of its cost.
-    const text = textDelta(data)
-    if (text !== undefined) {
-      this.#text("text", Number(data[TEXT_PREFIX.length]), text)
+    const plain = plainDelta(data)
+    if (plain !== undefined) {
+      this.#grow(plain.kind, plain.index, plain.text)
       return
     }
     const event = this.#parse(data)
@@ -116,31 +116,31 @@ export class AnswerAssembler {
   #delta({ index, delta }: JsonObject): void {
     const block = this.#openAt(index)
     if (!isJsonObject(delta)) throw this.#malformed("a delta without content")
-    if (delta.type === "text_delta") this.#text("text", index as number, String(delta.text))
-    else if (delta.type === "thinking_delta") this.#text("reasoning", index as number, String(delta.thinking))
-    else if (delta.type === "input_json_delta") block.text += String(delta.partial_json)
+    if (delta.type === "text_delta") this.#grow("text", index as number, String(delta.text))
+    else if (delta.type === "thinking_delta") this.#grow("reasoning", index as number, String(delta.thinking))
+    else if (delta.type === "input_json_delta") this.#grow("arguments", index as number, String(delta.partial_json))
     else if (delta.type === "signature_delta") block.opaque += String(delta.signature)
   }
 
-  #text(kind: "text" | "reasoning", index: number, text: string): void {
-    this.#openAt(index).text += text
+  /** Deltas that came together are put and told together: nobody gains from taking them one by one. */
+  #grow(kind: DeltaKind, index: number, text: string): void {
     if (index !== this.#untoldIndex) this.#tellDelta()
     this.#untoldIndex = index
     this.#untoldKind = kind
     this.#untold += text
   }
 
-  /** Deltas that came together are told together: a listener gains nothing from taking them one by one. */
   #tellDelta(): void {
     if (this.#untold === "") return
     const delta = this.#untold
     this.#untold = ""
-    this.#sink.delta?.(this.#untoldKind, this.#untoldIndex, delta)
+    this.#openAt(this.#untoldIndex).text += delta
+    if (this.#untoldKind !== "arguments") this.#sink.delta?.(this.#untoldKind, this.#untoldIndex, delta)
   }
 
   #closeBlock({ index }: JsonObject): void {
-    const block = this.#openAt(index)
     this.#tellDelta()
+    const block = this.#openAt(index)
     block.part = partOf(block)
     if (block.part.type === "tool-call") this.#sink.call?.(block.part, index as number)
   }
@@ -175,17 +175,33 @@ export class AnswerAssembler {
   }
 }
 
-/** The text of a text delta that is spelt as servers spell it; anything else takes the long way. */
-function textDelta(data: string): string | undefined {
-  if (!data.startsWith(TEXT_PREFIX) || !data.startsWith(TEXT_INFIX, TEXT_PREFIX.length + 1)) return undefined
-  const start = TEXT_PREFIX.length + 1 + TEXT_INFIX.length
-  const end = data.indexOf('"', start)
-  const isPlain = end === data.length - 3 && data.endsWith('"}}') && !data.includes("\\", start)
-  return isPlain ? data.slice(start, end) : undefined
+type DeltaKind = "text" | "reasoning" | "arguments"
+
+/** A delta that is spelt as servers spell it; anything else takes the long way. */
+function plainDelta(data: string): { kind: DeltaKind; index: number; text: string } | undefined {
+  if (!data.startsWith(DELTA_PREFIX) || !data.endsWith('"}}')) return undefined
+  const at = DELTA_PREFIX.length
+  const found = deltaKinds.find(({ infix }) => data.startsWith(infix, at + 1))
+  if (found === undefined) return undefined
+  const raw = data.slice(at + 1 + found.infix.length, -3)
+  const text = raw.includes("\\") || raw.includes('"') ? unescaped(raw) : raw
+  return text === undefined ? undefined : { kind: found.kind, index: Number(data[at]), text }
 }
 
-const TEXT_PREFIX = '{"type":"content_block_delta","index":'
-const TEXT_INFIX = ',"delta":{"type":"text_delta","text":"'
+function unescaped(raw: string): string | undefined {
+  try {
+    return JSON.parse(`"${raw}"`) as string
+  } catch {
+    return undefined
+  }
+}
+
+const DELTA_PREFIX = '{"type":"content_block_delta","index":'
+const deltaKinds: readonly { readonly kind: DeltaKind; readonly infix: string }[] = [
+  { kind: "text", infix: ',"delta":{"type":"text_delta","text":"' },
+  { kind: "arguments", infix: ',"delta":{"type":"input_json_delta","partial_json":"' },
+  { kind: "reasoning", infix: ',"delta":{"type":"thinking_delta","thinking":"' },
+]
 
 interface Block {
   readonly kind: string
