@@ -28,6 +28,16 @@ describe("a shard", () => {
     expect(scanned.damaged).toBe(false)
   })
 
+  test("is whole whatever its length and characters, also where one encoder writes flush after flush", () => {
+    const encoder = new FlushEncoder()
+    for (const character of ["x", "é", "☕"]) {
+      for (let length = 600; length < 2100; length += 1) {
+        const bytes = encoder.encode([header, line(0, character.repeat(length))], 0)
+        expect(scanShard(bytes).validBytes, `${length} × ${character}`).toBe(bytes.length)
+      }
+    }
+  })
+
   test("cut at every byte keeps exactly the flushes that are whole, and calls nothing damaged", () => {
     const { bytes, ends } = shard([line(0)], [line(1), line(2)], [line(3)])
     for (let cut = 0; cut <= bytes.length; cut++) {

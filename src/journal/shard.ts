@@ -43,11 +43,12 @@ export class FlushEncoder {
   /** `lines` are JSON objects, at least one. */
   encode(lines: readonly string[], from: number): Uint8Array<ArrayBuffer> {
     const text = lines.join("\n")
-    const fitted = encoder.encodeInto(text, this.#roomFor(text.length))
-    let { written } = fitted
-    // Most text is ASCII; the rest takes up to three bytes a character.
-    if (fitted.read < text.length) written = encoder.encodeInto(text, this.#roomFor(text.length * 3)).written
-    const unmarked = written - 1 // the last line's closing brace comes after the mark
+    let encoded = encoder.encodeInto(text, this.#roomFor(text.length))
+    // Most text is ASCII; the rest takes up to three bytes a character, and the mark must fit behind it.
+    if (encoded.read < text.length || encoded.written + LONGEST_MARK > this.#buffer.length) {
+      encoded = encoder.encodeInto(text, this.#roomFor(text.length * 3))
+    }
+    const unmarked = encoded.written - 1 // the last line's closing brace comes after the mark
     const mark = `,"end":"${from}.${hex(crc32(this.#buffer, 0, unmarked))}"}\n`
     const end = unmarked + encoder.encodeInto(mark, this.#buffer.subarray(unmarked)).written
     return this.#buffer.subarray(0, end)
