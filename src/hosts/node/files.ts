@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto"
 import type { Dirent, Stats } from "node:fs"
 import { constants, type FileHandle, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises"
 import { basename, dirname } from "node:path"
 import type { FileEntry, Files } from "../../contract/env.ts"
 import { ToolError, type ToolErrorCode } from "../../contract/tool.ts"
+import { newNonce } from "../../lib/id.ts"
 import { type Confinement, confineTo, isOurs, type Pin } from "./confine.ts"
 
 export interface NodeFilesOptions {
@@ -117,7 +117,7 @@ async function replaceFile(folder: Pin, name: string, bytes: Uint8Array): Promis
   const target = `${folder.place}/${name}`
   const existing = await statOf(target)
   if (existing !== undefined) requireFile(existing)
-  const temporary = `${folder.place}/.tmp-${randomBytes(8).toString("hex")}`
+  const temporary = `${folder.place}/.tmp-${newNonce()}`
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
   const handle = await open(temporary, flags, 0o666)
   try {

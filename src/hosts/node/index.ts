@@ -1,4 +1,3 @@
-import { hash } from "node:crypto"
 import { homedir } from "node:os"
 import { isAbsolute, join, relative, resolve } from "node:path"
 import { native } from "../../backends/native/index.ts"
@@ -37,8 +36,9 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
   )
 }
 
+/** Looked up when first needed: a run loads the module anyway, an import need not. */
 function sha256(text: string): string {
-  return hash("sha256", text)
+  return process.getBuiltinModule("node:crypto").hash("sha256", text)
 }
 
 export function defaultStoreRoot(variables: Readonly<Record<string, string | undefined>> = process.env): string {
