@@ -4,6 +4,9 @@
 // take alone; a self-take calls nobody). F7 and F8 (unlink, truncate, rename) have no operation in the Folder contract.
 
 const journal = "src/journal/journal.ts"
+const appending = "src/journal/append-writer.ts"
+const creating = "src/journal/create-writer.ts"
+const ownership = "src/journal/ownership.ts"
 const row = "src/journal/row.ts"
 const reader = "src/journal/reader.ts"
 const shard = "src/journal/shard.ts"
@@ -35,11 +38,11 @@ function mutation(hole, ...edits) {
 }
 
 export const mutations = [
-  mutation("F1 no look after the append", [journal, look, ""]),
-  mutation("F1 look before the append", [journal, write + look, look + write]),
+  mutation("F1 no look after the append", [appending, look, ""]),
+  mutation("F1 look before the append", [appending, write + look, look + write]),
   mutation("F1 no second look after a slow flush", [
     journal,
-    "    if (await this.#folder.exists(shardName(this.#top + 1))) throw await this.#lose(fenced())\n",
+    "    if (await this.#folder.exists(shardName(this.#writer.top + 1))) throw await this.#lose(fenced())\n",
     "",
   ]),
   mutation(
@@ -56,44 +59,44 @@ export const mutations = [
     "head && { shard: head.shard, bytes: head.scanned.validBytes }",
     "head && { shard: top, bytes: head.shard === top ? head.scanned.validBytes : 0 }",
   ]),
-  mutation("F3 base not synced", [journal, syncBase, ""]),
-  mutation("F3 folder not synced", [journal, syncFolder, ""]),
+  mutation("F3 base not synced", [appending, syncBase, ""]),
+  mutation("F3 folder not synced", [appending, syncFolder, ""]),
   mutation(
     "F3 folder synced after the header",
-    [journal, syncFolder, ""],
-    [journal, write, `${write}    if (this.#headless) await this.#folder.append?.syncFolder()\n`],
+    [appending, syncFolder, ""],
+    [appending, write, `${write}    if (this.#headless) await this.#folder.append?.syncFolder()\n`],
   ),
   mutation(
     "F3 base synced after the header",
-    [journal, syncBase, ""],
+    [appending, syncBase, ""],
     [
-      journal,
+      appending,
       write,
       `${write}    if (this.#headless && this.#good) await this.#folder.append?.sync(shardName(this.#good.shard))\n`,
     ],
   ),
   mutation("F4 goes on in the same shard after a failed write", [
-    journal,
-    "        await this.#closeFile()\n        if (isFenced(error)) throw error\n",
-    "        if (isFenced(error)) throw error\n        return this.#writeFlush(this.#file)\n",
+    appending,
+    "        await this.close()\n        if (isFenced(error)) throw error\n",
+    "        if (isFenced(error)) throw error\n        return this.#writeFlush(this.#file, lines)\n",
   ]),
   mutation(
     "F4 self-take counts the valid prefix",
-    [journal, "import { FlushEncoder, ", "import { scanShard, FlushEncoder, "],
+    [appending, "import { FlushEncoder, ", "import { scanShard, FlushEncoder, "],
     [
-      journal,
+      appending,
       openNext,
       `${openNext}    const left = await this.#folder.read(shardName(this.#top))
     if (this.#good && left) this.#good = { shard: this.#top, bytes: scanShard(left).validBytes }\n`,
     ],
   ),
   mutation("F4 base moves before the flush is acknowledged", [
-    journal,
+    appending,
     write,
     `    this.#good = { shard: this.#top, bytes: from + bytes.length }\n${write}`,
   ]),
   mutation("F4 self-take skips a shard that somebody else created", [
-    journal,
+    appending,
     openNext,
     `    let file = await this.#folder.append?.open(shardName(this.#top + 1))
     while (!file) file = await this.#folder.append?.open(shardName(++this.#top + 1))\n`,
@@ -134,33 +137,37 @@ export const mutations = [
           if (old) return old.bytes.length === 0 ? appendFile(old, name, step) : null\n`,
     ],
   ),
-  mutation("O1 own write not recognised", [journal, ownBytes, ""]),
+  mutation("O1 own write not recognised", [creating, ownBytes, ""]),
   mutation("O1 unreadable slot concluded to be foreign", [
-    journal,
+    creating,
     "        if (found !== null) {\n          if (equalBytes(found, bytes)) return\n",
     "        {\n          if (found && equalBytes(found, bytes)) return\n",
   ]),
   mutation(
     "O2 own recognised by its writer only",
-    [journal, ownBytes, "          if (new TextDecoder().decode(found).includes(this.#writer)) return\n"],
-    [journal, "    this.#batch ??= {", "    this.#batch = {"],
+    [
+      creating,
+      ownBytes,
+      "          if (new TextDecoder().decode(found).includes(JSON.parse(this.#ownership.headerLine(null)).writer)) return\n",
+    ],
+    [creating, "    this.#batch ??= {", "    this.#batch = {"],
   ),
-  mutation("O2 other bytes after an ambiguous answer", [journal, "    this.#batch ??= {", "    this.#batch = {"]),
-  mutation("O3 no nonce", [journal, "#writer = newNonce()", '#writer = "owner"']),
+  mutation("O2 other bytes after an ambiguous answer", [creating, "    this.#batch ??= {", "    this.#batch = {"]),
+  mutation("O3 no nonce", [ownership, "#writer = newNonce()", '#writer = "owner"']),
   mutation("O4 foreign slot, so the next one", [
-    journal,
+    creating,
     "    await this.#createOwn(shardName(slot), bytes)\n",
     `    try {
       await this.#createOwn(shardName(slot), bytes)
     } catch (error) {
       if (!isFenced(error)) throw error
       this.#top = slot
-      return this.#createFlush()
+      return this.write(lines)
     }\n`,
   ]),
   mutation("O5 creates are pipelined", [journal, "      if (this.#flushing) return\n", ""]),
   mutation("O8 a conflict is not tried again", [
-    journal,
+    creating,
     "        if (attempt >= CREATE_RETRIES || isFenced(error)) throw error\n",
     "        throw error\n",
   ]),

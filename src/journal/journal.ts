@@ -2,12 +2,12 @@ import { LonghaulError } from "../contract/error.ts"
 import type { RecordBody, RunRecord } from "../contract/event.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { AppendFile, Folder } from "../contract/store.ts"
-import { equalBytes } from "../lib/bytes.ts"
-import { newNonce } from "../lib/id.ts"
+import { AppendWriter } from "./append-writer.ts"
+import { CreateWriter } from "./create-writer.ts"
+import { type FlushWriter, fenced, isFenced, Ownership } from "./ownership.ts"
 import { shardName } from "./paths.ts"
 import { findHead, findTop, type Head, historyOf } from "./row.ts"
-import { FlushEncoder, type Position, type ShardHeader } from "./shard.ts"
-import { SCHEMA_VERSION } from "./upgrade.ts"
+import type { Position } from "./shard.ts"
 
 /** A run's journal in the hands of its owner. */
 export interface Journal {
@@ -48,20 +48,35 @@ export async function takeRun(folder: Folder, options: TakeOptions): Promise<Jou
   const append = folder.append
   const file = append ? await append.open(shardName(top + 1)) : undefined
   if (file === null) throw options.fresh ? runExists() : fenced()
-  const owned = new OwnedJournal(folder, options, append ? top + 1 : top, file ?? null)
+  let owned: OwnedJournal | undefined
   try {
     // From here on everything rests on what is read now, after the create: nothing decided earlier may count.
     const head = await findHead(folder, top)
     const history = head ? await historyOf(folder, head) : []
-    owned.continueFrom(head && { shard: head.shard, bytes: head.scanned.validBytes }, history.length)
+    const base = head && { shard: head.shard, bytes: head.scanned.validBytes }
+    owned = new OwnedJournal(folder, options, writerFor(folder, options, file, top, base), history.length)
     if (head && head.droppedBytes > 0) owned.append(tailDropped(head))
     for (const body of options.first(history)) owned.append(body)
     await owned.flush()
     return owned
   } catch (error) {
-    await owned.abandon()
+    // Closed once, by whoever has it: the number of a descriptor may be somebody else's by the second time.
+    await (owned ? owned.abandon() : file?.close().catch(() => {}))
     throw options.fresh && isFenced(error) ? runExists() : error
   }
+}
+
+function writerFor(
+  folder: Folder,
+  { owner }: TakeOptions,
+  file: AppendFile | undefined,
+  top: number,
+  base: Position | null,
+): FlushWriter {
+  const ownership = new Ownership(owner)
+  return file
+    ? new AppendWriter(folder, ownership, file, top + 1, base)
+    : new CreateWriter(folder, ownership, top, base)
 }
 
 interface Waiter {
@@ -74,44 +89,27 @@ class OwnedJournal implements Journal {
   readonly #folder: Folder
   readonly #options: TakeOptions
   readonly #now: () => number
-  readonly #writer = newNonce()
-  readonly #encoder = new FlushEncoder()
-  /** Highest shard created by this owner (or below it, before a create-only owner's first flush). */
-  #top: number
-  /** End of the last acknowledged flush: the base of the next header. */
-  #good: Position | null = null
-  #nextSeq = 0
-  /** Null: the next flush opens a shard. Always null on create-only stores. */
-  #file: AppendFile | null
-  /** The shard was created but holds no header yet. */
-  #headless: boolean
+  readonly #writer: FlushWriter
+  #nextSeq: number
   /** Not yet acknowledged, in order, with their lines. */
   #pending: RunRecord[] = []
   #lines: string[] = []
-  /** On create-only stores: bytes once tried are tried again unchanged until their fate is known. */
-  #batch: { readonly bytes: Uint8Array; readonly count: number } | null = null
   #waiters: Waiter[] = []
   #flushing = false
   #rideTimer: ReturnType<typeof setTimeout> | undefined
   #lost: LonghaulError | null = null
   #released = false
 
-  constructor(folder: Folder, options: TakeOptions, top: number, file: AppendFile | null) {
+  constructor(folder: Folder, options: TakeOptions, writer: FlushWriter, nextSeq: number) {
     this.#folder = folder
     this.#options = options
     this.#now = options.now ?? Date.now
-    this.#top = top
-    this.#file = file
-    this.#headless = file !== null
-  }
-
-  continueFrom(base: Position | null, nextSeq: number): void {
-    this.#good = base
+    this.#writer = writer
     this.#nextSeq = nextSeq
   }
 
   get shard(): number {
-    return this.#top
+    return this.#writer.top
   }
 
   get newestPending(): number {
@@ -124,11 +122,6 @@ class OwnedJournal implements Journal {
     this.#lines.push(JSON.stringify(record))
     if (this.#folder.append && !this.#lost) this.#rideTimer ??= setTimeout(() => this.#rideOver(), RIDE_MS)
     return record
-  }
-
-  #rideOver(): void {
-    this.#rideTimer = undefined
-    this.flush().catch(() => {})
   }
 
   flush(): Promise<void> {
@@ -147,7 +140,7 @@ class OwnedJournal implements Journal {
     const started = performance.now()
     await this.flush()
     if (performance.now() - started < LEASE_MS / 2) return
-    if (await this.#folder.exists(shardName(this.#top + 1))) throw await this.#lose(fenced())
+    if (await this.#folder.exists(shardName(this.#writer.top + 1))) throw await this.#lose(fenced())
   }
 
   async release(): Promise<void> {
@@ -165,12 +158,17 @@ class OwnedJournal implements Journal {
     await this.#lose(fenced())
   }
 
+  #rideOver(): void {
+    this.#rideTimer = undefined
+    this.flush().catch(() => {})
+  }
+
   /** One flush in flight; whatever waits meanwhile goes together in the next. */
   async #drain(): Promise<void> {
     try {
       while (this.#waiters.length > 0) {
         if (this.#lost) throw this.#lost
-        const count = await (this.#folder.append ? this.#appendFlush() : this.#createFlush())
+        const count = await this.#writer.write(this.#lines.slice())
         const records = this.#pending.splice(0, count)
         this.#lines.splice(0, count)
         const acknowledged = (records.at(-1) as RunRecord).seq + 1
@@ -189,122 +187,12 @@ class OwnedJournal implements Journal {
     }
   }
 
-  /** Where a shard failed, one attempt with the next: we take the run from ourselves. */
-  async #appendFlush(): Promise<number> {
-    if (this.#file !== null) {
-      try {
-        return await this.#writeFlush(this.#file)
-      } catch (error) {
-        // Half a line may stand there, or a sync may have lied: this shard is never written again.
-        await this.#closeFile()
-        if (isFenced(error)) throw error
-      }
-    }
-    const file = await this.#openNext()
-    try {
-      return await this.#writeFlush(file)
-    } catch (error) {
-      await this.#closeFile()
-      throw error
-    }
-  }
-
-  /** Append, sync, look: acknowledged only if nobody has created the next shard by then. */
-  async #writeFlush(file: AppendFile): Promise<number> {
-    const count = this.#pending.length
-    const from = this.#headless ? 0 : (this.#good as Position).bytes
-    const bytes = this.#encoder.encode(this.#flushLines(count), from)
-    if (this.#headless) await this.#settleBase()
-    await file.write(bytes)
-    if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()
-    this.#headless = false
-    this.#good = { shard: this.#top, bytes: from + bytes.length }
-    return count
-  }
-
-  /** From ourselves we take exactly the next shard: if it exists, somebody else took the run. */
-  async #openNext(): Promise<AppendFile> {
-    const file = await this.#folder.append?.open(shardName(this.#top + 1))
-    if (!file) throw fenced()
-    this.#top++
-    this.#file = file
-    this.#headless = true
-    return file
-  }
-
-  /** Bytes that a header counts must outlive it: they and the row's names are synced before it is written. */
-  async #settleBase(): Promise<void> {
-    if (this.#good) await this.#folder.append?.sync(shardName(this.#good.shard))
-    await this.#folder.append?.syncFolder()
-  }
-
-  /** One create per flush; the create is the look. */
-  async #createFlush(): Promise<number> {
-    const slot = this.#top + 1
-    this.#batch ??= {
-      bytes: this.#encoder.encode(this.#flushLines(this.#pending.length), 0),
-      count: this.#pending.length,
-    }
-    const { bytes, count } = this.#batch
-    await this.#createOwn(shardName(slot), bytes)
-    this.#top = slot
-    this.#good = { shard: slot, bytes: bytes.length }
-    this.#batch = null
-    return count
-  }
-
-  /** Answers may be lost, so the same bytes are sent again and an existing slot is ours exactly if it holds them. */
-  async #createOwn(name: string, bytes: Uint8Array): Promise<void> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        if ((await this.#folder.create(name, bytes)) === "created") return
-        const found = await this.#folder.read(name)
-        if (found !== null) {
-          if (equalBytes(found, bytes)) return
-          throw fenced()
-        }
-        if (attempt >= CREATE_RETRIES) throw storage(`${name} exists and cannot be read.`)
-      } catch (error) {
-        if (attempt >= CREATE_RETRIES || isFenced(error)) throw error
-      }
-      await new Promise((resolve) => setTimeout(resolve, CREATE_BACKOFF_MS * 2 ** attempt))
-    }
-  }
-
-  #flushLines(count: number): readonly string[] {
-    const lines = count === this.#lines.length ? this.#lines : this.#lines.slice(0, count)
-    if (this.#folder.append && !this.#headless) return lines
-    const header: ShardHeader = {
-      v: SCHEMA_VERSION,
-      writer: this.#writer,
-      base: this.#good,
-      ...(this.#options.owner && { owner: this.#options.owner }),
-    }
-    return [JSON.stringify(header), ...lines]
-  }
-
   async #lose(error: LonghaulError): Promise<LonghaulError> {
     this.#lost ??= error
     clearTimeout(this.#rideTimer)
-    await this.#closeFile()
+    await this.#writer.close()
     return this.#lost
   }
-
-  async #closeFile(): Promise<void> {
-    const file = this.#file
-    this.#file = null
-    await file?.close().catch(() => {})
-  }
-}
-
-function fenced(): LonghaulError {
-  return new LonghaulError("fenced", "Another process has taken over this run; nothing more is written or run here.", {
-    fix: "Watch the run where it is now: its journal has everything that was acknowledged.",
-  })
-}
-
-function isFenced(error: unknown): error is LonghaulError {
-  return LonghaulError.is(error) && error.code === "fenced"
 }
 
 function runExists(): LonghaulError {
@@ -312,10 +200,6 @@ function runExists(): LonghaulError {
     retryable: false,
     fix: "Choose another runId, or leave it out to get a new one.",
   })
-}
-
-function storage(message: string): LonghaulError {
-  return new LonghaulError("storage", message, { fix: "Check the store's space and permissions, then resume the run." })
 }
 
 function tailDropped(head: Head): RecordBody {
@@ -327,5 +211,3 @@ function tailDropped(head: Head): RecordBody {
 const LEASE_MS = 60_000
 /** On append stores a riding record is durable at most this much later. */
 const RIDE_MS = 250
-const CREATE_RETRIES = 5
-const CREATE_BACKOFF_MS = 50

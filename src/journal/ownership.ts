@@ -1,0 +1,47 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { JsonObject } from "../contract/json.ts"
+import { newNonce } from "../lib/id.ts"
+import type { Position, ShardHeader } from "./shard.ts"
+import { SCHEMA_VERSION } from "./upgrade.ts"
+
+/** Puts an owner's flushes into the row of shards. */
+export interface FlushWriter {
+  /** The highest shard this owner created. */
+  readonly top: number
+  /**
+   * Makes lines durable, as one flush, while nobody else owns the run; answers how many of them, counted from the first.
+   * Rejects with `fenced` for good, with `storage` where the same lines may be tried again.
+   */
+  write(lines: readonly string[]): Promise<number>
+  close(): Promise<void>
+}
+
+/** What an owner's headers say of it: a nonce of its own for each take, and who it is on its host. */
+export class Ownership {
+  readonly #writer = newNonce()
+  readonly #owner: JsonObject | undefined
+
+  constructor(owner: JsonObject | undefined) {
+    this.#owner = owner
+  }
+
+  headerLine(base: Position | null): string {
+    const header: ShardHeader = {
+      v: SCHEMA_VERSION,
+      writer: this.#writer,
+      base,
+      ...(this.#owner && { owner: this.#owner }),
+    }
+    return JSON.stringify(header)
+  }
+}
+
+export function fenced(): LonghaulError {
+  return new LonghaulError("fenced", "Another process has taken over this run; nothing more is written or run here.", {
+    fix: "Watch the run where it is now: its journal has everything that was acknowledged.",
+  })
+}
+
+export function isFenced(error: unknown): error is LonghaulError {
+  return LonghaulError.is(error) && error.code === "fenced"
+}
