@@ -41,11 +41,7 @@ function createHost(config: ResolvedConfig, run: OpenRun): TurnHost {
     deltas: publisher.listening,
     callTool: settler.call,
     startsEarly: settler.startsEarly,
-    show(event) {
-      if (!publisher.listening) return
-      publisher.ephemeral(event, journal.newestPending)
-      run.flushSoon()
-    },
+    show: run.show,
     emit(event) {
       journal.append(event)
       if (event.type === "tool-call") {

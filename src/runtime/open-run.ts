@@ -1,4 +1,4 @@
-import type { RecordBody } from "../contract/event.ts"
+import type { Ephemeral, RecordBody } from "../contract/event.ts"
 import type { Folder, RunKey } from "../contract/store.ts"
 import type { ToolSpec } from "../contract/tool.ts"
 import { type Journal, takeRun } from "../journal/journal.ts"
@@ -20,6 +20,8 @@ export interface OpenRun {
   readonly projection: RunProjection
   readonly publisher: Publisher
   readonly controls: RunControls
+  /** Tells listeners, if there are any, once every record before it is durable. */
+  show(event: Ephemeral): void
   /** Starts a flush that nobody waits for; if it fails the run is lost to us. */
   flushSoon(): void
 }
@@ -44,6 +46,11 @@ export async function openRun(
   })
   /** The newest record that a flush was asked for: a burst of deltas behind it asks once. */
   let asked = -1
+  const flushSoon = () => {
+    if (journal.newestPending <= asked) return
+    asked = journal.newestPending
+    journal.flush().catch((error) => controls.lose(error))
+  }
   return {
     key,
     input,
@@ -52,10 +59,11 @@ export async function openRun(
     projection,
     publisher,
     controls,
-    flushSoon() {
-      if (journal.newestPending <= asked) return
-      asked = journal.newestPending
-      journal.flush().catch((error) => controls.lose(error))
+    flushSoon,
+    show(event) {
+      if (!publisher.listening) return
+      publisher.ephemeral(event, journal.newestPending)
+      flushSoon()
     },
   }
 }

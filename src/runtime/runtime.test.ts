@@ -287,6 +287,32 @@ describe("tools", () => {
     expect(seen).toEqual(["r/main/1.0", "r/main/1.1"])
   })
 
+  test("with an effect are refused where a backend calls them before their call is on record", async () => {
+    const ran: string[] = []
+    const answers: string[] = []
+    const hasty: Backend = {
+      ...native(),
+      async open() {
+        return {
+          ref: { backend: "hasty", version: "1", id: "s", cwd: ".", resumable: false },
+          async run(_, host) {
+            for (const name of ["pay", "nobody"])
+              answers.push((await host.callTool({ callId: name, name, args: {} })).status)
+            host.emit({ type: "tool-call", turn: 1, callId: "again", name: "pay", args: {} })
+            answers.push((await host.callTool({ callId: "again", name: "pay", args: {} })).status)
+            return { reason: "done", text: "" }
+          },
+          interrupt() {},
+          async close() {},
+        }
+      },
+    }
+    const { runtime } = setup([], { backend: hasty, tools: [tool("pay", () => ran.push("paid"))] })
+    await runtime.run({ task: "x" })
+    expect(answers).toEqual(["denied", "denied", "ok"])
+    expect(ran).toEqual(["paid"])
+  })
+
   test("given with a run come on top of the runtime's; disabled ones are neither shown nor run", async () => {
     const { model, runtime } = setup([{ parts: [call("off")] }, "ok"], {
       tools: [tool("on", () => 1), tool("off", () => 2)],

@@ -67,12 +67,17 @@ export function createSettler(config: ResolvedConfig, run: OpenRun): CallSettler
     return (await onRecord) ? record(call, outcome, durationMs, "none") : outcome
   }
 
+  const isHarmless = (name: string) => {
+    const tool = dispatcher.tool(name)
+    return tool?.effect === "none" && tool.concurrent
+  }
+
   return {
-    call: (call) => (announced.has(call.callId) ? settle(call) : settleEarly(call)),
-    startsEarly(name) {
-      const tool = dispatcher.tool(name)
-      return tool?.effect === "none" && tool.concurrent && !controls.stopping
+    async call(call) {
+      if (announced.has(call.callId)) return settle(call)
+      return isHarmless(call.name) ? settleEarly(call) : notOnRecord(call)
     },
+    startsEarly: (name) => isHarmless(name) && !controls.stopping,
     announce(callId) {
       announced.add(callId)
       early.get(callId)?.(true)
@@ -99,10 +104,7 @@ function contextOf(config: ResolvedConfig, run: OpenRun, { callId }: ToolCall): 
     callId,
     cwd: run.input.cwd,
     env: config.env,
-    progress: (message) => {
-      if (run.publisher.listening)
-        run.publisher.ephemeral({ type: "tool-progress", callId, message }, run.journal.newestPending)
-    },
+    progress: (message) => run.show({ type: "tool-progress", callId, message }),
   }
 }
 
@@ -113,6 +115,11 @@ function idempotencyKey(runId: string, nodeId: string, callId: string): string {
 
 function notStarted({ name }: ToolCall): ToolOutcome {
   return { status: "denied", output: [{ type: "text", text: `${name} was not started: the run is being stopped.` }] }
+}
+
+/** A backend's mistake. An effect whose call is on no record could never be found again after a crash. */
+function notOnRecord({ name }: ToolCall): ToolOutcome {
+  return { status: "denied", output: [{ type: "text", text: `${name} was not started: its call is not on record.` }] }
 }
 
 function unknown({ name }: ToolCall): ToolOutcome {
