@@ -44,7 +44,12 @@ export const rows = [
     unit: "×",
     value: (sample) => sample.cpuMs / 400 / (sample.shortCpuMs / 50),
   },
-  { label: "20,000 deltas in a turn, with a listener (ours joins bursts)", measurement: "deltas20k", goal: 0.85, ...cpu() },
+  {
+    label: "20,000 deltas in a turn, with a listener (ours joins bursts)",
+    measurement: "deltas20k",
+    goal: 0.85,
+    ...cpu(),
+  },
   { label: "200 concurrent runs, CPU per run", measurement: "atOnce200", goal: 0.6, ...cpu() },
   { label: "1,000 concurrent runs, CPU per run", measurement: "atOnce1000", goal: 0.65, ...cpu() },
   {
