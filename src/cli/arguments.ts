@@ -40,6 +40,14 @@ export const commonOptions = {
   help: { type: "boolean", short: "h", help: "Show this help." },
 } as const satisfies OptionTable
 
+export const storeOption = {
+  store: {
+    type: "string",
+    value: "<dir>",
+    help: "Where runs are kept. Default: $LONGHAUL_STORE, else the state folder.",
+  },
+} as const satisfies OptionTable
+
 export function parseCommandLine<Options extends OptionTable>(
   command: string,
   args: readonly string[],

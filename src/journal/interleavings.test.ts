@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { call, note, opening, readAll, receipt } from "../../test/scene.ts"
+import { call, note, opening, random, readAll, receipt } from "../../test/scene.ts"
 import type { RunRecord } from "../contract/event.ts"
 import { createReader } from "../journal/reader.ts"
 import { type DiskStep, simulatedDisk } from "../testing/simulated-disk.ts"
@@ -7,17 +7,6 @@ import { takeRun } from "./journal.ts"
 import { project } from "./projection.ts"
 
 const schedules = Number(process.env.LONGHAUL_SCHEDULES ?? 300)
-
-/** mulberry32: the same seed, the same schedule. */
-function random(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below) | 0
-  }
-}
 
 /** Three processes take the run whenever they like; one step of one of them happens at a time, any may be stopped for ever. */
 async function explore(seed: number, createOnly: boolean): Promise<void> {

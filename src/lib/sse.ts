@@ -21,7 +21,7 @@ export class SseCutter {
       return
     }
     const whole = cut === chunk.length ? chunk : chunk.subarray(0, cut)
-    const text = decoder.decode(this.#rest.length === 0 ? whole : concatBytes(...this.#rest, whole))
+    const text = decoder.decode(this.#rest.length === 0 ? whole : concatBytes([...this.#rest, whole]))
     this.#rest = cut === chunk.length ? [] : [chunk.slice(cut)]
     this.#cut(text)
   }

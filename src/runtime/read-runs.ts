@@ -57,5 +57,9 @@ async function load(
       message: "The newest records cannot be told until it is over.",
     })
   }
+  if (reader.droppedBytes > 0) {
+    const message = `${reader.droppedBytes} bytes of an unfinished write are not counted; the run may still be at it.`
+    projection.warnings.push({ code: "journal_tail_unfinished", message })
+  }
   return { projection, path: folder.location, lastShard: reader.top }
 }

@@ -172,7 +172,7 @@ export const storeCases: readonly StoreCase[] = [
         const given = bytes.slice()
         await file.write(given)
         given.fill(0)
-        expected = concatBytes(expected, bytes) as Uint8Array<ArrayBuffer>
+        expected = concatBytes([expected, bytes]) as Uint8Array<ArrayBuffer>
         checkBytes(await store.folder(RUN).read(SHARD), expected, `a file after an append of ${length} bytes`)
       }
       await file.close()

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { RunRecord } from "../../src/contract/event.ts"
+import { random } from "../scene.ts"
 import { type Built, builtPackage, importBuilt } from "./built.ts"
 import { checkRace, type Verdict } from "./check.ts"
 
@@ -238,15 +239,4 @@ class Stable {
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
-}
-
-/** mulberry32: the same seed, the same orders and the same signals, though not the same moments. */
-function random(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below) | 0
-  }
 }

@@ -9,6 +9,7 @@ import {
   invocation,
   numberOption,
   parseCommandLine,
+  storeOption,
   UsageError,
 } from "../arguments.ts"
 import { counted, duration, failureLines, modelLabel, statusLabel, tokens, totalTokens, visible } from "../format.ts"
@@ -25,11 +26,7 @@ const options = {
   timeout: { type: "string", value: "<seconds>", help: "The longest the run may take." },
   "read-only": { type: "boolean", help: "Take away the tools that change files." },
   "run-id": { type: "string", value: "<id>", help: "The run's name. Default: a new one." },
-  store: {
-    type: "string",
-    value: "<dir>",
-    help: "Where runs are kept. Default: $LONGHAUL_STORE, else the state folder.",
-  },
+  ...storeOption,
   quiet: { type: "boolean", help: "Print the answer only." },
   ...commonOptions,
 } as const

@@ -1,16 +1,20 @@
 import type { RunSummary } from "../../contract/run.ts"
-import { type Command, commonOptions, invocation, noPositionals, numberOption, parseCommandLine } from "../arguments.ts"
+import {
+  type Command,
+  commonOptions,
+  invocation,
+  noPositionals,
+  numberOption,
+  parseCommandLine,
+  storeOption,
+} from "../arguments.ts"
 import { clip, localTime, statusLabel } from "../format.ts"
 import type { Output } from "../output.ts"
 import { openStore } from "../read-store.ts"
 
 const options = {
   limit: { type: "string", value: "<n>", help: "The most runs to show. Default: 20." },
-  store: {
-    type: "string",
-    value: "<dir>",
-    help: "Where runs are kept. Default: $LONGHAUL_STORE, else the state folder.",
-  },
+  ...storeOption,
   ...commonOptions,
 } as const
 

@@ -1,6 +1,6 @@
 import type { RunRecord } from "../../contract/event.ts"
 import type { RunState } from "../../contract/run.ts"
-import { type Command, commonOptions, onlyPositional, parseCommandLine } from "../arguments.ts"
+import { type Command, commonOptions, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import {
   clip,
   counted,
@@ -20,11 +20,7 @@ import { findRunId, openStore, runNotFound } from "../read-store.ts"
 const options = {
   node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
   events: { type: "boolean", help: "Show the journal's records; with --json one on each line." },
-  store: {
-    type: "string",
-    value: "<dir>",
-    help: "Where runs are kept. Default: $LONGHAUL_STORE, else the state folder.",
-  },
+  ...storeOption,
   ...commonOptions,
 } as const
 

@@ -85,7 +85,7 @@ class ChunkJoiner {
     const chunks = this.#chunks
     if (chunks.length === 0) return
     this.#chunks = []
-    this.#sink.chunk(chunks.length === 1 ? (chunks[0] as Uint8Array) : concatBytes(...chunks))
+    this.#sink.chunk(chunks.length === 1 ? (chunks[0] as Uint8Array) : concatBytes(chunks))
   }
 }
 
