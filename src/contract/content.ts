@@ -1,7 +1,24 @@
-/** What people, models and tools say to one another. */
-export type ContentPart = TextPart
+/** What people say to a model. */
+export type ContentPart = TextPart | ImagePart | FilePart
 
 export interface TextPart {
   readonly type: "text"
   readonly text: string
+}
+
+export interface ImagePart {
+  readonly type: "image"
+  /** Such as `image/png`. */
+  readonly mediaType: string
+  /** Base64. */
+  readonly data: string
+}
+
+/** A document, such as a PDF. */
+export interface FilePart {
+  readonly type: "file"
+  readonly mediaType: string
+  /** Base64. */
+  readonly data: string
+  readonly name?: string
 }

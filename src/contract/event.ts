@@ -56,6 +56,8 @@ export type RecordBody =
       readonly wireId?: string
       readonly name: string
       readonly args: Json
+      readonly opaque?: Json
+      readonly origin?: string
     }
   | {
       readonly type: "usage"

@@ -37,6 +37,9 @@ export interface ToolCallPart {
   readonly wireId?: string
   readonly name: string
   readonly args: Json
+  /** As for reasoning: handed back unchanged, to its origin only. */
+  readonly opaque?: Json
+  readonly origin?: string
 }
 
 export interface ToolResultPart {
@@ -44,5 +47,5 @@ export interface ToolResultPart {
   readonly callId: string
   readonly wireId?: string
   readonly status: ToolStatus
-  readonly output: readonly ContentPart[]
+  readonly output: readonly TextPart[]
 }

@@ -1,4 +1,4 @@
-import type { Json } from "./json.ts"
+import type { Json, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
 import type { Usage } from "./result.ts"
 import type { ToolSpec } from "./tool.ts"
@@ -7,6 +7,10 @@ import type { ToolSpec } from "./tool.ts"
 export interface Model {
   readonly provider: string
   readonly id: string
+  /** True: the provider itself holds answers to `outputSchema`. */
+  readonly enforcesSchema?: boolean
+  /** The most tokens of one answer, where neither run nor setup says; absent: nobody knows. */
+  readonly maxOutputTokens?: number
   /** One conversation's client. System and tools are fixed for it, so what it serialised once stays usable. */
   converse(setup: ConversationSetup): Conversation
 }
@@ -16,8 +20,14 @@ export interface ConversationSetup {
   readonly tools: readonly ToolSpec[]
   readonly maxOutputTokens?: number
   readonly temperature?: number
+  readonly effort?: Effort
+  /** The form its final answers must have; a model that cannot hold itself to one ignores it. */
+  readonly outputSchema?: JsonSchema
   readonly transport: Transport
 }
+
+/** How hard a model thinks before it answers. Each provider has its own scale: the nearest step is taken. */
+export type Effort = "minimal" | "low" | "medium" | "high" | "max"
 
 export interface Conversation {
   /**
@@ -41,6 +51,8 @@ export interface AnswerCall {
   readonly wireId: string
   readonly name: string
   readonly args: Json
+  /** What only its origin can read, to be handed back with the call. */
+  readonly opaque?: Json
   /** Set where the model's arguments were not JSON: `args` is then null, and the call must not run. */
   readonly invalid?: string
 }

@@ -1,4 +1,4 @@
-import type { ContentPart } from "./content.ts"
+import type { TextPart } from "./content.ts"
 import type { Environment } from "./env.ts"
 import type { Json, JsonSchema } from "./json.ts"
 
@@ -53,7 +53,7 @@ export type ToolStatus = "ok" | "error" | "denied" | "unknown"
 
 export interface ToolOutcome {
   readonly status: ToolStatus
-  readonly output: readonly ContentPart[]
+  readonly output: readonly TextPart[]
 }
 
 /** The kernel's own small vocabulary: it tells the model what went wrong, not the host. */

@@ -140,11 +140,19 @@ export class RunProjection {
   }
 
   #openCall(record: RunRecord & { readonly type: "tool-call" }): void {
-    const { callId, wireId, name, args } = record
+    const { callId, wireId, name, args, opaque, origin } = record
     const call: ProjectedCall = { callId, ...(wireId !== undefined && { wireId }), name, args, durationMs: 0 }
     this.calls.set(callId, call)
     this.#stepCalls.push(call)
-    this.#parts.push({ type: "tool-call", callId, ...(wireId !== undefined && { wireId }), name, args })
+    this.#parts.push({
+      type: "tool-call",
+      callId,
+      ...(wireId !== undefined && { wireId }),
+      name,
+      args,
+      ...(opaque !== undefined && { opaque }),
+      ...(origin !== undefined && { origin }),
+    })
   }
 
   /** The results of a step are one message, in call order. */

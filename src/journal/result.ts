@@ -3,6 +3,7 @@ import type { ToolCallRecord, Usage } from "../contract/result.ts"
 import type { RunState, RunSummary } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
+import { plainText } from "../lib/content.ts"
 import { type ProjectedCall, RunProjection } from "./projection.ts"
 
 /** The one kind of result, for a run at any stage. */
@@ -49,7 +50,7 @@ export function summaryOf(run: RunProjection): RunSummary {
     runId: run.runId,
     nodeId: run.nodeId,
     status: run.status,
-    task: task?.content.map((part) => part.text).join(" ") ?? "",
+    task: task ? plainText(task.content, " ") : "",
     turns: run.turns,
     startedAt: run.startedAt,
     updatedAt: run.updatedAt,

@@ -13,14 +13,21 @@ export const defaultDeadlines: StreamDeadlines = { firstByteMs: 120_000, idleMs:
 
 /**
  * Streams through a transport, one exchange after the other, and fails with `stream_stalled` where nothing comes for too
- * long. A sink may throw: that ends the exchange, and is what it rejects with.
+ * long. A sink may throw: that ends the exchange, and is what it rejects with. It is its own sink and keeps what it needs
+ * from one exchange to the next: a conversation has one at a time.
  */
-export class WatchedTransport implements Transport {
+export class WatchedTransport implements Transport, TransportSink {
   readonly #transport: Transport
   readonly #deadlines: StreamDeadlines
-  /** Kept from one exchange to the next, as long as nothing aborted it. */
+  /** Kept as long as nothing aborted it. */
   #abort = new AbortController()
   #linked: AbortSignal | undefined
+  #sink: TransportSink | undefined
+  #allowed = 0
+  #since = 0
+  #ended: { readonly error: unknown } | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #look = () => this.#lookAfter()
 
   constructor(transport: Transport, deadlines: StreamDeadlines) {
     this.#transport = transport
@@ -28,54 +35,56 @@ export class WatchedTransport implements Transport {
   }
 
   async stream(request: TransportRequest, sink: TransportSink): Promise<void> {
-    const abort = this.#armed(request.signal)
+    const { url, headers, body, signal } = request
     const { firstByteMs, idleMs } = this.#deadlines
-    let allowed = firstByteMs
-    let since = performance.now()
-    let ended: { readonly error: unknown } | undefined
-    const end = (error: unknown) => {
-      ended ??= { error }
-      abort.abort()
-    }
+    this.#arm(signal)
+    this.#sink = sink
+    this.#ended = undefined
+    this.#allowed = firstByteMs
+    this.#since = performance.now()
     // One timer looks after the whole exchange: resetting it for each chunk would cost more than reading the chunk.
-    const look = () => {
-      const left = allowed - (performance.now() - since)
-      if (left > 0) timer = setTimeout(look, Math.min(left, idleMs))
-      else end(new LonghaulError("stream_stalled", `The provider sent nothing for ${allowed} ms.`))
-    }
-    let timer = setTimeout(look, Math.min(firstByteMs, idleMs))
+    this.#timer = setTimeout(this.#look, Math.min(firstByteMs, idleMs))
     try {
-      await this.#transport.stream(
-        { ...request, signal: abort.signal },
-        {
-          head(status, header) {
-            try {
-              sink.head(status, header)
-            } catch (error) {
-              end(error)
-            }
-          },
-          chunk(bytes) {
-            since = performance.now()
-            allowed = idleMs
-            if (ended) return
-            try {
-              sink.chunk(bytes)
-            } catch (error) {
-              end(error)
-            }
-          },
-        },
-      )
+      await this.#transport.stream({ url, headers, body, signal: this.#abort.signal }, this)
     } catch (error) {
-      ended ??= { error }
+      this.#ended ??= { error }
     } finally {
-      clearTimeout(timer)
+      clearTimeout(this.#timer)
     }
-    if (ended) throw ended.error
+    if (this.#ended) throw this.#ended.error
   }
 
-  #armed(signal: AbortSignal | undefined): AbortController {
+  head(status: number, header: (name: string) => string | undefined): void {
+    try {
+      this.#sink?.head(status, header)
+    } catch (error) {
+      this.#end(error)
+    }
+  }
+
+  chunk(bytes: Uint8Array): void {
+    this.#since = performance.now()
+    this.#allowed = this.#deadlines.idleMs
+    if (this.#ended) return
+    try {
+      this.#sink?.chunk(bytes)
+    } catch (error) {
+      this.#end(error)
+    }
+  }
+
+  #lookAfter(): void {
+    const left = this.#allowed - (performance.now() - this.#since)
+    if (left > 0) this.#timer = setTimeout(this.#look, Math.min(left, this.#deadlines.idleMs))
+    else this.#end(new LonghaulError("stream_stalled", `The provider sent nothing for ${this.#allowed} ms.`))
+  }
+
+  #end(error: unknown): void {
+    this.#ended ??= { error }
+    this.#abort.abort()
+  }
+
+  #arm(signal: AbortSignal | undefined): void {
     if (this.#abort.signal.aborted) {
       this.#abort = new AbortController()
       this.#linked = undefined
@@ -83,6 +92,5 @@ export class WatchedTransport implements Transport {
     const abort = this.#abort
     if (signal !== this.#linked) onAbort(signal, () => abort.abort())
     this.#linked = signal
-    return abort
   }
 }

@@ -1,5 +1,7 @@
 export type { FaultOrder, Faults } from "./faults.ts"
 export { offlineModel } from "./offline-model.ts"
+export type { BenchOptions, ProviderBench } from "./provider-bench.ts"
+export { type ProviderCase, providerCases } from "./provider-cases.ts"
 export type { ScriptedModel, ScriptedOutcome, ScriptedStep } from "./scripted-model.ts"
 export { scriptedModel } from "./scripted-model.ts"
 export type {
@@ -8,6 +10,7 @@ export type {
   SimulatedMessage,
   SimulatedPart,
   SimulatedRequest,
+  SimulatedSettings,
   SimulatedTool,
   SimulatedToolCall,
   SimulatedToolResult,

@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Message } from "../contract/message.ts"
 import type { Answer, AnswerCall, AnswerSink, Model } from "../contract/provider.ts"
+import { plainText } from "../lib/content.ts"
 import { isJsonObject } from "../lib/json.ts"
 import type { ToolFact } from "./offline-report.ts"
 import { describeFacts, entriesIn, matchesIn } from "./offline-report.ts"
@@ -53,13 +54,7 @@ interface Step {
 function readTask(messages: readonly Message[]): Task {
   const start = messages.findLastIndex(({ role }) => role === "user")
   const message = messages[start]
-  const text =
-    message?.role === "user"
-      ? message.content
-          .map((part) => part.text)
-          .join("\n")
-          .slice(0, taskLimit)
-      : ""
+  const text = message?.role === "user" ? plainText(message.content, "\n").slice(0, taskLimit) : ""
   const outputPath = findOutputPath(text)
   const quoted = [...text.matchAll(/(?<!\w)["'`“]([^"'`”\n]{2,60})["'`”](?!\w)/g)]
     .map((match) => match[1] ?? "")

@@ -17,15 +17,31 @@ export interface SimulatedRequest {
   readonly system?: string
   readonly messages: readonly SimulatedMessage[]
   readonly tools: readonly SimulatedTool[]
+  /** The form that the answer must have. */
+  readonly outputSchema?: JsonObject
+  readonly settings: SimulatedSettings
   /** Every tool result that came after the last assistant message. */
   readonly lastToolResults: readonly SimulatedToolResult[]
   /** The last text a user wrote; empty where there is none. */
   readonly lastUserText: string
 }
 
+/** What was asked of the model beside the conversation; absent: nothing was said of it. */
+export interface SimulatedSettings {
+  readonly maxOutputTokens?: number
+  readonly temperature?: number
+  readonly topP?: number
+  readonly stopSequences?: readonly string[]
+  /** In the protocol's own words. */
+  readonly effort?: string
+}
+
 export interface SimulatedMessage {
   readonly role: "user" | "assistant" | "tool"
   readonly text: string
+  readonly attachments: readonly { readonly mediaType: string; readonly data: string; readonly name?: string }[]
+  /** What only the model can read of its reasoning, as it was handed back. */
+  readonly signatures: readonly string[]
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly args: Json }[]
   readonly toolResults: readonly SimulatedToolResult[]
 }

@@ -84,7 +84,7 @@ export function renderAnswer(answer: SimulatedAnswer, request: SimulatedRequest 
 
 const protocols: readonly Protocol[] = [anthropicProtocol]
 
-const nothingParsed: ParsedRequest = { model: "", messages: [], tools: [] }
+const nothingParsed: ParsedRequest = { model: "", messages: [], tools: [], settings: {} }
 
 const emptyRequest: SimulatedRequest = {
   ...nothingParsed,

@@ -1,4 +1,4 @@
-import type { ContentPart } from "../contract/content.ts"
+import type { TextPart } from "../contract/content.ts"
 import { truncateUtf8, utf8Length } from "../lib/truncate.ts"
 
 /** What a model is shown at most: the lower of the two counts. */
@@ -8,20 +8,20 @@ export interface OutputLimits {
 }
 
 /** Text and content parts as they are, anything else as JSON. Throws where a value has no JSON. */
-export function toParts(value: unknown): readonly ContentPart[] {
+export function toParts(value: unknown): readonly TextPart[] {
   if (typeof value === "string") return [textPart(value)]
   if (isContent(value)) return value.map((part) => textPart(part.text))
   return [textPart(JSON.stringify(value) ?? "null")]
 }
 
 /** Cuts where the limits are reached; the last line then says how much is missing, within the limits too. */
-export function boundParts(parts: readonly ContentPart[], limits: OutputLimits): readonly ContentPart[] {
+export function boundParts(parts: readonly TextPart[], limits: OutputLimits): readonly TextPart[] {
   if (fits(parts, limits)) return parts
   const room = {
     maxBytes: Math.max(0, limits.maxBytes - markerRoom),
     maxCharacters: Math.max(0, limits.maxCharacters - markerRoom),
   }
-  const kept: ContentPart[] = []
+  const kept: TextPart[] = []
   let cutBytes = 0
   for (const part of parts) {
     const cut = truncateUtf8(part.text, room)
@@ -38,7 +38,7 @@ export function boundParts(parts: readonly ContentPart[], limits: OutputLimits):
 }
 
 /** The kernel's error envelope. Its message gives way, so that it stays JSON. */
-export function boundError(code: string, message: string, limits: OutputLimits): ContentPart {
+export function boundError(code: string, message: string, limits: OutputLimits): TextPart {
   let kept = wellFormed(message)
   let text = envelope(code, kept)
   while (kept !== "" && truncateUtf8(text, limits).truncated) {
@@ -51,7 +51,7 @@ export function boundError(code: string, message: string, limits: OutputLimits):
 /** Longer than any marker with its line break. */
 const markerRoom = 48
 
-function fits(parts: readonly ContentPart[], limits: OutputLimits): boolean {
+function fits(parts: readonly TextPart[], limits: OutputLimits): boolean {
   const only = parts.length === 1 ? parts[0] : undefined
   if (only !== undefined) return !truncateUtf8(only.text, limits).truncated
   let bytes = 0
@@ -63,7 +63,7 @@ function fits(parts: readonly ContentPart[], limits: OutputLimits): boolean {
   return bytes <= limits.maxBytes && characters <= limits.maxCharacters
 }
 
-function isContent(value: unknown): value is readonly ContentPart[] {
+function isContent(value: unknown): value is readonly TextPart[] {
   return Array.isArray(value) && value.length > 0 && value.every(isTextPart)
 }
 
@@ -79,7 +79,7 @@ function isTextPart(value: unknown): boolean {
 }
 
 /** A part of our own: the tool may go on changing its. */
-function textPart(text: string): ContentPart {
+function textPart(text: string): TextPart {
   return { type: "text", text: wellFormed(text) }
 }
 

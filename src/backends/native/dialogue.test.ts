@@ -20,7 +20,10 @@ const results = (...callIds: string[]): Message => ({
   })),
 })
 const shape = (messages: readonly Message[]) =>
-  messages.map(({ role, content }) => [role, ...content.map((part) => ("callId" in part ? part.callId : part.text))])
+  messages.map(({ role, content }) => [
+    role,
+    ...content.map((part) => ("callId" in part ? part.callId : "text" in part ? part.text : part.type)),
+  ])
 
 test("what needs nothing keeps its identity", () => {
   const messages = [user("a"), says("b", "1"), results("1"), says("c")]

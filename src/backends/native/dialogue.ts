@@ -1,4 +1,11 @@
-import type { AssistantMessage, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../../contract/message.ts"
+import type {
+  AssistantMessage,
+  Message,
+  ToolCallPart,
+  ToolMessage,
+  ToolResultPart,
+  UserMessage,
+} from "../../contract/message.ts"
 
 /**
  * What was said, always in a form that every provider takes: it starts with the user, roles alternate, nothing is empty,
@@ -64,7 +71,8 @@ export class Dialogue {
 const conversationSoFar: Message = { role: "user", content: [{ type: "text", text: "(The conversation so far.)" }] }
 
 function withoutBlankText<M extends Exclude<Message, ToolMessage>>(message: M): M {
-  const isBlank = (part: AssistantMessage["content"][number]) => part.type === "text" && part.text.trim() === ""
+  const isBlank = (part: (AssistantMessage | UserMessage)["content"][number]) =>
+    part.type === "text" && part.text.trim() === ""
   return message.content.some(isBlank)
     ? { ...message, content: message.content.filter((part) => !isBlank(part)) }
     : message

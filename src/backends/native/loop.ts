@@ -77,16 +77,18 @@ function recordStep({ dialogue, host, origin }: Loop, turn: number, answer: Answ
         break
       case "tool-call": {
         const call = toolCall(turn, index, part)
-        host.emit({
+        const { wireId, name, args, opaque } = part
+        const said = {
           type: "tool-call",
-          turn,
           callId: call.callId,
-          wireId: part.wireId,
-          name: part.name,
-          args: part.args,
-        })
-        content.push({ type: "tool-call", callId: call.callId, wireId: part.wireId, name: part.name, args: part.args })
-        calls.push({ call, wireId: part.wireId, index })
+          wireId,
+          name,
+          args,
+          ...(opaque !== undefined && { opaque, origin }),
+        } as const
+        host.emit({ ...said, turn })
+        content.push(said)
+        calls.push({ call, wireId, index })
         break
       }
     }

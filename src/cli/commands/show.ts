@@ -1,5 +1,6 @@
 import type { RunRecord } from "../../contract/event.ts"
 import type { RunState } from "../../contract/run.ts"
+import { plainText } from "../../lib/content.ts"
 import { type Command, commonOptions, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import {
   clip,
@@ -68,7 +69,7 @@ function printRun(state: RunState, records: readonly RunRecord[], output: Output
   if (start) row("in", visible(start.input.cwd))
   if (start?.input.system !== undefined) row("system", clip(start.input.system, 300))
   const task = start?.input.messages.findLast(({ role }) => role === "user")
-  if (task?.role === "user") row("task", visible(task.content.map(({ text }) => text).join("\n")))
+  if (task?.role === "user") row("task", visible(plainText(task.content, "\n")))
 
   for (const record of records) printStep(record, state, output)
 

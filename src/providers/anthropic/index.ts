@@ -1,19 +1,15 @@
-import type { Conversation, Model } from "../../contract/provider.ts"
-import { defaultDeadlines, WatchedTransport } from "../../lib/deadline.ts"
-import { fetchTransport } from "../../lib/fetch-transport.ts"
-import { BodyBuffer } from "../body-buffer.ts"
-import { AnswerAssembler } from "./answer.ts"
+import type { Model } from "../../contract/provider.ts"
+import { WireConversation } from "../converse.ts"
+import { AnthropicReader } from "./answer.ts"
 import { failureOf } from "./failure.ts"
 import type { AnthropicOptions } from "./options.ts"
-import { bodyShape } from "./request.ts"
+import { bodyShape, DEFAULT_OUTPUT_TOKENS, enforcesSchema } from "./request.ts"
 
 export type { AnthropicOptions }
 
-/** A model behind the Anthropic Messages API or any server that speaks it. */
+/** A model behind the Anthropic Messages API or any server that speaks it; `baseUrl` without the version. */
 export function anthropic(options: AnthropicOptions): Model {
   const url = `${(options.baseUrl ?? "https://api.anthropic.com").replace(/\/+$/, "")}/v1/messages`
-  const deadlines = { ...defaultDeadlines, ...options.deadlines }
-  const ownTransport = options.fetch && fetchTransport(options.fetch)
   const headers = {
     "content-type": "application/json",
     accept: "text/event-stream",
@@ -22,45 +18,23 @@ export function anthropic(options: AnthropicOptions): Model {
     ...(options.authToken !== undefined && { authorization: `Bearer ${options.authToken}` }),
     ...options.headers,
   }
-
   return {
     provider: "anthropic",
     id: options.model,
-    converse(setup): Conversation {
-      const transport = new WatchedTransport(ownTransport ?? setup.transport, deadlines)
-      const buffer = new BodyBuffer(bodyShape(options, setup))
-      return {
-        async call(messages, sink, signal) {
-          const answer = new AnswerAssembler(sink)
-          let refusal: RefusedRequest | undefined
-          const body = buffer.body(messages)
-          await transport.stream(
-            { url, headers, body, signal },
-            {
-              head(status, header) {
-                answer.requestId = header("request-id")
-                if (status !== 200) refusal = { status, header, decoder: new TextDecoder(), text: "" }
-              },
-              chunk(bytes) {
-                if (refusal === undefined) answer.push(bytes)
-                else if (refusal.text.length < LONGEST_REFUSAL)
-                  refusal.text += refusal.decoder.decode(bytes, { stream: true })
-              },
-            },
-          )
-          if (refusal) throw failureOf(refusal.status, refusal.text, refusal.header)
-          return answer.finish()
+    enforcesSchema: enforcesSchema(options.model),
+    maxOutputTokens: options.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS,
+    converse: (setup) =>
+      new WireConversation(
+        {
+          url,
+          headers,
+          shape: bodyShape(options, setup),
+          requestIdHeader: "request-id",
+          reader: (sink) => new AnthropicReader(sink),
+          refused: failureOf,
         },
-      }
-    },
+        options,
+        setup.transport,
+      ),
   }
 }
-
-interface RefusedRequest {
-  readonly status: number
-  readonly header: (name: string) => string | undefined
-  readonly decoder: InstanceType<typeof TextDecoder>
-  text: string
-}
-
-const LONGEST_REFUSAL = 64 * 1024

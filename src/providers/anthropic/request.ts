@@ -1,15 +1,17 @@
-import type { Json } from "../../contract/json.ts"
+import type { ContentPart } from "../../contract/content.ts"
+import type { Json, JsonObject } from "../../contract/json.ts"
 import type { Message, ReasoningPart, ToolCallPart } from "../../contract/message.ts"
-import type { ConversationSetup } from "../../contract/provider.ts"
+import type { ConversationSetup, Effort } from "../../contract/provider.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import type { BodyShape } from "../body-buffer.ts"
+import { closedSchema } from "../output-schema.ts"
 import type { AnthropicOptions } from "./options.ts"
 
 /** The request body: everything that stays the same first, messages last, so that only the end ever changes. */
 export function bodyShape(options: AnthropicOptions, setup: ConversationSetup): BodyShape {
   const cached = options.promptCache ?? true
   const maxOutputTokens = setup.maxOutputTokens ?? options.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS
-  const thinking = options.thinkingTokens
+  const thinking = thinkingOf(options, setup.effort)
   const tools = setup.tools.map(({ name, description, inputSchema }, index) => ({
     name,
     description,
@@ -19,10 +21,15 @@ export function bodyShape(options: AnthropicOptions, setup: ConversationSetup): 
   }))
   const fixed = JSON.stringify({
     model: options.model,
-    max_tokens: thinking === undefined ? maxOutputTokens : Math.max(maxOutputTokens, thinking + 1024),
+    // What the model thinks counts as output: it must not eat up the whole answer.
+    max_tokens: Math.max(maxOutputTokens, (thinking.tokens ?? 0) + 1024),
     stream: true,
-    ...(setup.temperature !== undefined && { temperature: setup.temperature }),
-    ...(thinking !== undefined && { thinking: { type: "enabled", budget_tokens: thinking } }),
+    temperature: setup.temperature,
+    top_p: options.topP,
+    top_k: options.topK,
+    stop_sequences: options.stopSequences,
+    ...thinking.fields,
+    output_config: outputConfig(options, setup, thinking),
     ...(setup.system && {
       system: [{ type: "text", text: setup.system, ...(cached && { cache_control: ephemeral }) }],
     }),
@@ -38,14 +45,56 @@ export function bodyShape(options: AnthropicOptions, setup: ConversationSetup): 
   }
 }
 
-const DEFAULT_OUTPUT_TOKENS = 8192
+export const DEFAULT_OUTPUT_TOKENS = 8192
 const ephemeral = { type: "ephemeral" }
+
+/** Models before structured output: told what to write, they are still checked by us. */
+export function enforcesSchema(model: string): boolean {
+  return !/claude-(instant|2|3|(opus|sonnet)-4(-0|-\d{8})?$)/.test(model)
+}
+
+interface Thinking {
+  /** The tokens it may take, where that is said in tokens. */
+  readonly tokens?: number
+  readonly fields?: JsonObject
+  readonly effort?: string
+}
+
+/** Older models take a number of tokens, newer ones find out themselves how much an effort is worth. */
+function thinkingOf({ model, thinkingTokens }: AnthropicOptions, effort: Effort | undefined): Thinking {
+  const takesTokens = /claude-(3|(opus|sonnet|haiku)-4(-[015])?(-\d{8})?$)/.test(model)
+  const tokens = thinkingTokens ?? (takesTokens && effort !== undefined ? effortTokens[effort] : undefined)
+  if (tokens !== undefined) {
+    return tokens === 0 ? {} : { tokens, fields: { thinking: { type: "enabled", budget_tokens: tokens } } }
+  }
+  if (effort === undefined) return {}
+  if (effort === "minimal") return { effort: "low" }
+  return { effort, fields: { thinking: { type: "adaptive" } } }
+}
+
+const effortTokens: Readonly<Record<Effort, number>> = {
+  minimal: 0,
+  low: 2048,
+  medium: 8192,
+  high: 16_384,
+  max: 32_000,
+}
+
+function outputConfig(
+  { model }: AnthropicOptions,
+  { outputSchema }: ConversationSetup,
+  { effort }: Thinking,
+): JsonObject | undefined {
+  const schema = outputSchema && enforcesSchema(model) ? closedSchema(outputSchema) : undefined
+  if (schema === undefined && effort === undefined) return undefined
+  return { ...(effort && { effort }), ...(schema && { format: { type: "json_schema", schema } }) }
+}
 
 /** `content` comes last, so that a message ends in its last block. */
 function wireMessage(message: Message, origin: string, ids: WireIds): { role: string; content: Json[] } {
   switch (message.role) {
     case "user":
-      return { role: "user", content: message.content.map(({ text }) => ({ type: "text", text })) }
+      return { role: "user", content: message.content.map(userBlock) }
     case "tool":
       return {
         role: "user",
@@ -58,6 +107,21 @@ function wireMessage(message: Message, origin: string, ids: WireIds): { role: st
       }
     case "assistant":
       return { role: "assistant", content: message.content.flatMap((part) => assistantBlock(part, origin, ids)) }
+  }
+}
+
+function userBlock(part: ContentPart): Json {
+  switch (part.type) {
+    case "text":
+      return { type: "text", text: part.text }
+    case "image":
+      return { type: "image", source: { type: "base64", media_type: part.mediaType, data: part.data } }
+    case "file":
+      return {
+        type: "document",
+        source: { type: "base64", media_type: part.mediaType, data: part.data },
+        ...(part.name !== undefined && { title: part.name }),
+      }
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { StopReason } from "../../contract/provider.ts"
-import type { CompleteAnswer, CompletePart, SimulatedMessage } from "../simulated.ts"
+import type { CompleteAnswer, CompletePart, SimulatedMessage, SimulatedSettings } from "../simulated.ts"
 import { cutIntoDeltas } from "../simulated.ts"
 import { refuseAnthropic } from "./anthropic-validation.ts"
-import { blocksOf, listAt, objectAt, textAt } from "./json-access.ts"
+import { blocksOf, isList, listAt, objectAt, textAt } from "./json-access.ts"
 import type { Exchange, Frame, ParsedRequest, Protocol, Refusal } from "./protocol.ts"
 
 /** Anthropic's Messages API, streaming. */
@@ -51,6 +51,7 @@ const stopReasons: Readonly<Record<StopReason, string>> = {
 
 function parse(_path: string, body: Json): ParsedRequest {
   const system = blocksOf(objectAt(body).system)
+  const format = objectAt(objectAt(objectAt(body).output_config).format)
   return {
     model: textAt(body, "model"),
     ...(system.length > 0 && { system: joinTexts(system) }),
@@ -60,6 +61,21 @@ function parse(_path: string, body: Json): ParsedRequest {
       description: textAt(tool, "description"),
       inputSchema: objectAt(objectAt(tool).input_schema),
     })),
+    ...(format.schema !== undefined && { outputSchema: objectAt(format.schema) }),
+    settings: settingsOf(objectAt(body)),
+  }
+}
+
+function settingsOf(body: JsonObject): SimulatedSettings {
+  const { thinking, output_config: config, max_tokens, temperature, top_p, stop_sequences } = body
+  const tokens = objectAt(thinking).budget_tokens
+  const effort = textAt(config, "effort") || (tokens === undefined ? "" : `${tokens} tokens`)
+  return {
+    ...(typeof max_tokens === "number" && { maxOutputTokens: max_tokens }),
+    ...(typeof temperature === "number" && { temperature }),
+    ...(typeof top_p === "number" && { topP: top_p }),
+    ...(isList(stop_sequences) && { stopSequences: stop_sequences.map(String) }),
+    ...(effort !== "" && { effort }),
   }
 }
 
@@ -69,6 +85,8 @@ function parseMessage(message: Json): SimulatedMessage {
   return {
     role: textAt(message, "role") === "assistant" ? "assistant" : results.length > 0 ? "tool" : "user",
     text: joinTexts(blocks),
+    attachments: blocks.filter(({ type }) => type === "image" || type === "document").map(parseAttachment),
+    signatures: blocks.filter(({ type }) => type === "thinking").map((block) => textAt(block, "signature")),
     toolCalls: blocks
       .filter((block) => block.type === "tool_use")
       .map((block) => ({ id: textAt(block, "id"), name: textAt(block, "name"), args: block.input ?? null })),
@@ -77,6 +95,15 @@ function parseMessage(message: Json): SimulatedMessage {
       text: joinTexts(blocksOf(block.content)),
       isError: block.is_error === true,
     })),
+  }
+}
+
+function parseAttachment(block: JsonObject): SimulatedMessage["attachments"][number] {
+  const name = textAt(block, "title")
+  return {
+    mediaType: textAt(block.source, "media_type"),
+    data: textAt(block.source, "data"),
+    ...(name !== "" && { name }),
   }
 }
 

@@ -21,7 +21,10 @@ export interface Protocol {
   error(refusal: Refusal, exchange: Exchange): string
 }
 
-export type ParsedRequest = Pick<SimulatedRequest, "model" | "system" | "messages" | "tools">
+export type ParsedRequest = Pick<
+  SimulatedRequest,
+  "model" | "system" | "messages" | "tools" | "outputSchema" | "settings"
+>
 
 export interface Exchange {
   readonly requestId: string

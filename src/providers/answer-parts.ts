@@ -1,0 +1,118 @@
+import type { LonghaulError } from "../contract/error.ts"
+import type { Json } from "../contract/json.ts"
+import type { AnswerPart, AnswerSink } from "../contract/provider.ts"
+
+/**
+ * The parts of one answer while it streams, in the model's order. Deltas that came together are put and told together:
+ * nobody gains from taking them one by one. A call is given out only when its arguments are whole.
+ */
+export class AnswerParts {
+  readonly #sink: AnswerSink
+  readonly #broken: (what: string) => LonghaulError
+  readonly #parts: Part[] = []
+  #untold = ""
+  #untoldIndex = 0
+
+  /** `broken`: the error for a stream that refers to what is not there. */
+  constructor(sink: AnswerSink, broken: (what: string) => LonghaulError) {
+    this.#sink = sink
+    this.#broken = broken
+  }
+
+  get count(): number {
+    return this.#parts.length
+  }
+
+  get anyOpen(): boolean {
+    return this.#parts.some(({ whole }) => whole === null)
+  }
+
+  openText(text = ""): number {
+    return this.#open({ kind: "text", text, whole: null })
+  }
+
+  openReasoning(text = "", opaque?: Json): number {
+    return this.#open({ kind: "reasoning", text, whole: null, ...(opaque !== undefined && { opaque }) })
+  }
+
+  /** `args`: what counts where no delta follows. */
+  openCall(wireId: string, name: string, args: Json = {}): number {
+    return this.#open({ kind: "call", text: "", whole: null, wireId, name, args })
+  }
+
+  grow(index: number, text: string): void {
+    if (index !== this.#untoldIndex) this.tell()
+    this.#untoldIndex = index
+    this.#untold += text
+  }
+
+  /** What only its origin can read of a part; a string joins the one before it. */
+  addOpaque(index: number, opaque: Json): void {
+    const part = this.#openAt(index)
+    part.opaque = typeof part.opaque === "string" && typeof opaque === "string" ? part.opaque + opaque : opaque
+  }
+
+  /** Puts and tells what has come since the last time. */
+  tell(): void {
+    if (this.#untold === "") return
+    const delta = this.#untold
+    this.#untold = ""
+    const part = this.#openAt(this.#untoldIndex)
+    part.text += delta
+    if (part.kind !== "call") this.#sink.delta?.(part.kind, this.#untoldIndex, delta)
+  }
+
+  close(index: number): void {
+    this.tell()
+    const part = this.#openAt(index)
+    part.whole = wholeOf(part)
+    if (part.whole.type === "tool-call") this.#sink.call?.(part.whole, index)
+  }
+
+  /** For protocols that do not say where a part ends. */
+  closeAll(): void {
+    for (const [index, { whole }] of this.#parts.entries()) if (whole === null) this.close(index)
+  }
+
+  /** Every part is closed. */
+  whole(): readonly AnswerPart[] {
+    return this.#parts.map(({ whole }) => whole as AnswerPart)
+  }
+
+  #open(part: Part): number {
+    this.tell()
+    const index = this.#parts.push(part) - 1
+    if (part.kind !== "call") this.#sink.partStart?.(part.kind, index)
+    return index
+  }
+
+  #openAt(index: number): Part {
+    const part = this.#parts[index]
+    if (part === undefined || part.whole !== null) throw this.#broken("it refers to a block that is not open")
+    return part
+  }
+}
+
+interface Part {
+  readonly kind: "text" | "reasoning" | "call"
+  /** What its deltas added up to: text, reasoning or the JSON of a call's arguments. */
+  text: string
+  opaque?: Json
+  readonly wireId?: string
+  readonly name?: string
+  readonly args?: Json
+  /** Null while it is open. */
+  whole: AnswerPart | null
+}
+
+function wholeOf({ kind, text, opaque, wireId = "", name = "", args = {} }: Part): AnswerPart {
+  if (kind === "text") return { type: "text", text }
+  const sealed = opaque === undefined ? {} : { opaque }
+  if (kind === "reasoning") return { type: "reasoning", text, ...sealed }
+  const call = { type: "tool-call", wireId, name, ...sealed } as const
+  try {
+    return { ...call, args: text.trim() === "" ? args : (JSON.parse(text) as Json) }
+  } catch {
+    return { ...call, args: null, invalid: "The arguments are not valid JSON." }
+  }
+}

@@ -1,0 +1,72 @@
+import type { LonghaulError } from "../contract/error.ts"
+import type { Message } from "../contract/message.ts"
+import type { Answer, AnswerSink, Conversation, Transport, TransportSink } from "../contract/provider.ts"
+import { defaultDeadlines, WatchedTransport } from "../lib/deadline.ts"
+import { fetchTransport } from "../lib/fetch-transport.ts"
+import { BodyBuffer, type BodyShape } from "./body-buffer.ts"
+import type { Refusal } from "./failure.ts"
+import type { ProviderOptions } from "./options.ts"
+
+/** How one provider speaks, for one conversation. */
+export interface Wire {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly shape: BodyShape
+  /** The response header that names the request. */
+  readonly requestIdHeader: string
+  /** Takes one answer apart. */
+  reader(sink: AnswerSink): AnswerReader
+  refused(refusal: Refusal): LonghaulError
+}
+
+/** Assembles one streamed answer. Throws where the stream breaks its protocol; never gives out half a tool call. */
+export interface AnswerReader {
+  requestId: string | undefined
+  push(bytes: Uint8Array): void
+  /** The stream has ended: the answer, or why there is none. */
+  finish(): Answer
+}
+
+/** One request after the other over one transport, with deadlines. */
+export class WireConversation implements Conversation, TransportSink {
+  readonly #wire: Wire
+  readonly #transport: Transport
+  readonly #buffer: BodyBuffer
+  #reader: AnswerReader | undefined
+  #refusal: { readonly status: number; readonly header: Refusal["header"]; body: string } | undefined
+  #decoder: InstanceType<typeof TextDecoder> | undefined
+
+  constructor(wire: Wire, { deadlines, fetch }: ProviderOptions, transport: Transport) {
+    this.#wire = wire
+    this.#transport = new WatchedTransport(fetch ? fetchTransport(fetch) : transport, {
+      ...defaultDeadlines,
+      ...deadlines,
+    })
+    this.#buffer = new BodyBuffer(wire.shape)
+  }
+
+  async call(messages: readonly Message[], sink: AnswerSink, signal: AbortSignal): Promise<Answer> {
+    const { url, headers } = this.#wire
+    const reader = this.#wire.reader(sink)
+    this.#reader = reader
+    this.#refusal = undefined
+    await this.#transport.stream({ url, headers, body: this.#buffer.body(messages), signal }, this)
+    if (this.#refusal) throw this.#wire.refused(this.#refusal)
+    return reader.finish()
+  }
+
+  head(status: number, header: Refusal["header"]): void {
+    if (this.#reader) this.#reader.requestId = header(this.#wire.requestIdHeader)
+    if (status === 200) return
+    this.#refusal = { status, header, body: "" }
+    this.#decoder = new TextDecoder()
+  }
+
+  chunk(bytes: Uint8Array): void {
+    if (this.#refusal === undefined) this.#reader?.push(bytes)
+    else if (this.#refusal.body.length < LONGEST_REFUSAL)
+      this.#refusal.body += this.#decoder?.decode(bytes, { stream: true })
+  }
+}
+
+const LONGEST_REFUSAL = 64 * 1024

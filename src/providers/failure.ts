@@ -1,0 +1,89 @@
+import { type ErrorCode, type Failure, LonghaulError } from "../contract/error.ts"
+import { parseRetryAfter } from "../lib/retry.ts"
+
+/** A request that a server refused. */
+export interface Refusal {
+  readonly status: number
+  readonly body: string
+  readonly header: (name: string) => string | undefined
+}
+
+/** What a refusal's body says in its protocol's own words. */
+export interface ToldError {
+  /** What the body says it is, where that says more than the status. */
+  readonly code?: ErrorCode | undefined
+  readonly message: string
+  readonly requestId?: string | undefined
+}
+
+/** A refused request as an error of the taxonomy. `keyName`: the variable that its key is usually in. */
+export function refusalError({ status, header }: Refusal, told: ToldError, keyName: string): LonghaulError {
+  const code = told.code ?? codeOfStatus(status)
+  const fix = code === "auth" ? `Check the API key: set ${keyName} or pass apiKey.` : fixes[code]
+  const retryAfterMs = retryAfter(header)
+  return new LonghaulError(code, `The provider answered ${status}: ${clip(told.message) || "no reason given"}`, {
+    data: { status },
+    ...(fix !== undefined && { fix }),
+    ...withRequestId(told.requestId),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  })
+}
+
+/** The server's own error in the middle of a stream. */
+export function brokenOff(code: ErrorCode, message: string, requestId: string | undefined): LonghaulError {
+  return new LonghaulError(code, `The provider broke off: ${clip(message)}`, withRequestId(requestId))
+}
+
+/** A stream that breaks its protocol. `what` is ours: the stream is never quoted. */
+export function malformed(what: string, requestId: string | undefined): LonghaulError {
+  const message = `The provider's stream breaks its protocol: ${what}.`
+  return new LonghaulError("stream_malformed", message, withRequestId(requestId))
+}
+
+export function incomplete(requestId: string | undefined): LonghaulError {
+  const message = "The answer ended before the provider said it was complete."
+  return new LonghaulError("stream_incomplete", message, withRequestId(requestId))
+}
+
+export function unexpectedStop(reason: string, requestId: string | undefined): LonghaulError {
+  const message = `The model stopped for an unknown reason: ${clip(reason)}.`
+  return new LonghaulError("unexpected_stop", message, withRequestId(requestId))
+}
+
+/** Whether a message means that the conversation is too long, in the words of the servers we know. */
+export function tellsOverflow(message: string): boolean {
+  return /prompt is too long|context[ _](window|length|size)|maximum context|too many tokens|exceeds? the (maximum|available) (number of|input|context)/i.test(
+    message,
+  )
+}
+
+function codeOfStatus(status: number): ErrorCode {
+  if (status === 401 || status === 403) return "auth"
+  if (status === 402) return "billing"
+  if (status === 404) return "model_not_found"
+  if (status === 413) return "context_overflow"
+  if (status === 429) return "rate_limited"
+  if (status === 529) return "overloaded"
+  if (status >= 500 || status === 408) return "provider_error"
+  return "invalid_request"
+}
+
+const fixes: Partial<Record<ErrorCode, string>> = {
+  billing: "Check the account's credit with the provider.",
+  model_not_found: "Check the model's name and the baseUrl.",
+  context_overflow: "Shorten the task or its history.",
+  rate_limited: "Wait, or raise the account's rate limit.",
+}
+
+function retryAfter(header: (name: string) => string | undefined): number | undefined {
+  const milliseconds = Number(header("retry-after-ms") ?? Number.NaN)
+  return Number.isFinite(milliseconds) ? milliseconds : parseRetryAfter(header("retry-after"))
+}
+
+function withRequestId(requestId: string | undefined): Pick<Failure, "requestId"> {
+  return requestId === undefined ? {} : { requestId }
+}
+
+function clip(text: string): string {
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text
+}

@@ -1,0 +1,19 @@
+import type { Json, JsonObject } from "../contract/json.ts"
+import { isJsonObject } from "../lib/json.ts"
+import { malformed } from "./failure.ts"
+
+/** The data of one event of a stream. */
+export function parseEvent(data: string, requestId: string | undefined): JsonObject {
+  try {
+    const event: unknown = JSON.parse(data)
+    if (isJsonObject(event)) return event
+  } catch {
+    // Told below: the parser's own words would quote the stream.
+  }
+  throw malformed("an event is not JSON", requestId)
+}
+
+/** A number of tokens as a server reports it; null: it does not. */
+export function count(value: Json | undefined): number | null {
+  return typeof value === "number" ? value : null
+}

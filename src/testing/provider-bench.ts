@@ -1,0 +1,97 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { Message } from "../contract/message.ts"
+import type { Answer, AnswerSink, ConversationSetup, Model, Transport } from "../contract/provider.ts"
+import type { FaultOrder } from "./faults.ts"
+import type { SimulatedAnswer } from "./simulated.ts"
+import { createSimulator, type Simulator } from "./simulator.ts"
+
+/** A provider under test: how a model of it is made that talks to a simulator. */
+export interface ProviderBench {
+  /** `provider:model` of the models it makes: reasoning with this origin goes back to them. */
+  readonly origin: string
+  /** Cases of which its wire has no such thing, each with the reason. */
+  readonly lacks?: Readonly<Record<string, string>>
+  connect(
+    simulator: Simulator,
+    options: BenchOptions,
+  ): Promise<{ readonly model: Model; readonly transport: Transport }>
+}
+
+export interface BenchOptions {
+  readonly apiKey?: string
+  readonly deadlines?: { readonly firstByteMs?: number; readonly idleMs?: number }
+  readonly topP?: number
+  readonly stopSequences?: readonly string[]
+}
+
+/** One conversation with a simulator, and everything that was seen of it. */
+export class ProviderScene {
+  readonly simulator: Simulator
+  readonly heard: string[] = []
+  readonly #bench: ProviderBench
+  readonly #options: BenchOptions
+  readonly #abort = new AbortController()
+  #conversation: Promise<ReturnType<Model["converse"]>> | undefined
+  setup: Omit<ConversationSetup, "transport"> = { tools: [] }
+  abortAtStart = false
+
+  constructor(
+    bench: ProviderBench,
+    answers: SimulatedAnswer | readonly SimulatedAnswer[],
+    fault: FaultOrder | null = null,
+    options: BenchOptions & { readonly knownKey?: string } = {},
+  ) {
+    const list: readonly SimulatedAnswer[] = Array.isArray(answers) ? answers : [answers as SimulatedAnswer]
+    this.#bench = bench
+    this.#options = { apiKey: "key", ...options }
+    this.simulator = createSimulator({
+      script: ({ index }) => list[Math.min(index, list.length - 1)] as SimulatedAnswer,
+      faults: [fault],
+      ...(options.knownKey !== undefined && { apiKey: options.knownKey }),
+    })
+  }
+
+  /** One call, with what its sink heard. */
+  async ask(messages: readonly Message[] = [say("Say it")]): Promise<Answer> {
+    this.#conversation ??= this.#bench
+      .connect(this.simulator, this.#options)
+      .then(({ model, transport }) => model.converse({ ...this.setup, transport }))
+    return (await this.#conversation).call(messages, this.#sink(), this.#abort.signal)
+  }
+
+  /** The failure of one call; throws where it is none of the taxonomy. */
+  async failure(messages?: readonly Message[]): Promise<LonghaulError> {
+    try {
+      await this.ask(messages)
+    } catch (error) {
+      if (LonghaulError.is(error)) return error
+      throw error
+    }
+    throw new Error("the call should have failed")
+  }
+
+  #sink(): AnswerSink {
+    return {
+      partStart: (kind, index) => {
+        this.heard.push(`start ${kind} ${index}`)
+        if (this.abortAtStart) this.#abort.abort()
+      },
+      delta: (kind, index, delta) => this.heard.push(`${kind} ${index} ${delta}`),
+      call: ({ name, args }, index) => this.heard.push(`call ${index} ${name} ${JSON.stringify(args)}`),
+    }
+  }
+}
+
+export function say(text: string): Message {
+  return { role: "user", content: [{ type: "text", text }] }
+}
+
+export function check(holds: boolean, what: string): void {
+  if (!holds) throw new Error(what)
+}
+
+/** Compares as JSON: what a model is told and says is JSON. */
+export function same(actual: unknown, expected: unknown, what: string): void {
+  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)]
+  check(a === b, `${what}: ${a}, expected ${b}`)
+}
