@@ -1,0 +1,18 @@
+import type { Usage } from "../contract/result.ts"
+
+export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+
+/** Once a bucket is unknown its sum is. */
+export function addUsage(sum: Usage, more: Usage): Usage {
+  return {
+    inputTokens: add(sum.inputTokens, more.inputTokens),
+    outputTokens: add(sum.outputTokens, more.outputTokens),
+    cacheReadTokens: add(sum.cacheReadTokens, more.cacheReadTokens),
+    cacheWriteTokens: add(sum.cacheWriteTokens, more.cacheWriteTokens),
+    costUsd: add(sum.costUsd, more.costUsd),
+  }
+}
+
+function add(sum: number | null, more: number | null): number | null {
+  return sum === null || more === null ? null : sum + more
+}

@@ -1,0 +1,34 @@
+/** Each bucket ends 2 % above where it begins, and a value is told as one less than 1 % from either end. */
+const GROWTH = 1.02
+const LONGEST_MS = 30 * 24 * 3_600_000
+const BUCKETS = Math.ceil(Math.log(LONGEST_MS) / Math.log(GROWTH)) + 2
+
+/**
+ * Durations in a fixed 9 KB, however many there are. A percentile is within 1 % of the exact one from 1 ms to 30 days;
+ * less than 1 ms counts as nothing, more than 30 days as 30 days.
+ */
+export class Histogram {
+  readonly #counts = new Float64Array(BUCKETS)
+  #total = 0
+
+  get count(): number {
+    return this.#total
+  }
+
+  add(durationMs: number): void {
+    const bucket = durationMs < 1 ? 0 : 1 + Math.ceil(Math.log(durationMs) / Math.log(GROWTH))
+    const at = Math.min(bucket, BUCKETS - 1)
+    this.#counts[at] = (this.#counts[at] as number) + 1
+    this.#total++
+  }
+
+  /** The smallest value that at least this share of all values does not exceed; null where there are none. */
+  percentile(share: number): number | null {
+    let left = Math.max(1, Math.ceil(share * this.#total))
+    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+      left -= this.#counts[bucket] as number
+      if (left <= 0) return bucket === 0 ? 0 : (2 * GROWTH ** (bucket - 1)) / (1 + GROWTH)
+    }
+    return null
+  }
+}
