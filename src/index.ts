@@ -5,20 +5,25 @@ import { memoryStore } from "./stores/memory.ts"
 
 /** The portable runtime: you pass store, environment, model and backend as values. */
 export function createRuntime(config: RuntimeConfig = {}): Runtime {
-  return assembleRuntime(config, { store: memoryStore, backend: native })
+  return assembleRuntime(config, { store: memoryStore, backend: native, again: createRuntime })
 }
 
 export type * from "./contract/backend.ts"
 export type * from "./contract/content.ts"
+export type * from "./contract/effort.ts"
 export type * from "./contract/env.ts"
 export { type ErrorCode, type Failure, LonghaulError } from "./contract/error.ts"
 export type * from "./contract/event.ts"
+export type * from "./contract/hooks.ts"
 export type * from "./contract/json.ts"
 export type * from "./contract/message.ts"
+export type * from "./contract/observe.ts"
+export type * from "./contract/pricing.ts"
 export type * from "./contract/provider.ts"
 export type * from "./contract/result.ts"
 export type * from "./contract/run.ts"
 export type * from "./contract/session.ts"
+export type * from "./contract/standard-schema.ts"
 export type * from "./contract/store.ts"
 export {
   type Effect,
@@ -32,3 +37,4 @@ export {
   type ToolStatus,
 } from "./contract/tool.ts"
 export { defineTool } from "./lib/define-tool.ts"
+export { createMetricsObserver, type MetricsSnapshot } from "./observe/metrics.ts"

@@ -79,6 +79,7 @@ export function statusLabel(status: RunState["status"], colours: Colours): strin
     failed: colours.red,
     cancelled: colours.yellow,
     paused: colours.yellow,
+    queued: colours.cyan,
     running: colours.cyan,
     not_found: colours.red,
   }

@@ -1,7 +1,8 @@
 import type { ContentPart } from "./content.ts"
+import type { Effort } from "./effort.ts"
 import type { Failure } from "./error.ts"
 import type { Ephemeral, RecordBody } from "./event.ts"
-import type { Json } from "./json.ts"
+import type { Json, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
 import type { Model, Transport } from "./provider.ts"
 import type { InterruptMode, SessionRef } from "./session.ts"
@@ -23,6 +24,8 @@ export interface BackendSession {
    * Events and host calls are taken in the order in which they were made.
    */
   run(input: TurnInput, host: TurnHost): Promise<Stop>
+  /** Something a person says while it works; the model hears it before its next turn. False: it can no longer. */
+  steer(text: string): boolean
   /** `graceful`: running tools finish, nothing new starts. `immediate`: stop. Both lead to the end of `run`. */
   interrupt(mode: InterruptMode): void
   /** Idempotent. When it settles no process, timer, socket or temporary file of this session is left. */
@@ -48,7 +51,11 @@ export interface OpenRequest {
   readonly tools: readonly ToolSpec[]
   readonly maxOutputTokens?: number
   readonly temperature?: number
-  readonly limits: { readonly turns: number }
+  readonly effort?: Effort
+  /** The form that the final answer must have. */
+  readonly outputSchema?: JsonSchema
+  /** `turns`: for backends that count them; the runtime does too. `reserved`: tokens or dollars are set aside per turn. */
+  readonly limits: { readonly turns: number; readonly reserved: boolean }
   /** Where the conversation comes from: what was said before this run's input. */
   readonly from: { readonly kind: "history"; readonly messages: readonly Message[] }
 }
@@ -62,6 +69,15 @@ export type TurnInput =
 export interface TurnHost {
   /** False: nobody listens, so deltas and starts may be left out. */
   readonly deltas: boolean
+  /**
+   * Before a model request, where the backend can hold one back: opens the turn on record and reserves what it may take.
+   * False: a limit of the run is reached, stop with `limit`.
+   */
+  beginTurn(turn: number, bound: () => TurnBound): boolean | Promise<boolean>
+  /** Closes a turn on record. False: the host wants no other, stop with `done`. */
+  endTurn(turn: number): boolean | Promise<boolean>
+  /** What is wrong with a final answer, to be told to the model, which then answers again. Undefined: it stands. */
+  review(text: string): string | undefined | Promise<string | undefined>
   /** Puts an event on record. */
   emit(event: BackendEvent): void
   /** Tells listeners of something that is not recorded. */
@@ -70,6 +86,12 @@ export interface TurnHost {
   callTool(call: ToolCall): Promise<ToolOutcome>
   /** True where a call of this tool may start before its answer is complete: effect `none`, allowed at once. */
   startsEarly(name: string): boolean
+}
+
+/** The most that one turn can take. */
+export interface TurnBound {
+  readonly inputTokens: number
+  readonly outputTokens: number
 }
 
 export interface ToolCall {
@@ -84,18 +106,9 @@ export interface ToolCall {
 /** No `seq` and no `at`: the runtime adds them. */
 export type BackendEvent = Extract<RecordBody, { readonly type: BackendEventType }>
 
-type BackendEventType =
-  | "session"
-  | "turn-start"
-  | "retry"
-  | "reasoning-end"
-  | "text-end"
-  | "tool-call"
-  | "usage"
-  | "warning"
-  | "turn-end"
+type BackendEventType = "session" | "steer" | "retry" | "reasoning-end" | "text-end" | "tool-call" | "usage" | "warning"
 
 export type Stop =
   | { readonly reason: "done"; readonly text: string }
-  | { readonly reason: "interrupted" | "turn-limit" | "output-limit" | "refusal" }
+  | { readonly reason: "interrupted" | "limit" | "output-limit" | "refusal" }
   | { readonly reason: "failed"; readonly failure: Failure }

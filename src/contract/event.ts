@@ -1,8 +1,9 @@
+import type { Effort } from "./effort.ts"
 import type { Failure } from "./error.ts"
-import type { Json, JsonObject } from "./json.ts"
+import type { Json, JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
 import type { StopReason } from "./provider.ts"
-import type { Limits, Usage } from "./result.ts"
+import type { Limits, StructuredOutput, Usage } from "./result.ts"
 import type { InterruptMode, SessionRef } from "./session.ts"
 import type { Effect, ToolOutcome } from "./tool.ts"
 
@@ -22,10 +23,18 @@ export type RecordBody =
       readonly limits: Limits
     }
   | { readonly type: "run-resume"; readonly cause: "recovery" | "takeover" | "decision" }
-  | { readonly type: "choice"; readonly backend: string; readonly model?: string; readonly reasons: readonly string[] }
+  | {
+      readonly type: "choice"
+      readonly backend: string
+      readonly model?: string
+      readonly reasons: readonly string[]
+      /** The model's provider itself holds the answer to the schema that was asked for. */
+      readonly schemaEnforced?: boolean
+    }
   | { readonly type: "session"; readonly ref: SessionRef; readonly model?: string }
   | { readonly type: "warning"; readonly code: string; readonly message: string }
-  | { readonly type: "turn-start"; readonly turn: number }
+  /** `reserve`: what was set aside for it, where tokens or dollars are limited. */
+  | { readonly type: "turn-start"; readonly turn: number; readonly reserve?: Reserve }
   | {
       readonly type: "retry"
       readonly turn: number
@@ -66,6 +75,8 @@ export type RecordBody =
       readonly model: string
       readonly requestId?: string
       readonly stopReason: StopReason
+      /** From the request to the end of its answer. */
+      readonly durationMs?: number
     }
   | {
       readonly type: "tool-intent"
@@ -80,11 +91,28 @@ export type RecordBody =
       readonly outcome: ToolOutcome
       readonly durationMs: number
     }
+  /** Said to the model between two turns: by a person, or with a `reason` by the runtime. */
+  | { readonly type: "steer"; readonly text: string; readonly reason?: SteerReason; readonly inbox?: number }
   | { readonly type: "interrupt"; readonly mode: InterruptMode; readonly inbox?: number }
   | { readonly type: "cancel"; readonly inbox?: number }
   | { readonly type: "turn-end"; readonly turn: number }
   | { readonly type: "run-pause"; readonly reason: string }
-  | { readonly type: "run-end"; readonly status: "done" | "failed" | "cancelled"; readonly error?: Failure }
+  | {
+      readonly type: "run-end"
+      readonly status: "done" | "failed" | "cancelled"
+      readonly error?: Failure
+      /** Where a schema was asked for: the answer as data. */
+      readonly output?: StructuredOutput
+    }
+
+/** `repair`: the answer did not have its form. `output-limit`: it was cut, and is to go on. */
+export type SteerReason = "repair" | "output-limit"
+
+export interface Reserve {
+  readonly tokens: number
+  /** Null: the price is not known. */
+  readonly usd: number | null
+}
 
 /** Never stored, no `seq`; heard only after every record before it is durable. A reader that comes late gets the ends. */
 export type Ephemeral =
@@ -99,5 +127,7 @@ export interface RecordedInput {
   readonly model?: string
   readonly backend: string
   readonly cwd: string
+  readonly effort?: Effort
+  readonly outputSchema?: JsonSchema
   readonly metadata?: JsonObject
 }

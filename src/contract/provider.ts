@@ -1,3 +1,4 @@
+import type { Effort } from "./effort.ts"
 import type { Json, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
 import type { Usage } from "./result.ts"
@@ -25,9 +26,6 @@ export interface ConversationSetup {
   readonly outputSchema?: JsonSchema
   readonly transport: Transport
 }
-
-/** How hard a model thinks before it answers. Each provider has its own scale: the nearest step is taken. */
-export type Effort = "minimal" | "low" | "medium" | "high" | "max"
 
 export interface Conversation {
   /**

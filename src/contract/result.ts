@@ -1,3 +1,4 @@
+import type { Effort } from "./effort.ts"
 import type { Failure } from "./error.ts"
 import type { Json } from "./json.ts"
 import type { ToolStatus } from "./tool.ts"
@@ -14,6 +15,9 @@ export interface Usage {
 export interface Limits {
   /** Model calls that were answered. */
   readonly turns: number
+  /** All tokens of all buckets. */
+  readonly tokens?: number
+  readonly usd?: number
   /** Wall time from the start of the run. */
   readonly timeMs?: number
 }
@@ -25,25 +29,51 @@ export interface RunResult {
   readonly runId: string
   readonly nodeId: string
   readonly status: RunStatus
-  /** The text of a done run; null for a failed or cancelled one. */
+  /** The text of a done run, or what was made of it where a schema was asked for; null for any other run. */
   readonly data: Json
   /** What the model said last, also where the run did not get to its end. */
   readonly text: string
+  /** Where `data` came from, where a schema was asked for. */
+  readonly structuredSource?: StructuredSource
   readonly usage: Usage
   readonly turns: number
   readonly durationMs: number
   readonly backend: string
   readonly model: string | null
+  readonly effort?: Effort
   readonly sessionId: string | null
   readonly toolCalls: readonly ToolCallRecord[]
   /** Present exactly where `status` is failed or cancelled. */
   readonly error?: Failure
-  /** What the run really made use of; null: the provider does not say. */
-  readonly capabilitiesUsed: { readonly promptCache: boolean | null; readonly thinking: boolean }
+  readonly capabilitiesUsed: CapabilitiesUsed
   readonly warnings: readonly { readonly code: string; readonly message: string }[]
   readonly transcript: { readonly path: string; readonly lastShard: number }
   /** Unix milliseconds of the last record. */
   readonly timestamp: number
+}
+
+export interface StructuredOutput {
+  readonly data: Json
+  readonly source: StructuredSource
+}
+
+/**
+ * `provider`: the provider held the answer to the schema. `text`: the answer was JSON. `extracted`: found in prose.
+ * `repair`: given after the model was told what was wrong. Only where the mode is `forward`: `mismatch`, JSON that does not
+ * fit; `raw`, the text as it is, which is no JSON.
+ */
+export type StructuredSource = "provider" | "text" | "extracted" | "repair" | "mismatch" | "raw"
+
+/** What the run really made use of; null: the provider does not say, which is not the same as false. */
+export interface CapabilitiesUsed {
+  readonly promptCache: boolean | null
+  readonly thinking: boolean | null
+  readonly structuredOutputEnforced: boolean
+  readonly subagentInvoked: boolean
+  readonly mcpServersUsed: readonly string[]
+  readonly nativeSubagentsUsed: readonly string[]
+  readonly toolCompactionApplied: boolean
+  readonly contextCompactionApplied: boolean | null
 }
 
 export interface ToolCallRecord {

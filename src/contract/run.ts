@@ -1,11 +1,16 @@
 import type { Backend } from "./backend.ts"
+import type { Effort } from "./effort.ts"
 import type { Environment } from "./env.ts"
 import type { RunEvent, RunRecord } from "./event.ts"
-import type { JsonObject } from "./json.ts"
+import type { Hooks } from "./hooks.ts"
+import type { JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
+import type { Observer } from "./observe.ts"
+import type { Pricing } from "./pricing.ts"
 import type { Model, Transport } from "./provider.ts"
 import type { Limits, RunResult, RunStatus } from "./result.ts"
 import type { InterruptMode } from "./session.ts"
+import type { StandardSchema } from "./standard-schema.ts"
 import type { Store } from "./store.ts"
 import type { Tool } from "./tool.ts"
 
@@ -21,8 +26,20 @@ export interface RuntimeConfig {
   readonly model?: Model | string
   readonly backend?: Backend
   readonly tools?: readonly Tool[]
+  /** The only ones that are offered. Default: all. */
+  readonly allowedTools?: readonly string[]
   readonly disabledTools?: readonly string[]
   readonly limits?: Partial<Limits>
+  /** What a model costs, before our own table is asked; null: it is not known. */
+  readonly resolvePricing?: (model: ModelName) => Pricing | null | undefined | Promise<Pricing | null | undefined>
+  /** What to do where `limits.usd` is set and a price is not known. Default `refuse`; `warn`: run without that limit. */
+  readonly unknownPrice?: "refuse" | "warn"
+  /** Runs at once; the others wait. Default: no limit. */
+  readonly concurrency?: number
+  readonly hooks?: Hooks
+  readonly observers?: readonly Observer[]
+  /** Keys and the like, by name. Asked before the environment. */
+  readonly secrets?: Readonly<Record<string, string | (() => string)>>
   readonly env?: Environment
   readonly transport?: Transport
   /** Becomes the transport where none is given: rewrites headers, goes through proxies. */
@@ -46,8 +63,17 @@ export interface Brand {
   readonly clientInfoTitle: string
 }
 
+/** Where the runtime says what it does. Never a prompt, an answer, an argument or a result. */
 export interface Logger {
+  debug?(message: string, data?: JsonObject): void
+  info?(message: string, data?: JsonObject): void
   warn(message: string, data?: JsonObject): void
+  error?(message: string, data?: JsonObject): void
+}
+
+export interface ModelName {
+  readonly provider: string
+  readonly id: string
 }
 
 export type RunInput = {
@@ -59,7 +85,19 @@ export type RunInput = {
   readonly model?: Model | string
   readonly temperature?: number
   readonly maxOutputTokens?: number
+  readonly effort?: Effort
   readonly tools?: readonly Tool[]
+  readonly allowedTools?: readonly string[]
+  readonly disabledTools?: readonly string[]
+  /** Images, PDFs and text that go with the task. */
+  readonly attachments?: readonly Attachment[]
+  /** The form of the final answer: a JSON Schema or a Standard Schema. */
+  readonly outputSchema?: JsonSchema | StandardSchema
+  /**
+   * `strict` (default): `data` fits the schema or the run fails, after the model was told once what was wrong. `forward`:
+   * `data` is what came, and `structuredSource` says what that is.
+   */
+  readonly outputMode?: "strict" | "forward"
   readonly limits?: Partial<Limits>
   /** Aborting cancels at once: the model call stops, running tools get the signal. */
   readonly signal?: AbortSignal
@@ -68,10 +106,17 @@ export type RunInput = {
   readonly metadata?: JsonObject
   /** Hears every event, in order. What it throws is contained. */
   readonly onEvent?: (event: RunEvent) => void
+  /** Hears each text the model finished and each turn that is over, in words. What it throws is contained. */
+  readonly onProgress?: (message: string) => void
 } & (
   | { readonly task: string; readonly messages?: readonly Message[] }
   | { readonly task?: never; readonly messages: readonly Message[] }
 )
+
+/** A file that the tools could read too, or bytes (base64 or raw) with their media type. */
+export type Attachment =
+  | { readonly path: string; readonly mediaType?: string }
+  | { readonly data: string | Uint8Array; readonly mediaType: string; readonly name?: string }
 
 /** The stream and the controls. Ends after the last event; never throws. May be iterated once. */
 export interface RunHandle extends AsyncIterable<RunEvent>, AsyncDisposable {
@@ -81,8 +126,10 @@ export interface RunHandle extends AsyncIterable<RunEvent>, AsyncDisposable {
   readonly result: Promise<RunResult>
   /** The model's text as it streams, nothing else. */
   text(): AsyncIterable<string>
-  /** `graceful` (default): the current step finishes. `immediate`: stops. The run ends `cancelled`. */
-  interrupt(mode?: InterruptMode): void
+  /** `graceful` (default): the current step finishes. `immediate`: stops. The run ends `cancelled`. False: it is over. */
+  interrupt(mode?: InterruptMode): boolean
+  /** Says something to the model before its next turn. False: it is too late. */
+  steer(text: string): boolean
 }
 
 export interface RunSummary {
@@ -105,9 +152,16 @@ export interface Runtime extends AsyncDisposable {
   runs(): Promise<readonly RunSummary[]>
   /** What the journal holds of a run, in order; `after` leaves out what is already known. */
   events(runId: string, options?: { readonly nodeId?: string; readonly after?: number }): AsyncIterable<RunRecord>
+  /** As on the handle, for a run of this runtime. False: no such run is under way here. */
+  interrupt(runId: string, mode?: InterruptMode): boolean
+  steer(runId: string, text: string): boolean
+  /** Another runtime over the same store, with some settings changed. Each is closed on its own. */
+  with(overrides: Partial<RuntimeConfig>): Runtime
   /** Interrupts what runs and waits for it. */
   close(): Promise<void>
 }
 
 /** A result that may still be growing, or is not there. */
-export type RunState = Omit<RunResult, "status"> & { readonly status: RunStatus | "running" | "not_found" }
+export type RunState = Omit<RunResult, "status"> & {
+  readonly status: RunStatus | "queued" | "running" | "not_found"
+}

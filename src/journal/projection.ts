@@ -2,8 +2,9 @@ import type { Failure } from "../contract/error.ts"
 import type { RecordedInput, RunRecord } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
 import type { AssistantMessage, Message, ToolResultPart } from "../contract/message.ts"
-import type { Limits, RunStatus, Usage } from "../contract/result.ts"
+import type { Limits, RunStatus, StructuredOutput, Usage } from "../contract/result.ts"
 import type { Effect, ToolOutcome } from "../contract/tool.ts"
+import { addUsage, noUsage } from "../lib/usage.ts"
 
 /** One call of a tool, as far as the journal knows. */
 export interface ProjectedCall {
@@ -35,6 +36,9 @@ export class RunProjection {
   text = ""
   /** Whether the model showed any reasoning. */
   thinking = false
+  /** The provider held the model to a schema. */
+  schemaEnforced = false
+  output: StructuredOutput | undefined
   readonly calls = new Map<string, ProjectedCall>()
   readonly warnings: { code: string; message: string }[] = []
   error: Failure | undefined
@@ -48,6 +52,7 @@ export class RunProjection {
   #parts: AssistantMessage["content"][number][] = []
   #stepCalls: ProjectedCall[] = []
   #stepText = ""
+  #carried = ""
 
   apply(record: RunRecord): void {
     this.nextSeq = record.seq + 1
@@ -68,6 +73,7 @@ export class RunProjection {
       case "choice":
         this.backend = record.backend
         this.model = record.model
+        this.schemaEnforced = record.schemaEnforced === true
         break
       case "session":
         this.sessionId = record.ref.id
@@ -106,7 +112,8 @@ export class RunProjection {
         this.model = record.model
         if (this.#parts.length > 0) this.messages.push({ role: "assistant", content: this.#parts })
         // A step of calls alone leaves standing what the model said before it.
-        if (this.#stepText !== "" || this.#stepCalls.length === 0) this.text = this.#stepText
+        if (this.#stepText !== "" || this.#stepCalls.length === 0) this.text = this.#carried + this.#stepText
+        this.#carried = ""
         break
       case "tool-intent": {
         const call = this.calls.get(record.callId)
@@ -120,6 +127,12 @@ export class RunProjection {
         call.durationMs = record.durationMs
         break
       }
+      case "steer":
+        // What follows a cut goes on with it: both are one text.
+        this.#carried = record.reason === "output-limit" ? this.text : ""
+        this.messages.push({ role: "user", content: [{ type: "text", text: record.text }] })
+        if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
+        break
       case "interrupt":
       case "cancel":
         if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
@@ -133,6 +146,7 @@ export class RunProjection {
       case "run-end":
         this.status = record.status
         this.error = record.error
+        this.output = record.output
         break
       case "retry":
         break
@@ -171,21 +185,4 @@ export function project(records: Iterable<RunRecord>): RunProjection {
   const projection = new RunProjection()
   for (const record of records) projection.apply(record)
   return projection
-}
-
-const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
-
-/** Once a bucket is unknown its sum is. */
-function addUsage(sum: Usage, more: Usage): Usage {
-  return {
-    inputTokens: add(sum.inputTokens, more.inputTokens),
-    outputTokens: add(sum.outputTokens, more.outputTokens),
-    cacheReadTokens: add(sum.cacheReadTokens, more.cacheReadTokens),
-    cacheWriteTokens: add(sum.cacheWriteTokens, more.cacheWriteTokens),
-    costUsd: add(sum.costUsd, more.costUsd),
-  }
-}
-
-function add(sum: number | null, more: number | null): number | null {
-  return sum === null || more === null ? null : sum + more
 }

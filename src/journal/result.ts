@@ -12,17 +12,28 @@ export function resultOf(run: RunProjection, transcript: { path: string; lastSha
     runId: run.runId,
     nodeId: run.nodeId,
     status: run.status,
-    data: run.status === "done" ? run.text : null,
+    data: run.status === "done" ? (run.output ? run.output.data : run.text) : null,
     text: run.text,
+    ...(run.output && { structuredSource: run.output.source }),
     usage: run.usage,
     turns: run.turns,
     durationMs: run.updatedAt - run.startedAt,
     backend: run.backend,
     model: run.model ?? null,
+    ...(run.input?.effort !== undefined && { effort: run.input.effort }),
     sessionId: run.sessionId ?? null,
     toolCalls: Array.from(run.calls.values(), callRecord),
     ...(run.error && { error: run.error }),
-    capabilitiesUsed: { promptCache: usedCache(run.usage), thinking: run.thinking },
+    capabilitiesUsed: {
+      promptCache: usedCache(run.usage),
+      thinking: run.thinking,
+      structuredOutputEnforced: run.schemaEnforced,
+      subagentInvoked: false,
+      mcpServersUsed: [],
+      nativeSubagentsUsed: [],
+      toolCompactionApplied: false,
+      contextCompactionApplied: false,
+    },
     warnings: run.warnings,
     transcript,
     timestamp: run.updatedAt,
@@ -30,10 +41,10 @@ export function resultOf(run: RunProjection, transcript: { path: string; lastSha
 }
 
 /** The same shape for a run that has no journal: it could not begin, or is not there. */
-export function resultWithout<Status extends "failed" | "not_found">(
+export function resultWithout<Status extends "failed" | "not_found" | "queued">(
   status: Status,
   { runId, nodeId }: RunKey,
-  error: LonghaulError,
+  error: LonghaulError | undefined,
   path: string,
 ): RunState & { readonly status: Status } {
   const nothing = new RunProjection()
@@ -41,7 +52,7 @@ export function resultWithout<Status extends "failed" | "not_found">(
   nothing.nodeId = nodeId
   nothing.startedAt = Date.now()
   nothing.updatedAt = nothing.startedAt
-  return { ...resultOf(nothing, { path, lastShard: -1 }), status, error: error.toJSON() }
+  return { ...resultOf(nothing, { path, lastShard: -1 }), status, ...(error && { error: error.toJSON() }) }
 }
 
 export function summaryOf(run: RunProjection): RunSummary {

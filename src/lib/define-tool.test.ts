@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest"
 import { z } from "zod"
 import { LonghaulError } from "../contract/error.ts"
+import type { StandardSchema } from "../contract/standard-schema.ts"
 import type { ToolContext } from "../contract/tool.ts"
 import { defineTool } from "./define-tool.ts"
-import type { StandardSchema } from "./standard-schema.ts"
 
 const complete = {
   name: "add",

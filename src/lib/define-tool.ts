@@ -1,7 +1,9 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Json, JsonObject, JsonSchema } from "../contract/json.ts"
+import type { InferOutput, StandardSchema } from "../contract/standard-schema.ts"
 import type { Effect, Risk, Tool, ToolContext, ToolInput } from "../contract/tool.ts"
-import { describeStandardIssue, type InferOutput, isStandardSchema, type StandardSchema } from "./standard-schema.ts"
+import { givenSchema } from "./given-schema.ts"
+import { describeStandardIssue, isStandardSchema } from "./standard-schema.ts"
 
 /** What the author of a tool writes. */
 export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args> {
@@ -75,60 +77,19 @@ function checkDefinition({
 }
 
 function toJsonSchema(name: string, input: StandardSchema | JsonSchema): JsonSchema {
-  const schema = isStandardSchema(input) ? convertStandard(name, input) : copyAsJson(name, input)
+  const schema = givenSchema(input, inputPlace, (what, fix, cause) => invalid(name, `has ${what}`, fix, cause))
   if (schema.type !== "object") {
     throw invalid(name, "has an input schema that is not an object's", 'Give `input` a schema of type "object".')
   }
-  return deepFreeze(schema)
+  return schema
 }
 
-function convertStandard(name: string, schema: StandardSchema): JsonSchema {
-  const { jsonSchema, vendor } = schema["~standard"]
-  if (jsonSchema === undefined) {
-    throw invalid(
-      name,
-      `has an input schema of ${vendor}, which cannot give its JSON Schema`,
-      `Use a version of ${vendor} with Standard JSON Schema, or give \`input\` as a JSON Schema.`,
-    )
-  }
-  let converted: Record<string, unknown>
-  try {
-    converted = jsonSchema.input({ target: "draft-2020-12" })
-  } catch (cause) {
-    const fix = "Use only types that JSON has in `input`."
-    throw invalid(name, "has an input schema that JSON Schema cannot express", fix, cause)
-  }
-  // The dialect is the same for every tool: models need not read it each time.
-  const { $schema: _, ...rest } = copyAsJson(name, converted)
-  return rest
-}
-
-/** A copy of its own, so that nothing the author does later changes what a model was told. */
-function copyAsJson(name: string, schema: unknown): JsonObject {
-  let copy: unknown
-  try {
-    copy = JSON.parse(JSON.stringify(schema) ?? "null")
-  } catch (cause) {
-    throw invalid(name, "has an input schema that is not JSON", "Give `input` as plain JSON Schema.", cause)
-  }
-  if (typeof copy !== "object" || copy === null || Array.isArray(copy)) {
-    throw invalid(name, "has no input schema", "Give `input` a JSON Schema object or a Standard Schema.")
-  }
-  return copy as JsonObject // Safe: JSON.parse made it, and it is neither null nor an array.
-}
-
-function deepFreeze<Value extends Json>(value: Value): Value {
-  if (typeof value === "object" && value !== null) {
-    for (const child of Object.values(value)) deepFreeze(child)
-    Object.freeze(value)
-  }
-  return value
-}
+const inputPlace = { kind: "input", setting: "input" }
 
 async function validateStandard(schema: StandardSchema, args: Json): Promise<ToolInput> {
   const result = await schema["~standard"].validate(args)
   if (result.issues === undefined) return { ok: true, args: result.value }
-  return { ok: false, issues: result.issues.map(describeStandardIssue) }
+  return { ok: false, issues: result.issues.map((issue) => describeStandardIssue(issue, "arguments")) }
 }
 
 function invalid(name: string, what: string, fix: string, cause?: unknown): LonghaulError {

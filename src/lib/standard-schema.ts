@@ -1,26 +1,4 @@
-/** The part of https://standardschema.dev that we rely on: zod, valibot, arktype and others all carry it. */
-export interface StandardSchema<Input = unknown, Output = Input> {
-  readonly "~standard": {
-    readonly version: 1
-    readonly vendor: string
-    /** Never there at run time: it carries the types. */
-    readonly types?: { readonly input: Input; readonly output: Output } | undefined
-    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-    /** Standard JSON Schema, which newer versions of the libraries add. May throw. */
-    readonly jsonSchema?: { readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown> }
-  }
-}
-
-export type StandardResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly StandardIssue[] }
-
-export interface StandardIssue {
-  readonly message: string
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
-}
-
-export type InferOutput<Schema extends StandardSchema> = NonNullable<Schema["~standard"]["types"]>["output"]
+import type { StandardIssue, StandardSchema } from "../contract/standard-schema.ts"
 
 export function isStandardSchema(value: unknown): value is StandardSchema {
   // Some libraries make their schemas callable.
@@ -28,17 +6,17 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
 }
 
 /** `path: what is wrong`, as for JSON Schema. */
-export function describeStandardIssue(issue: StandardIssue): string {
+export function describeStandardIssue(issue: StandardIssue, whole: string): string {
   const keys = (issue.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment))
-  return `${formatPath(keys)}: ${issue.message}`
+  return `${formatPath(keys, whole)}: ${issue.message}`
 }
 
-/** `files[0].path`; the arguments as a whole are `arguments`. */
-export function formatPath(keys: readonly PropertyKey[]): string {
+/** `files[0].path`; the value itself is called `whole`. */
+export function formatPath(keys: readonly PropertyKey[], whole: string): string {
   let path = ""
   for (const key of keys) {
     if (typeof key === "number") path += `[${key}]`
     else path += path === "" ? String(key) : `.${String(key)}`
   }
-  return path === "" ? "arguments" : path
+  return path === "" ? whole : path
 }

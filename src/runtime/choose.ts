@@ -5,12 +5,13 @@ import type { OpenRun } from "./open-run.ts"
 /** Which backend does the work, and why; the reasons are on record. */
 export function choose(config: ResolvedConfig, run: OpenRun): Backend {
   const { backend } = config
-  const { model } = run.input
+  const { model, form } = run.input
   run.journal.append({
     type: "choice",
     backend: backend.name,
     ...(model && { model: `${model.provider}:${model.id}` }),
     reasons: ["It is the runtime's backend."],
+    ...(form && { schemaEnforced: model?.enforcesSchema === true }),
   })
   return backend
 }

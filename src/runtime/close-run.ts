@@ -9,10 +9,11 @@ import type { OpenRun } from "./open-run.ts"
 /** Puts the ending on record, gives the run up, and folds the result. */
 export async function closeRun(run: OpenRun, stop: Stop): Promise<RunResult> {
   const { journal, controls, projection, folder } = run
+  controls.end()
   let lost = lossOf(run)
   if (lost === undefined) {
     try {
-      journal.append(endOf(run, stop))
+      journal.append(stop.reason === "done" ? await doneOf(run, stop.text) : endOf(run, stop))
       await journal.release()
     } catch (error) {
       controls.lose(error)
@@ -29,27 +30,25 @@ export async function closeRun(run: OpenRun, stop: Stop): Promise<RunResult> {
     : { ...result, status: ended(projection) }
 }
 
-function endOf({ input, controls }: OpenRun, stop: Stop): RecordBody {
-  const failed = (error: LonghaulError | Failure): RecordBody => ({
-    type: "run-end",
-    status: "failed",
-    error: LonghaulError.is(error) ? error.toJSON() : error,
-  })
+/** Done, unless the answer was to have a form and has not. */
+async function doneOf({ output }: OpenRun, text: string): Promise<RecordBody> {
+  if (!output) return { type: "run-end", status: "done" }
+  const verdict = await output.conclude(text)
+  return verdict.output ? { type: "run-end", status: "done", output: verdict.output } : failed(verdict.trouble)
+}
+
+function endOf({ controls, limit }: OpenRun, stop: Exclude<Stop, { readonly reason: "done" }>): RecordBody {
   const { cause } = controls
-  if (cause?.kind === "timeout" && stop.reason !== "done") {
+  if (cause?.kind === "timeout") {
     return failed(
       new LonghaulError("run_timeout", `The run took longer than ${cause.timeMs} ms.`, { fix: "Raise limits.timeMs." }),
     )
   }
   switch (stop.reason) {
-    case "done":
-      return { type: "run-end", status: "done" }
     case "interrupted":
       return { type: "run-end", status: "cancelled", error: cancelled.toJSON() }
-    case "turn-limit":
-      return failed(
-        new LonghaulError("max_turns", `Maximum turns reached: ${input.limits.turns}.`, { fix: "Raise limits.turns." }),
-      )
+    case "limit":
+      return failed(limit ?? new LonghaulError("max_turns", "The backend came to its limit of turns."))
     case "output-limit":
       return failed(
         new LonghaulError("output_limit", "The answer was cut at the model's output limit.", {
@@ -61,6 +60,10 @@ function endOf({ input, controls }: OpenRun, stop: Stop): RecordBody {
     case "failed":
       return failed(stop.failure)
   }
+}
+
+function failed(error: LonghaulError | Failure): RecordBody {
+  return { type: "run-end", status: "failed", error: LonghaulError.is(error) ? error.toJSON() : error }
 }
 
 const cancelled = new LonghaulError("cancelled", "The run was cancelled.")

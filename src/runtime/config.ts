@@ -1,16 +1,19 @@
 import type { Backend } from "../contract/backend.ts"
 import type { Environment } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
+import type { Hooks } from "../contract/hooks.ts"
 import type { JsonObject } from "../contract/json.ts"
+import type { Observer } from "../contract/observe.ts"
 import type { Model, Transport } from "../contract/provider.ts"
 import type { Limits } from "../contract/result.ts"
-import type { Brand, Logger, RuntimeConfig } from "../contract/run.ts"
+import type { Brand, Logger, Runtime, RuntimeConfig } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
 import type { Tool } from "../contract/tool.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
 import { checkedId } from "../lib/id.ts"
 import { sha256 } from "../lib/sha256.ts"
-import { createDispatcher, type Dispatcher } from "../tools/dispatch.ts"
+import { createDispatcher, type Dispatcher, selectTools } from "../tools/dispatch.ts"
+import { createPriceList, type PriceList } from "./pricing.ts"
 
 /** What a composition root must hand in beside the caller's configuration. */
 export interface Defaults {
@@ -20,6 +23,8 @@ export interface Defaults {
   model?(name: string): Model
   /** SHA-256 as hex, where the host has a faster one than ours. */
   digest?(text: string): string
+  /** A runtime of the same kind over another configuration. */
+  again(config: RuntimeConfig): Runtime
 }
 
 /** A configuration that can work: checked, filled and frozen once. */
@@ -31,10 +36,14 @@ export interface ResolvedConfig {
   /** Throws `config_invalid` for what is no model. */
   resolveModel(model: Model | string): Model
   readonly backend: Backend
+  /** Those that runs may use. */
   readonly tools: readonly Tool[]
-  readonly disabledTools: readonly string[]
   readonly dispatcher: Dispatcher
   readonly limits: Limits
+  readonly prices: PriceList
+  readonly unknownPrice: "refuse" | "warn"
+  readonly hooks: Hooks
+  readonly observers: readonly Observer[]
   readonly env: Environment
   readonly transport: Transport
   readonly brand: Brand
@@ -46,7 +55,11 @@ export interface ResolvedConfig {
 /** Refuses what cannot work, with the reason and the fix. */
 export function resolveConfig(config: RuntimeConfig, defaults: Defaults): ResolvedConfig {
   refuseUnknownKeys("createRuntime", config, configKeys)
-  const { tools = [], disabledTools = [], model, logger, owner } = config
+  const { model, logger, owner, allowedTools, disabledTools = [] } = config
+  const tools = selectTools(config.tools ?? [], {
+    disabled: disabledTools,
+    ...(allowedTools && { allowed: allowedTools }),
+  })
   const resolveModel = (given: Model | string) => checkedModel(given, defaults)
   return Object.freeze({
     workspace: config.workspace ?? ".",
@@ -56,9 +69,12 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     resolveModel,
     backend: config.backend ?? defaults.backend(),
     tools,
-    disabledTools,
-    dispatcher: createDispatcher(tools, { disabled: disabledTools, ...(logger && { logger }) }),
+    dispatcher: createDispatcher(tools, { ...(logger && { logger }) }),
     limits: resolveLimits(config.limits, defaultLimits),
+    prices: createPriceList(config.resolvePricing),
+    unknownPrice: oneOf("unknownPrice", config.unknownPrice ?? "refuse", ["refuse", "warn"]),
+    hooks: config.hooks ?? {},
+    observers: config.observers ?? [],
     env: config.env ?? {},
     transport: config.transport ?? fetchTransport(config.fetch),
     brand: { ...defaultBrand, ...config.brand },
@@ -72,12 +88,31 @@ export function resolveLimits(given: Partial<Limits> | undefined, base: Limits):
   if (given === undefined) return base
   refuseUnknownKeys("limits", given, limitKeys)
   for (const [name, value] of Object.entries(given)) {
-    if (Number.isInteger(value) && value > 0 && value <= LARGEST_LIMIT) continue
-    throw new LonghaulError("config_invalid", `limits.${name} is ${JSON.stringify(value)}.`, {
-      fix: `Give limits.${name} as a whole number from 1 to ${LARGEST_LIMIT}.`,
-    })
+    if (name === "usd") checkUsd(value)
+    else wholeNumber(`limits.${name}`, value, name === "tokens" ? Number.MAX_SAFE_INTEGER : LARGEST_LIMIT)
   }
   return { ...base, ...given }
+}
+
+function checkUsd(usd: number): void {
+  if (Number.isFinite(usd) && usd > 0) return
+  throw new LonghaulError("config_invalid", `limits.usd is ${JSON.stringify(usd)}.`, {
+    fix: "Give limits.usd as a number of dollars above 0.",
+  })
+}
+
+export function wholeNumber(name: string, value: number, largest = LARGEST_LIMIT): number {
+  if (Number.isInteger(value) && value > 0 && value <= largest) return value
+  throw new LonghaulError("config_invalid", `${name} is ${JSON.stringify(value)}.`, {
+    fix: `Give ${name} as a whole number from 1 to ${largest}.`,
+  })
+}
+
+export function oneOf<Value extends string>(name: string, value: Value, known: readonly Value[]): Value {
+  if (known.includes(value)) return value
+  throw new LonghaulError("config_invalid", `${name} is ${JSON.stringify(value)}.`, {
+    fix: `Use one of: ${known.join(", ")}.`,
+  })
 }
 
 function checkedModel(model: Model | string, defaults: Defaults): Model {
@@ -104,8 +139,15 @@ const configKeys = keys<RuntimeConfig>()(
   "model",
   "backend",
   "tools",
+  "allowedTools",
   "disabledTools",
   "limits",
+  "resolvePricing",
+  "unknownPrice",
+  "concurrency",
+  "hooks",
+  "observers",
+  "secrets",
   "env",
   "transport",
   "fetch",
@@ -117,7 +159,7 @@ const configKeys = keys<RuntimeConfig>()(
 /** The longest a timer can wait: some 24 days. */
 const LARGEST_LIMIT = 2 ** 31 - 1
 
-const limitKeys = keys<Limits>()("turns", "timeMs")
+const limitKeys = keys<Limits>()("turns", "tokens", "usd", "timeMs")
 
 const defaultLimits: Limits = { turns: 100 }
 

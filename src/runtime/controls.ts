@@ -11,13 +11,25 @@ export type StopCause =
 /** The brakes of one run: the handle, the clock and the journal pull them; the backend and the tools feel them. */
 export class RunControls {
   readonly #abort = new AbortController()
+  /** Only where somebody waits for it. */
+  #halt: AbortController | undefined
   #cause: StopCause | undefined
   #mode: InterruptMode | undefined
   #listener: ((mode: InterruptMode) => void) | undefined
+  #steer: ((text: string) => boolean) | undefined
+  /** Said before there was anybody to hear it. */
+  #early: string[] | undefined = []
 
   /** Aborts when running tools must stop. */
   get signal(): AbortSignal {
     return this.#abort.signal
+  }
+
+  /** Aborts when nothing new may begin, whatever the mode. */
+  get halting(): AbortSignal {
+    this.#halt ??= new AbortController()
+    if (this.stopping) this.#halt.abort()
+    return this.#halt.signal
   }
 
   get cause(): StopCause | undefined {
@@ -35,6 +47,7 @@ export class RunControls {
     this.#cause ??= cause
     this.#mode = mode
     this.#listener?.(mode)
+    this.#halt?.abort()
     if (mode === "immediate") this.#abort.abort()
     return true
   }
@@ -45,6 +58,25 @@ export class RunControls {
       : new LonghaulError("internal", "The journal failed unexpectedly.", { cause: error })
     this.#cause = { kind: "lost", error: lost }
     this.stop(this.#cause, "immediate")
+  }
+
+  /** False: it is too late. */
+  steer(text: string): boolean {
+    if (this.stopping) return false
+    if (this.#steer) return this.#steer(text)
+    return this.#early !== undefined && this.#early.push(text) > 0
+  }
+
+  /** Who hears what is said, from now on. */
+  onSteer(steer: (text: string) => boolean): void {
+    this.#steer = steer
+    for (const text of this.#early ?? []) steer(text)
+    this.#early = undefined
+  }
+
+  /** The run is over: nothing can be said to it any more. */
+  end(): void {
+    this.#steer = () => false
   }
 
   /** Tells the one who can stop the work, at once if the brakes are on already. */

@@ -1,19 +1,22 @@
-import type { Backend, OpenRequest, Stop, TurnHost, TurnInput } from "../contract/backend.ts"
+import type { Backend, OpenRequest, Stop, TurnInput } from "../contract/backend.ts"
 import { LonghaulError } from "../contract/error.ts"
+import type { Pricing } from "../contract/pricing.ts"
 import type { ResolvedConfig } from "./config.ts"
+import { SessionHost } from "./host.ts"
 import type { OpenRun } from "./open-run.ts"
-import { createSettler } from "./settle-call.ts"
 
-/** Runs a backend's session to its stop: number, append, publish each event; keep the clock; carry the brakes. */
+/** Runs a backend's session to its stop: keep the clock, carry the brakes, pass on what people say. */
 export async function drive(
   config: ResolvedConfig,
   run: OpenRun,
   backend: Backend,
   { request, turn }: { request: OpenRequest; turn: TurnInput },
 ): Promise<Stop> {
-  const { controls, journal } = run
+  const { controls, journal, hooks } = run
   const stopClock = startClock(run)
   try {
+    if (hooks.has("preRun")) await hooks.call("preRun", (hook, hooked) => hook.preRun?.(hooked))
+    const host = new SessionHost(config, run, await pricingOf(config, run))
     const session = await backend.open(request, { transport: config.transport })
     try {
       journal.append({ type: "session", ref: session.ref })
@@ -21,8 +24,10 @@ export async function drive(
         if (controls.cause?.kind === "cancel") journal.append({ type: "interrupt", mode })
         session.interrupt(mode)
       })
-      return await session.run(turn, createHost(config, run))
+      controls.onSteer((text) => session.steer(text))
+      return await session.run(turn, host)
     } finally {
+      host.close()
       await session.close()
     }
   } catch (error) {
@@ -33,29 +38,19 @@ export async function drive(
   }
 }
 
-function createHost(config: ResolvedConfig, run: OpenRun): TurnHost {
-  const { journal, publisher } = run
-  const settler = createSettler(config, run)
-  let called = false
-  return {
-    deltas: publisher.listening,
-    callTool: settler.call,
-    startsEarly: settler.startsEarly,
-    show: run.show,
-    emit(event) {
-      journal.append(event)
-      if (event.type === "tool-call") {
-        called = true
-        settler.announce(event.callId)
-      } else if (event.type === "retry") {
-        settler.dropEarly()
-      } else if (event.type === "turn-end" && called) {
-        // A turn that called nothing is the last one: its end goes with the end of the run, which follows at once.
-        called = false
-        run.flushSoon()
-      }
-    },
+/** A limit in dollars without a price would be no limit at all. */
+async function pricingOf(config: ResolvedConfig, { input, journal }: OpenRun): Promise<Pricing | null> {
+  const { model, limits } = input
+  const pricing = model ? await config.prices(model) : null
+  if (pricing !== null || limits.usd === undefined) return pricing
+  const message = `limits.usd is set, but what ${model ? `${model.provider}:${model.id}` : "the model"} costs is not known.`
+  if (config.unknownPrice === "refuse") {
+    throw new LonghaulError("config_invalid", message, {
+      fix: 'Give its price with resolvePricing, or set unknownPrice: "warn" to run without that limit.',
+    })
   }
+  journal.append({ type: "warning", code: "price_unknown", message })
+  return null
 }
 
 function startClock({ input, controls }: OpenRun): () => void {

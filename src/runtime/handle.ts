@@ -1,36 +1,94 @@
 import type { RunEvent } from "../contract/event.ts"
+import type { RunResult } from "../contract/result.ts"
 import type { RunHandle, RunInput } from "../contract/run.ts"
-import type { InterruptMode } from "../contract/session.ts"
+import type { RunKey } from "../contract/store.ts"
 import { EventQueue } from "../lib/event-queue.ts"
+import { Metering } from "../observe/metering.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { RunControls } from "./controls.ts"
 import { runKey } from "./input.ts"
+import type { Ledger } from "./ledger.ts"
 import { type Listener, Publisher } from "./publisher.ts"
 import { executeRun } from "./run.ts"
 
-/** Starts a run. `streamed`: its handle will be iterated, so events are kept until somebody reads them. */
-export function startRun(config: ResolvedConfig, input: RunInput, streamed: boolean): RunHandle {
+/** How a run is to be started, beside its input. */
+export interface StartOptions {
+  /** Its handle will be iterated, so events are kept until somebody reads them. */
+  readonly streamed: boolean
+  /** Shared with others; default: one of its own. */
+  readonly ledger?: Ledger
+  /** Waits until it may begin; answers what to call when it is over. */
+  readonly turn?: (controls: RunControls) => Promise<() => void>
+}
+
+export function startRun(config: ResolvedConfig, input: RunInput, options: StartOptions): RunHandle {
   const key = runKey(config, input)
   const controls = new RunControls()
   const events = new EventQueue<RunEvent>()
-  const listeners: Listener[] = []
-  if (input.onEvent) listeners.push(input.onEvent)
-  if (streamed) listeners.push((event) => events.push(event))
-  const result = executeRun(config, key, input, new Publisher(listeners), controls).finally(() => events.close())
+  const listeners = config.observers.map((observer) => observing(observer, key))
+  if (input.onEvent) listeners.push({ deltas: true, hear: input.onEvent })
+  if (input.onProgress) listeners.push(progressing(input.onProgress))
+  if (options.streamed) listeners.push({ deltas: true, hear: (event) => events.push(event) })
+  const publisher = new Publisher(listeners)
+  let over = false
+  const result = inTurn(options, controls, () =>
+    executeRun(config, key, input, publisher, controls, options.ledger),
+  ).finally(() => {
+    over = true
+    events.close()
+  })
 
-  const interrupt = (mode: InterruptMode = "graceful") => {
-    controls.stop({ kind: "cancel" }, mode)
-  }
   return {
     runId: key.runId,
     nodeId: key.nodeId,
     result,
-    interrupt,
+    interrupt: (mode = "graceful") => !over && controls.stop({ kind: "cancel" }, mode),
+    steer: (text) => !over && controls.steer(text),
     text: () => textOf(events),
     [Symbol.asyncIterator]: () => events[Symbol.asyncIterator](),
     async [Symbol.asyncDispose]() {
-      interrupt("immediate")
+      controls.stop({ kind: "cancel" }, "immediate")
       await result
+    },
+  }
+}
+
+async function inTurn(
+  { turn }: StartOptions,
+  controls: RunControls,
+  run: () => Promise<RunResult>,
+): Promise<RunResult> {
+  if (turn === undefined) return run()
+  const leave = await turn(controls)
+  try {
+    return await run()
+  } finally {
+    leave()
+  }
+}
+
+function observing(observer: ResolvedConfig["observers"][number], { runId, nodeId }: RunKey): Listener {
+  const run = { runId, nodeId }
+  const metering = observer.recordMetric ? new Metering() : undefined
+  return {
+    deltas: observer.deltas !== false,
+    hear(event) {
+      observer.recordEvent(event, run)
+      if (metering === undefined || !("seq" in event)) return
+      for (const metric of metering.metricsOf(event)) observer.recordMetric?.(metric, run)
+    },
+  }
+}
+
+/** In words, for hosts that only want to show that something happens. */
+function progressing(onProgress: (message: string) => void): Listener {
+  let turns = 0
+  return {
+    deltas: false,
+    hear(event) {
+      if (event.type === "run-start") turns = event.limits.turns
+      else if (event.type === "text-end") onProgress(event.text)
+      else if (event.type === "turn-end") onProgress(`Turn ${event.turn} of at most ${turns} is complete.`)
     },
   }
 }

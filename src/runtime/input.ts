@@ -1,3 +1,4 @@
+import type { Effort } from "../contract/effort.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { Message } from "../contract/message.ts"
@@ -6,8 +7,10 @@ import type { Limits } from "../contract/result.ts"
 import type { RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
-import { createDispatcher, type Dispatcher } from "../tools/dispatch.ts"
-import { keys, type ResolvedConfig, refuseUnknownKeys, resolveLimits } from "./config.ts"
+import { createDispatcher, type Dispatcher, selectTools } from "../tools/dispatch.ts"
+import { attachedParts } from "./attachments.ts"
+import { keys, oneOf, type ResolvedConfig, refuseUnknownKeys, resolveLimits } from "./config.ts"
+import { type OutputForm, outputForm } from "./output.ts"
 
 /** What a run was asked, checked, with everything that its runtime gives it. */
 export interface CheckedInput {
@@ -16,6 +19,8 @@ export interface CheckedInput {
   readonly model?: Model
   readonly temperature?: number
   readonly maxOutputTokens?: number
+  readonly effort?: Effort
+  readonly form?: OutputForm
   readonly dispatcher: Dispatcher
   readonly limits: Limits
   readonly cwd: string
@@ -26,54 +31,74 @@ export function runKey(config: ResolvedConfig, input: RunInput): RunKey {
   return { workspaceId: config.workspaceId, runId: input.runId ?? newRunId(), nodeId: input.nodeId ?? "main" }
 }
 
-export function checkInput(config: ResolvedConfig, key: RunKey, input: RunInput): CheckedInput {
+export async function checkInput(config: ResolvedConfig, key: RunKey, input: RunInput): Promise<CheckedInput> {
   refuseUnknownKeys("run", input, inputKeys)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
-  const messages = messagesOf(input)
-  const { system, temperature, maxOutputTokens, metadata } = input
+  const { system, temperature, maxOutputTokens, effort, metadata } = input
   const model = input.model === undefined ? config.model : config.resolveModel(input.model)
+  const form = outputForm(input)
+  const cwd = input.cwd ?? config.workspace
   return {
-    messages,
+    messages: await messagesOf(config, input, cwd),
     ...(system !== undefined && { system }),
     ...(model && { model }),
     ...(temperature !== undefined && { temperature }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(effort !== undefined && { effort: oneOf("effort", effort, efforts) }),
+    ...(form && { form }),
     dispatcher: dispatcherOf(config, input),
     limits: resolveLimits(input.limits, config.limits),
-    cwd: input.cwd ?? config.workspace,
+    cwd,
     ...(metadata && { metadata }),
   }
 }
 
-function messagesOf(input: RunInput): readonly Message[] {
+const efforts: readonly Effort[] = ["minimal", "low", "medium", "high", "max"]
+
+async function messagesOf(config: ResolvedConfig, input: RunInput, cwd: string): Promise<readonly Message[]> {
   const given = input.messages ?? []
   const task: unknown = input.task
-  if (task === undefined && given.length > 0) return given
+  const attached = input.attachments ? await attachedParts(input.attachments, config.env, cwd) : []
   if (typeof task === "string" && task.trim() !== "")
-    return [...given, { role: "user", content: [{ type: "text", text: task }] }]
-  throw new LonghaulError("config_invalid", "The run has nothing to do.", { fix: "Pass a task, or messages." })
+    return [...given, { role: "user", content: [...attached, { type: "text", text: task }] }]
+  if (task !== undefined || given.length === 0) {
+    throw new LonghaulError("config_invalid", "The run has nothing to do.", { fix: "Pass a task, or messages." })
+  }
+  return attached.length === 0 ? given : [...given, { role: "user", content: attached }]
 }
 
-function dispatcherOf(config: ResolvedConfig, input: RunInput): Dispatcher {
-  if (!input.tools) return config.dispatcher
-  const { disabledTools: disabled, logger } = config
-  return createDispatcher([...config.tools, ...input.tools], { disabled, ...(logger && { logger }) })
+/** A run can only narrow what its runtime allows; tools of its own are its own business. */
+function dispatcherOf(config: ResolvedConfig, { tools = [], allowedTools, disabledTools }: RunInput): Dispatcher {
+  if (tools.length === 0 && !allowedTools && !disabledTools) return config.dispatcher
+  const { logger } = config
+  const selected = selectTools([...config.tools, ...tools], {
+    ...(allowedTools && { allowed: allowedTools }),
+    ...(disabledTools && { disabled: disabledTools }),
+  })
+  return createDispatcher(selected, { ...(logger && { logger }) })
 }
 
 const inputKeys = keys<RunInput>()(
   "task",
   "messages",
+  "attachments",
   "runId",
   "nodeId",
   "system",
   "model",
   "temperature",
   "maxOutputTokens",
+  "effort",
   "tools",
+  "allowedTools",
+  "disabledTools",
+  "outputSchema",
+  "outputMode",
   "limits",
   "signal",
   "cwd",
   "metadata",
   "onEvent",
+  "onProgress",
 )

@@ -1,3 +1,4 @@
+import type { LonghaulError } from "../contract/error.ts"
 import type { Ephemeral, RecordBody } from "../contract/event.ts"
 import type { Folder, RunKey } from "../contract/store.ts"
 import type { ToolSpec } from "../contract/tool.ts"
@@ -7,7 +8,10 @@ import { RunProjection } from "../journal/projection.ts"
 import { canonicalJson } from "../lib/json.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
+import { RunHooks } from "./hooks.ts"
 import type { CheckedInput } from "./input.ts"
+import type { Ledger } from "./ledger.ts"
+import { OutputCheck } from "./output.ts"
 import type { Publisher } from "./publisher.ts"
 
 /** A run that this process owns. */
@@ -20,6 +24,12 @@ export interface OpenRun {
   readonly projection: RunProjection
   readonly publisher: Publisher
   readonly controls: RunControls
+  readonly ledger: Ledger
+  readonly hooks: RunHooks
+  /** Where the answer must have a form. */
+  readonly output?: OutputCheck
+  /** The limit that the run came to, once it has. */
+  limit?: LonghaulError
   /** Tells listeners, if there are any, once every record before it is durable. */
   show(event: Ephemeral): void
   /** Starts a flush that nobody waits for; if it fails the run is lost to us. */
@@ -32,6 +42,7 @@ export async function openRun(
   input: CheckedInput,
   publisher: Publisher,
   controls: RunControls,
+  ledger: Ledger,
 ): Promise<OpenRun> {
   const folder = config.store.folder(runPath(key))
   const projection = new RunProjection()
@@ -51,6 +62,8 @@ export async function openRun(
     asked = journal.newestPending
     journal.flush().catch((error) => controls.lose(error))
   }
+  const { form, model } = input
+  const { runId, nodeId } = key
   return {
     key,
     input,
@@ -59,9 +72,14 @@ export async function openRun(
     projection,
     publisher,
     controls,
+    ledger,
+    hooks: new RunHooks(config.hooks, { runId, nodeId, signal: controls.signal }, (slot, kind) => {
+      journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
+    }),
+    ...(form && { output: new OutputCheck(form, model?.enforcesSchema === true) }),
     flushSoon,
     show(event) {
-      if (!publisher.listening) return
+      if (!publisher.hearsDeltas) return
       publisher.ephemeral(event, journal.newestPending)
       flushSoon()
     },
@@ -69,7 +87,7 @@ export async function openRun(
 }
 
 function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: CheckedInput): RecordBody {
-  const { messages, system, model, cwd, metadata, limits } = input
+  const { messages, system, model, cwd, effort, form, metadata, limits } = input
   return {
     type: "run-start",
     runId,
@@ -80,6 +98,8 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
       ...(model && { model: `${model.provider}:${model.id}` }),
       backend: config.backend.name,
       cwd,
+      ...(effort !== undefined && { effort }),
+      ...(form && { outputSchema: form.schema }),
       ...(metadata && { metadata }),
     },
     tools: input.dispatcher.listTools().map((tool) => ({ name: tool.name, digest: toolDigest(config, tool) })),

@@ -3,7 +3,7 @@ import type { OpenRun } from "./open-run.ts"
 
 /** What the backend gets: the conversation so far, and what starts the work. */
 export function prepare(run: OpenRun): { request: OpenRequest; turn: TurnInput } {
-  const { messages, system, model, cwd, limits, temperature, maxOutputTokens, dispatcher } = run.input
+  const { messages, system, model, cwd, limits, temperature, maxOutputTokens, effort, form, dispatcher } = run.input
   const last = messages.at(-1)
   const prompt = last?.role === "user" ? last : undefined
   return {
@@ -15,7 +15,9 @@ export function prepare(run: OpenRun): { request: OpenRequest; turn: TurnInput }
       tools: dispatcher.listTools(),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(temperature !== undefined && { temperature }),
-      limits: { turns: limits.turns },
+      ...(effort !== undefined && { effort }),
+      ...(form && { outputSchema: form.schema }),
+      limits: { turns: limits.turns, reserved: run.ledger.limited },
       from: { kind: "history", messages: prompt ? messages.slice(0, -1) : messages },
     },
     turn: prompt ? { kind: "prompt", content: prompt.content } : { kind: "continue" },

@@ -1,6 +1,10 @@
 import type { Ephemeral, RunEvent, RunRecord } from "../contract/event.ts"
 
-export type Listener = (event: RunEvent) => void
+export interface Listener {
+  /** Whether it also hears what is not recorded. */
+  readonly deltas: boolean
+  hear(event: RunEvent): void
+}
 
 /**
  * Tells listeners what happens, in order: a record once it is durable, an ephemeral event once every record before it
@@ -8,24 +12,23 @@ export type Listener = (event: RunEvent) => void
  */
 export class Publisher {
   readonly #listeners: readonly Listener[]
+  /** Somebody hears ephemeral events. */
+  readonly hearsDeltas: boolean
   /** Ephemeral events that wait for the record they came after. */
   #held: { readonly after: number; readonly event: Ephemeral }[] = []
 
   constructor(listeners: readonly Listener[]) {
     this.#listeners = listeners
-  }
-
-  get listening(): boolean {
-    return this.#listeners.length > 0
+    this.hearsDeltas = listeners.some(({ deltas }) => deltas)
   }
 
   records(records: readonly RunRecord[]): void {
-    if (!this.listening) return
+    if (this.#listeners.length === 0) return
     let next = 0
     for (const record of records) {
-      this.#tell(record)
+      for (const listener of this.#listeners) tell(listener, record)
       for (let held = this.#held[next]; held && held.after <= record.seq; held = this.#held[next]) {
-        this.#tell(held.event)
+        this.#tellEphemeral(held.event)
         next++
       }
     }
@@ -34,17 +37,19 @@ export class Publisher {
 
   /** `after` is the newest record that is not durable yet, or -1. */
   ephemeral(event: Ephemeral, after: number): void {
-    if (after === -1) this.#tell(event)
+    if (after === -1) this.#tellEphemeral(event)
     else this.#held.push({ after, event })
   }
 
-  #tell(event: RunEvent): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(event)
-      } catch {
-        // A listener's trouble is its own.
-      }
-    }
+  #tellEphemeral(event: Ephemeral): void {
+    for (const listener of this.#listeners) if (listener.deltas) tell(listener, event)
+  }
+}
+
+function tell(listener: Listener, event: RunEvent): void {
+  try {
+    listener.hear(event)
+  } catch {
+    // A listener's trouble is its own.
   }
 }

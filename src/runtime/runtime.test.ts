@@ -302,6 +302,7 @@ describe("tools", () => {
             answers.push((await host.callTool({ callId: "again", name: "pay", args: {} })).status)
             return { reason: "done", text: "" }
           },
+          steer: () => false,
           interrupt() {},
           async close() {},
         }
@@ -444,7 +445,6 @@ describe("limits and endings", () => {
   })
 
   test.each([
-    ["output-limit", "output_limit"],
     ["refusal", "content_filtered"],
     ["context-overflow", "context_overflow"],
   ] as const)("an answer that ends with %s fails as %s, and its calls do not run", async (stopReason, code) => {

@@ -1,4 +1,5 @@
 import type { ToolCall } from "../contract/backend.ts"
+import type { HookedCall, HookedRun } from "../contract/hooks.ts"
 import type { Effect, ToolContext, ToolOutcome } from "../contract/tool.ts"
 import { canonicalJson } from "../lib/json.ts"
 import { Turnstile } from "../lib/turnstile.ts"
@@ -16,7 +17,7 @@ export interface CallSettler {
 }
 
 export function createSettler(config: ResolvedConfig, run: OpenRun): CallSettler {
-  const { journal, controls } = run
+  const { journal, controls, hooks } = run
   const { dispatcher } = run.input
   const turnstile = new Turnstile()
   let open = 0
@@ -34,9 +35,14 @@ export function createSettler(config: ResolvedConfig, run: OpenRun): CallSettler
     try {
       if (effect !== "none") await journal.secure()
       if (controls.stopping) return record(call, notStarted(call), 0, effect)
+      if (hooks.has("preToolCall")) await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hooked(at, call)))
       const started = performance.now()
       const outcome = await dispatcher.dispatch(call, contextOf(config, run, call))
-      return record(call, inDoubt(outcome) ? unknown(call) : outcome, performance.now() - started, effect)
+      const settled = record(call, inDoubt(outcome) ? unknown(call) : outcome, performance.now() - started, effect)
+      if (hooks.has("postToolCall")) {
+        await hooks.call("postToolCall", (hook, at) => hook.postToolCall?.(hooked(at, call), settled))
+      }
+      return settled
     } catch (error) {
       // The intent is not durable, or the run is somebody else's: nothing may happen here any more.
       controls.lose(error)
@@ -69,7 +75,8 @@ export function createSettler(config: ResolvedConfig, run: OpenRun): CallSettler
 
   const isHarmless = (name: string) => {
     const tool = dispatcher.tool(name)
-    return tool?.effect === "none" && tool.concurrent
+    // What is to be heard of a call before it starts must be on record first.
+    return tool?.effect === "none" && tool.concurrent && !hooks.has("preToolCall")
   }
 
   return {
@@ -88,6 +95,10 @@ export function createSettler(config: ResolvedConfig, run: OpenRun): CallSettler
       early.clear()
     },
   }
+}
+
+function hooked(run: HookedRun, { callId, name, args }: ToolCall): HookedCall {
+  return { ...run, callId, name, args }
 }
 
 function intentOf(config: ResolvedConfig, { key, input }: OpenRun, { callId, name, args }: ToolCall, effect: Effect) {

@@ -36,14 +36,16 @@ export interface DispatcherOptions {
   readonly maxOutputBytes?: number
   /** Default 100,000. */
   readonly maxCharacters?: number
+  /** The only names that are listed and run. Default: all. */
+  readonly allowed?: readonly string[]
   /** Names that are neither listed nor run. */
   readonly disabled?: readonly string[]
   readonly logger?: Logger
 }
 
 export function createDispatcher(tools: readonly Tool[], options: DispatcherOptions = {}): Dispatcher {
-  const { maxOutputBytes = 256 * 1024, maxCharacters = 100_000, disabled = [], logger } = options
-  const byName = indexByName(tools.filter((tool) => !disabled.includes(tool.name)))
+  const { maxOutputBytes = 256 * 1024, maxCharacters = 100_000, logger } = options
+  const byName = indexByName(selectTools(tools, options))
   const specs = Object.freeze([...byName.values()].map(toSpec))
   const knownNames = [...byName.keys()].join(", ") || "none"
   const errorLimits: OutputLimits = { maxBytes: maxOutputBytes, maxCharacters }
@@ -100,6 +102,20 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       return { isError: status !== "ok", text: output.map((part) => part.text).join("\n") }
     },
   })
+}
+
+/** Those that are allowed and not disabled. An allowed name that nobody has is a mistake that would go unseen. */
+export function selectTools(
+  tools: readonly Tool[],
+  { allowed, disabled = [] }: Pick<DispatcherOptions, "allowed" | "disabled">,
+): readonly Tool[] {
+  const unknown = allowed?.find((name) => !tools.some((tool) => tool.name === name))
+  if (unknown !== undefined) {
+    throw new LonghaulError("config_invalid", `allowedTools names ${JSON.stringify(unknown)}, which is no tool here.`, {
+      fix: `Use some of: ${tools.map(({ name }) => name).join(", ") || "(there are none)"}.`,
+    })
+  }
+  return tools.filter(({ name }) => (allowed?.includes(name) ?? true) && !disabled.includes(name))
 }
 
 type Step = "validate" | "run" | "serialise"

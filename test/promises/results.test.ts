@@ -30,7 +30,7 @@ const endings: Readonly<Record<string, () => ReturnType<typeof finish>>> = {
   max_turns: () => finish([call("note")], { limits: { turns: 1 } }),
   run_timeout: () => finish([call("hang")], { limits: { timeMs: 30 } }),
   cancelled: () => finish([call("hang")], {}, { signal: AbortSignal.timeout(30) }),
-  output_limit: () => finish([{ parts: [{ text: "cut" }], stopReason: "output-limit" }]),
+  output_limit: () => finish(Array(4).fill({ parts: [{ text: "cut" }], stopReason: "output-limit" })),
 }
 
 test("RES-04 every ending has one flat shape, JSON-safe; only `error` comes and goes", async () => {
@@ -70,7 +70,7 @@ test("RES-01 a result says what was said, used, spent and gone wrong, on what mo
     capabilitiesUsed: { promptCache: true, thinking: true },
   })
   const plain = await finish(["No thinking, no cache."])
-  expect(plain.result.capabilitiesUsed).toEqual({ promptCache: false, thinking: false })
+  expect(plain.result.capabilitiesUsed).toMatchObject({ promptCache: false, thinking: false })
   expect((await endings.max_turns?.())?.result.error).toMatchObject({ code: "max_turns", retryable: false })
 })
 

@@ -68,8 +68,15 @@ test("BK-19 HOST-01 no key of the configuration is required, and each can be giv
     model: scriptedModel(["fine"]),
     backend: native(),
     tools: [],
+    allowedTools: [],
     disabledTools: ["Bash"],
-    limits: { turns: 3, timeMs: 60_000 },
+    limits: { turns: 3, tokens: 1_000_000, usd: 5, timeMs: 60_000 },
+    resolvePricing: () => ({ input: 1, output: 2 }),
+    unknownPrice: "warn",
+    concurrency: 2,
+    hooks: {},
+    observers: [],
+    secrets: { ANTHROPIC_API_KEY: () => "key" },
     env: {},
     transport: { stream: () => Promise.reject(new Error("not needed")) },
     fetch,
@@ -80,7 +87,7 @@ test("BK-19 HOST-01 no key of the configuration is required, and each can be giv
   expect(await createRuntime(everything).run({ task: "x" })).toMatchObject({ status: "done", text: "fine" })
 })
 
-const defaults = { store: memoryStore, backend: native }
+const defaults = { store: memoryStore, backend: native, again: createRuntime }
 
 test("HOST-11 the brand has nine strings with defaults, each of which can be changed", () => {
   const { brand } = resolveConfig({}, defaults)

@@ -18,21 +18,26 @@ export interface Question {
   startEarly(call: AnswerCall, index: number): Promise<ToolOutcome> | undefined
 }
 
-/** A complete answer, with the calls that already run; or how the run stops for want of one. */
-export type Reply =
-  | { readonly answer: Answer; readonly attempt: number; readonly early: ReadonlyMap<number, Promise<ToolOutcome>> }
-  | { readonly stop: Stop }
+/** A complete answer, with the calls that already run. */
+export interface Answered {
+  readonly answer: Answer
+  readonly attempt: number
+  readonly durationMs: number
+  readonly early: ReadonlyMap<number, Promise<ToolOutcome>>
+}
 
-/** One model call with its retries. A failed attempt leaves a `retry` behind and nothing else: its deltas are void. */
-export async function askModel(question: Question): Promise<Reply> {
+/** One model call with its retries: its answer, or how the run stops for want of one. A failed attempt leaves a `retry` behind and nothing else: its deltas are void. */
+export async function askModel(question: Question): Promise<Answered | { readonly stop: Stop }> {
   const { turn, messages, conversation, host } = question
   const { signal, stopping } = question.controls
   let retry: Retry | undefined
   for (;;) {
     const attempt = new Attempt(question, retry?.attempt ?? 0)
+    const started = performance.now()
     try {
       const answer = await conversation.call(messages, attempt, signal)
-      return { answer, attempt: attempt.number, early: attempt.early }
+      const durationMs = Math.round(performance.now() - started)
+      return { answer, attempt: attempt.number, durationMs, early: attempt.early }
     } catch (error) {
       if (signal.aborted) {
         attempt.keepPartialText()

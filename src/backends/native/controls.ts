@@ -7,17 +7,31 @@ export interface Controls {
   /** Aborts when the model call itself must stop. */
   readonly signal: AbortSignal
   interrupt(mode: InterruptMode): void
+  /** False: nothing more will be asked. */
+  steer(text: string): boolean
+  /** What was said since the last time, in order. Where nothing was and the work is done, nothing more can be said. */
+  takeSteers(done: boolean): readonly string[] | "none any more"
 }
 
 export function createControls(): Controls {
   const stopping = new AbortController()
   const immediate = new AbortController()
+  let steers: string[] | null = []
   return {
     stopping: stopping.signal,
     signal: immediate.signal,
     interrupt(mode) {
       stopping.abort(reason)
       if (mode === "immediate") immediate.abort(reason)
+    },
+    steer(text) {
+      if (stopping.signal.aborted) return false
+      return steers !== null && steers.push(text) > 0
+    },
+    takeSteers(done) {
+      const taken = steers
+      steers = done && steers?.length === 0 ? null : []
+      return steers === null || taken === null ? "none any more" : taken
     },
   }
 }

@@ -1,10 +1,13 @@
-import type { Backend } from "../../contract/backend.ts"
+import type { Backend, OpenRequest } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
+import type { Model, Transport } from "../../contract/provider.ts"
 import { newNonce } from "../../lib/id.ts"
 import { defaultRetry, type RetryPolicy } from "../../lib/retry.ts"
+import { tokensAtMost } from "../../lib/token-bound.ts"
 import { createControls } from "./controls.ts"
 import { Dialogue } from "./dialogue.ts"
 import { runLoop } from "./loop.ts"
+import { TurnBounds } from "./turn-bounds.ts"
 
 export interface NativeOptions {
   readonly retry?: Partial<RetryPolicy>
@@ -24,30 +27,62 @@ export function native(options: NativeOptions = {}): Backend {
       }
       const controls = createControls()
       const dialogue = new Dialogue(request.from.messages)
-      const conversation = model.converse({
-        tools: request.tools,
-        transport: env.transport,
-        ...(request.system !== undefined && { system: request.system }),
-        ...(request.maxOutputTokens !== undefined && { maxOutputTokens: request.maxOutputTokens }),
-        ...(request.temperature !== undefined && { temperature: request.temperature }),
-      })
+      const system = systemOf(request, model)
+      const maxOutputTokens = outputTokensOf(request, model)
+      const conversation = converse(request, model, env.transport, system, maxOutputTokens)
       return {
         ref: { backend: "native", version: "1", id: newNonce(), cwd: request.cwd, resumable: true },
         run(input, host) {
           if (input.kind === "prompt") dialogue.add({ role: "user", content: input.content })
+          const fixed = () =>
+            tokensAtMost((system ?? "") + JSON.stringify([request.tools, request.outputSchema ?? null]))
           return runLoop({
             dialogue,
             conversation,
             controls,
+            bounds: new TurnBounds(dialogue, fixed, maxOutputTokens ?? model.maxOutputTokens ?? CAPPED_OUTPUT_TOKENS),
             origin: `${model.provider}:${model.id}`,
-            turnLimit: request.limits.turns,
             retry: { ...defaultRetry, ...options.retry },
             host,
           })
         },
+        steer: (text) => controls.steer(text),
         interrupt: (mode) => controls.interrupt(mode),
         close: async () => controls.interrupt("immediate"),
       }
     },
   }
 }
+
+function converse(
+  { tools, temperature, effort, outputSchema }: OpenRequest,
+  model: Model,
+  transport: Transport,
+  system: string | undefined,
+  maxOutputTokens: number | undefined,
+) {
+  return model.converse({
+    tools,
+    transport,
+    ...(system !== undefined && { system }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(effort !== undefined && { effort }),
+    ...(outputSchema !== undefined && { outputSchema }),
+  })
+}
+
+/** A model whose provider does not hold it to a schema is told of it. */
+function systemOf({ system, outputSchema }: OpenRequest, model: Model): string | undefined {
+  if (outputSchema === undefined || model.enforcesSchema === true) return system
+  const form = `Your final answer must be JSON alone, without any other words, that fits this JSON Schema:\n${JSON.stringify(outputSchema)}`
+  return system === undefined ? form : `${system}\n\n${form}`
+}
+
+/** Where something is limited and nobody knows how long an answer can get, it is capped: else nothing could be reserved. */
+function outputTokensOf({ maxOutputTokens, limits }: OpenRequest, model: Model): number | undefined {
+  if (maxOutputTokens !== undefined) return maxOutputTokens
+  return limits.reserved && model.maxOutputTokens === undefined ? CAPPED_OUTPUT_TOKENS : undefined
+}
+
+const CAPPED_OUTPUT_TOKENS = 32_000

@@ -1,0 +1,62 @@
+import type { ToolCall, TurnHost } from "../../contract/backend.ts"
+import type { AssistantMessage } from "../../contract/message.ts"
+import type { AnswerCall } from "../../contract/provider.ts"
+import { type Answered, partId } from "./ask.ts"
+import type { Dialogue } from "./dialogue.ts"
+
+export interface StepCall {
+  readonly call: ToolCall
+  readonly wireId: string
+  /** Its place among the answer's parts. */
+  readonly index: number
+}
+
+interface Recording {
+  readonly dialogue: Dialogue
+  readonly host: TurnHost
+  readonly origin: string
+}
+
+/**
+ * A step enters the record whole and in one go, only when its answer is complete. The calls of an answer that was cut do
+ * not: the last may be half of one, and those before it may have needed it.
+ */
+export function recordStep({ dialogue, host, origin }: Recording, turn: number, answered: Answered): StepCall[] {
+  const { answer, attempt, durationMs } = answered
+  const calls: StepCall[] = []
+  const content: AssistantMessage["content"][number][] = []
+  answer.parts.forEach((part, index) => {
+    const id = partId(turn, index, attempt)
+    switch (part.type) {
+      case "text":
+        host.emit({ type: "text-end", turn, id, text: part.text })
+        content.push(part)
+        break
+      case "reasoning":
+        host.emit({ turn, id, ...part, type: "reasoning-end", origin })
+        content.push({ ...part, origin })
+        break
+      case "tool-call": {
+        if (answer.stopReason === "output-limit") break
+        const call = toolCall(turn, index, part)
+        const { wireId, name, args, opaque } = part
+        const sealed = opaque === undefined ? {} : { opaque, origin }
+        const said = { type: "tool-call", callId: call.callId, wireId, name, args, ...sealed } as const
+        host.emit({ ...said, turn })
+        content.push(said)
+        calls.push({ call, wireId, index })
+        break
+      }
+    }
+  })
+  const { usage, model, requestId, stopReason } = answer
+  const named = requestId === undefined ? {} : { requestId }
+  host.emit({ type: "usage", turn, usage, model, ...named, stopReason, durationMs })
+  dialogue.add({ role: "assistant", content })
+  return calls
+}
+
+/** Ours, not the server's: servers repeat ids along a run. */
+export function toolCall(turn: number, index: number, { name, args, invalid }: AnswerCall): ToolCall {
+  return { callId: `${turn}.${index}`, name, args, ...(invalid !== undefined && { invalid }) }
+}

@@ -1,0 +1,33 @@
+import type { ToolCall } from "./backend.ts"
+import type { RunResult } from "./result.ts"
+import type { ToolOutcome } from "./tool.ts"
+
+/**
+ * Code of the host's at fixed places of a run. Each is waited for. What one throws is a warning of the run and nothing
+ * more. Only `stop` decides anything: to block or rewrite a call is for the policy.
+ */
+export interface Hooks {
+  /** The run is open, nothing was asked yet. */
+  preRun?(run: HookedRun): void | Promise<void>
+  /** Always, also where the run could not begin. */
+  postRun?(result: RunResult): void | Promise<void>
+  preTurn?(turn: HookedTurn): void | Promise<void>
+  postTurn?(turn: HookedTurn): void | Promise<void>
+  preToolCall?(call: HookedCall): void | Promise<void>
+  postToolCall?(call: HookedCall, outcome: ToolOutcome): void | Promise<void>
+  /** After each turn; true: the run ends here, done with what was said so far. */
+  stop?(turn: HookedTurn): boolean | Promise<boolean>
+}
+
+export interface HookedRun {
+  readonly runId: string
+  readonly nodeId: string
+  /** Aborts when the run must stop at once. */
+  readonly signal: AbortSignal
+}
+
+export interface HookedTurn extends HookedRun {
+  readonly turn: number
+}
+
+export type HookedCall = HookedRun & Pick<ToolCall, "callId" | "name" | "args">

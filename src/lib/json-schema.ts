@@ -1,0 +1,97 @@
+import type { OutputUnit, Schema, SchemaDraft, Validator } from "@cfworker/json-schema"
+import type { Json, JsonSchema } from "../contract/json.ts"
+import { formatPath } from "./standard-schema.ts"
+
+/**
+ * Every way in which a value does not fit a schema; none: it fits. `whole` is what the value is called. A promise only
+ * while the schema library loads. Throws what a hostile value or a broken schema provokes.
+ */
+export function schemaIssues(
+  schema: JsonSchema,
+  value: Json,
+  whole: string,
+): readonly string[] | Promise<readonly string[]> {
+  if (validatorClass === undefined) return loadValidatorClass().then(() => schemaIssues(schema, value, whole))
+  const { valid, errors } = validatorFor(schema).validate(value)
+  return valid ? [] : describe(errors, whole)
+}
+
+let validatorClass: typeof Validator | undefined
+
+/** Not imported before the first value that needs it: it would be part of everybody's start-up time. */
+async function loadValidatorClass(): Promise<void> {
+  validatorClass = (await import("@cfworker/json-schema")).Validator
+}
+
+const compiled = new WeakMap<JsonSchema, Validator>()
+
+function validatorFor(schema: JsonSchema): Validator {
+  let validator = compiled.get(schema)
+  if (validator === undefined) {
+    if (validatorClass === undefined) throw new Error("The schema library is not loaded.")
+    // A clone, because the library notes things in the schema it compiles, and ours is frozen.
+    const copy: Schema = structuredClone(schema)
+    validator = new validatorClass(copy, draftOf(copy), false)
+    compiled.set(schema, validator)
+  }
+  return validator
+}
+
+function draftOf(schema: Schema): SchemaDraft {
+  const dialect = typeof schema.$schema === "string" ? schema.$schema : ""
+  if (dialect.includes("draft-04")) return "4"
+  if (dialect.includes("draft-06") || dialect.includes("draft-07")) return "7"
+  return dialect.includes("2019-09") ? "2019-09" : "2020-12"
+}
+
+/** These only say that something below them is wrong, which has its own entry. */
+const wrappers: ReadonlySet<string> = new Set([
+  "$ref",
+  "$recursiveRef",
+  "allOf",
+  "if",
+  "properties",
+  "patternProperties",
+  "additionalProperties",
+  "unevaluatedProperties",
+  "dependentSchemas",
+  "items",
+  "prefixItems",
+  "additionalItems",
+  "unevaluatedItems",
+])
+
+const maxIssues = 20
+
+function describe(errors: readonly OutputUnit[], whole: string): readonly string[] {
+  const issues = new Set<string>()
+  for (const error of errors) if (!wrappers.has(error.keyword)) issues.add(describeOne(error, whole))
+  const all = issues.size > 0 ? [...issues] : [`${whole}: do not match the schema`]
+  return all.length <= maxIssues ? all : [...all.slice(0, maxIssues), `… ${all.length - maxIssues} more`]
+}
+
+function describeOne({ keyword, instanceLocation, error }: OutputUnit, whole: string): string {
+  const keys = keysOf(instanceLocation)
+  const quoted = /"(.*?)"/.exec(error)?.[1] ?? ""
+  switch (keyword) {
+    case "required":
+      return `${formatPath([...keys, quoted], whole)}: is required`
+    case "false":
+      return `${formatPath(keys, whole)}: is not allowed here`
+    case "type":
+      return `${formatPath(keys, whole)}: must be ${error.slice(error.indexOf("Expected ") + 9, -1).replaceAll('"', "")}, not ${quoted}`
+    default:
+      return `${formatPath(keys, whole)}: ${error.replace(/^Instance /, "").replace(/\.$/, "")}`
+  }
+}
+
+/** A JSON pointer such as `#/files/0/path`, percent-encoded. */
+function keysOf(pointer: string): PropertyKey[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => {
+      const key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")
+      return /^\d{1,9}$/.test(key) ? Number(key) : key
+    })
+}

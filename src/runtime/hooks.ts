@@ -1,0 +1,42 @@
+import type { HookedRun, Hooks } from "../contract/hooks.ts"
+import { onAbort } from "../lib/abort.ts"
+
+/** The hooks of one run. None of them can fail it or, once it must stop at once, hold it up. */
+export class RunHooks {
+  readonly #hooks: Hooks
+  readonly #run: HookedRun
+  readonly #trouble: (slot: keyof Hooks, kind: string) => void
+
+  /** `trouble` is told of a hook that failed: what kind of error it was, never the error's own words. */
+  constructor(hooks: Hooks, run: HookedRun, trouble: (slot: keyof Hooks, kind: string) => void) {
+    this.#hooks = hooks
+    this.#run = run
+    this.#trouble = trouble
+  }
+
+  has(slot: keyof Hooks): boolean {
+    return this.#hooks[slot] !== undefined
+  }
+
+  /** Calls one hook; undefined where it failed. */
+  async call<Value>(
+    slot: keyof Hooks,
+    hook: (hooks: Hooks, run: HookedRun) => Value | Promise<Value>,
+  ): Promise<Value | undefined> {
+    try {
+      const called = hook(this.#hooks, this.#run)
+      // After the run there is nothing left to hold up.
+      return await (slot === "postRun" ? called : orAborted(called, this.#run.signal))
+    } catch (error) {
+      this.#trouble(slot, error instanceof Error ? String(error.name).slice(0, 100) : typeof error)
+      return undefined
+    }
+  }
+}
+
+function orAborted<Value>(value: Value | Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
+  return new Promise((resolve, reject) => {
+    const unlink = onAbort(signal, () => resolve(undefined))
+    Promise.resolve(value).then(resolve, reject).finally(unlink)
+  })
+}

@@ -1,0 +1,101 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { Reserve } from "../contract/event.ts"
+import type { Limits, Usage } from "../contract/result.ts"
+import { onAbort } from "../lib/abort.ts"
+
+/**
+ * What a run and everything below it may take of tokens and dollars. A call is let in while what was spent and what is
+ * set aside for calls under way stay below the limits; so the limits are overshot by one call at most, and a call that
+ * finds all of the rest set aside waits until some of it comes back.
+ */
+export class Ledger {
+  readonly #limits: Pick<Limits, "tokens" | "usd">
+  #spent = { tokens: 0, usd: 0 }
+  readonly #reserved = new Set<Reserve>()
+  #waiting: (() => void)[] = []
+
+  constructor(limits: Pick<Limits, "tokens" | "usd">) {
+    this.#limits = limits
+  }
+
+  /** Whether anything has to be set aside at all. */
+  get limited(): boolean {
+    return this.#limits.tokens !== undefined || this.#limits.usd !== undefined
+  }
+
+  get spent(): { readonly tokens: number; readonly usd: number } {
+    return this.#spent
+  }
+
+  /** Sets aside what a call may take; `budget_exceeded` where there is nothing left to give. */
+  async reserve(bound: Reserve, signal: AbortSignal): Promise<Reserve> {
+    for (;;) {
+      const exceeded = this.#exceeded()
+      if (exceeded) throw exceeded
+      if (this.#hasRoom() || signal.aborted) break
+      await this.#somethingComesBack(signal)
+    }
+    const reserve = { ...bound }
+    this.#reserved.add(reserve)
+    return reserve
+  }
+
+  /** The call was answered. What its provider does not tell counts as all that was set aside for it. */
+  settle(reserve: Reserve, usage: Usage): void {
+    if (!this.#reserved.has(reserve)) return
+    this.#spent.tokens += totalTokens(usage) ?? reserve.tokens
+    this.#spent.usd += usage.costUsd ?? reserve.usd ?? 0
+    this.refund(reserve)
+  }
+
+  /** The call came to nothing. */
+  refund(reserve: Reserve): void {
+    this.#reserved.delete(reserve)
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const wake of waiting) wake()
+  }
+
+  #exceeded(): LonghaulError | undefined {
+    const { tokens = Number.POSITIVE_INFINITY, usd = Number.POSITIVE_INFINITY } = this.#limits
+    if (this.#spent.tokens >= tokens) {
+      return exceeded(`Token budget exceeded: ${this.#spent.tokens} of ${tokens} tokens were used.`, "tokens")
+    }
+    if (this.#spent.usd >= usd) {
+      return exceeded(`Budget exceeded: $${this.#spent.usd.toFixed(4)} of $${usd} were spent.`, "usd")
+    }
+    return undefined
+  }
+
+  #hasRoom(): boolean {
+    const { tokens = Number.POSITIVE_INFINITY, usd = Number.POSITIVE_INFINITY } = this.#limits
+    let held = this.#spent.tokens
+    let heldUsd = this.#spent.usd
+    for (const reserve of this.#reserved) {
+      held += reserve.tokens
+      heldUsd += reserve.usd ?? 0
+    }
+    return held < tokens && heldUsd < usd
+  }
+
+  #somethingComesBack(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const unlink = onAbort(signal, resolve)
+      this.#waiting.push(() => {
+        unlink()
+        resolve()
+      })
+    })
+  }
+}
+
+function exceeded(message: string, limit: "tokens" | "usd"): LonghaulError {
+  return new LonghaulError("budget_exceeded", message, { fix: `Raise limits.${limit}.` })
+}
+
+/** Null where a bucket that counts is not told. */
+export function totalTokens(usage: Usage): number | null {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
+  if (inputTokens === null || outputTokens === null) return null
+  return inputTokens + outputTokens + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)
+}

@@ -1,0 +1,108 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { Json, JsonSchema } from "../contract/json.ts"
+import type { StructuredOutput, StructuredSource } from "../contract/result.ts"
+import type { RunInput } from "../contract/run.ts"
+import type { StandardSchema } from "../contract/standard-schema.ts"
+import { findJson } from "../lib/find-json.ts"
+import { givenSchema } from "../lib/given-schema.ts"
+import { schemaIssues } from "../lib/json-schema.ts"
+import { describeStandardIssue, isStandardSchema } from "../lib/standard-schema.ts"
+import { oneOf } from "./config.ts"
+
+/** The form that a run's answer must have. */
+export interface OutputForm {
+  readonly schema: JsonSchema
+  readonly mode: "strict" | "forward"
+  /** The caller's own check, which may also change the value. */
+  readonly standard?: StandardSchema
+}
+
+export function outputForm({ outputSchema, outputMode = "strict" }: RunInput): OutputForm | undefined {
+  oneOf("outputMode", outputMode, ["strict", "forward"])
+  if (outputSchema === undefined) return undefined
+  const schema = givenSchema(
+    outputSchema,
+    { kind: "output", setting: "outputSchema" },
+    (what, fix, cause) => new LonghaulError("config_invalid", `The run has ${what}.`, { fix, cause }),
+  )
+  return { schema, mode: outputMode, ...(isStandardSchema(outputSchema) && { standard: outputSchema }) }
+}
+
+/** What became of an answer. */
+export type OutputVerdict =
+  | { readonly output: StructuredOutput; readonly trouble?: LonghaulError }
+  | { readonly output?: never; readonly trouble: LonghaulError }
+
+/** Holds the answers of one run to its form. `strict` gives the model one chance to put an answer right. */
+export class OutputCheck {
+  readonly #form: OutputForm
+  readonly #enforced: boolean
+  #complained = false
+  #verdict: OutputVerdict | undefined
+
+  /** `enforced`: the model's provider holds it to the schema. */
+  constructor(form: OutputForm, enforced: boolean) {
+    this.#form = form
+    this.#enforced = enforced
+  }
+
+  /** What to tell the model; undefined: the verdict stands. */
+  async review(text: string): Promise<string | undefined> {
+    this.#verdict = await this.judge(text)
+    const { trouble } = this.#verdict
+    if (trouble === undefined || this.#form.mode === "forward" || this.#complained) return undefined
+    this.#complained = true
+    return `${trouble.message}\n\nAnswer again with JSON alone, in the form that was asked for.`
+  }
+
+  /** What was wrong with the last answer that was reviewed. */
+  get trouble(): LonghaulError | undefined {
+    return this.#verdict?.trouble
+  }
+
+  /** The last review's verdict, or that on a text which nobody reviewed. */
+  async conclude(text: string): Promise<OutputVerdict> {
+    return this.#verdict ?? (await this.judge(text))
+  }
+
+  async judge(text: string): Promise<OutputVerdict> {
+    const { schema, mode, standard } = this.#form
+    const found = findJson(text)
+    if (found === undefined) {
+      const trouble = new LonghaulError("output_not_json", "The answer is not JSON.", { fix: RAISE })
+      return mode === "forward" ? { output: { data: text, source: "raw" }, trouble } : { trouble }
+    }
+    const checked = await check(found.value, schema, standard)
+    if (checked.issues.length === 0) return { output: { data: checked.data, source: this.#source(found.whole) } }
+    const message = `The answer does not fit its schema:\n${checked.issues.join("\n")}`
+    const trouble = new LonghaulError("output_schema_mismatch", message, { fix: RAISE })
+    return mode === "forward" ? { output: { data: found.value, source: "mismatch" }, trouble } : { trouble }
+  }
+
+  #source(whole: boolean): StructuredSource {
+    if (this.#complained) return "repair"
+    if (!whole) return "extracted"
+    return this.#enforced ? "provider" : "text"
+  }
+}
+
+const RAISE = "Make the schema simpler, say in the task what is wanted, or use a stronger model."
+
+/** The schema first; then the caller's own check, whose value must be JSON to be kept. */
+async function check(
+  value: Json,
+  schema: JsonSchema,
+  standard: StandardSchema | undefined,
+): Promise<{ readonly data: Json; readonly issues: readonly string[] }> {
+  try {
+    const issues = await schemaIssues(schema, value, "answer")
+    if (issues.length > 0 || standard === undefined) return { data: value, issues }
+    const result = await standard["~standard"].validate(value)
+    if (result.issues)
+      return { data: value, issues: result.issues.map((issue) => describeStandardIssue(issue, "answer")) }
+    return { data: JSON.parse(JSON.stringify(result.value) ?? "null") as Json, issues: [] }
+  } catch (error) {
+    const kind = error instanceof Error ? error.name : typeof error
+    return { data: value, issues: [`answer: could not be checked (${kind})`] }
+  }
+}

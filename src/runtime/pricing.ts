@@ -1,0 +1,40 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { Pricing } from "../contract/pricing.ts"
+import type { Model } from "../contract/provider.ts"
+import type { RuntimeConfig } from "../contract/run.ts"
+import { lookUpPricing } from "../observe/price.ts"
+
+/** What a model costs; null: nobody knows. A promise only until somebody has found out. */
+export type PriceList = (model: Model) => Pricing | null | Promise<Pricing | null>
+
+export function createPriceList(resolvePricing: RuntimeConfig["resolvePricing"]): PriceList {
+  const known = new Map<string, { readonly pricing: Pricing | null; readonly until: number }>()
+  return (model) => {
+    const name = `${model.provider}:${model.id}`
+    const found = known.get(name)
+    if (found && found.until > Date.now()) return found.pricing
+    return findPricing(model, resolvePricing).then((pricing) => {
+      known.set(name, { pricing, until: Date.now() + FRESH_MS })
+      return pricing
+    })
+  }
+}
+
+/** Some prices change by the hour of the day. */
+const FRESH_MS = 10 * 60_000
+
+async function findPricing(
+  { provider, id }: Model,
+  resolvePricing: RuntimeConfig["resolvePricing"],
+): Promise<Pricing | null> {
+  let own: Pricing | null | undefined
+  try {
+    own = await resolvePricing?.({ provider, id })
+  } catch (cause) {
+    throw new LonghaulError("config_invalid", `resolvePricing failed for ${provider}:${id}.`, {
+      fix: "Let it answer null for what it does not know.",
+      cause,
+    })
+  }
+  return own === undefined ? lookUpPricing(provider, id, new Date()) : own
+}

@@ -1,0 +1,417 @@
+import { afterEach, describe, expect, test } from "vitest"
+import { z } from "zod"
+import { native } from "../../src/backends/native/index.ts"
+import {
+  createMetricsObserver,
+  createRuntime,
+  defineTool,
+  type Hooks,
+  type Message,
+  type RunEvent,
+  type RunMetric,
+  type RuntimeConfig,
+} from "../../src/index.ts"
+import { project } from "../../src/journal/projection.ts"
+import { memoryStore } from "../../src/stores/memory.ts"
+import { type ScriptedModel, type ScriptedStep, scriptedModel } from "../../src/testing/index.ts"
+
+const models: ScriptedModel[] = []
+afterEach(() => {
+  for (const model of models.splice(0)) model.done()
+})
+
+function setup(steps: readonly ScriptedStep[], config: RuntimeConfig = {}) {
+  const model = scriptedModel(steps)
+  models.push(model)
+  const runtime = createRuntime({ model, store: memoryStore(), backend: native({ retry: { firstMs: 1 } }), ...config })
+  return { model, runtime }
+}
+
+const call = (name: string, args = {}) => ({ parts: [{ toolCall: { name, args } }] })
+const cut = (text: string) => ({ parts: [{ text }], stopReason: "output-limit" as const })
+const tool = (name: string, run: () => unknown) =>
+  defineTool({ name, description: name, input: { type: "object" }, run })
+const texts = (messages: readonly Message[] | undefined) =>
+  messages?.map(({ role, content }) => [role, ...content.map((part) => ("text" in part ? part.text : part.type))])
+const city = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const
+
+describe("steering", () => {
+  test("RUN-09 what is said while a tool runs reaches the model with its result, and is on record", async () => {
+    const { model, runtime } = setup([call("look"), "Turned."], {
+      tools: [tool("look", () => handle.steer("Turn left instead") && "seen")],
+    })
+    const handle = runtime.stream({ task: "Go", runId: "r" })
+    const events: RunEvent[] = []
+    for await (const event of handle) events.push(event)
+    expect(await handle.result).toMatchObject({ status: "done", text: "Turned.", turns: 2 })
+    expect(texts(model.calls[1])).toEqual([
+      ["user", "Go"],
+      ["assistant", "tool-call"],
+      ["tool", "tool-result"],
+      ["user", "Turn left instead"],
+    ])
+    expect(events).toContainEqual(expect.objectContaining({ type: "steer", text: "Turn left instead" }))
+    const folded = project(events.filter((event) => "seq" in event)).messages
+    expect(texts(folded)?.slice(0, 4)).toEqual(texts(model.calls[1]))
+    expect(handle.steer("Too late")).toBe(false)
+  })
+
+  test("RUN-09 what is said before the last answer is over is answered too", async () => {
+    const { runtime } = setup([() => (runtime.steer("r", "And in French?") ? "Yes." : "lost"), "Oui."])
+    const result = await runtime.run({ task: "Yes?", runId: "r" })
+    expect(result).toMatchObject({ status: "done", text: "Oui.", turns: 2 })
+    expect(runtime.steer("r", "x")).toBe(false)
+    expect(runtime.steer("nobody", "x")).toBe(false)
+  })
+
+  test("RUN-23 interrupting says whether it did anything; graceful lets the step finish", async () => {
+    const { runtime } = setup([call("slow")], {
+      tools: [tool("slow", () => runtime.interrupt("r") && new Promise((done) => setTimeout(done, 20, "finished")))],
+    })
+    const result = await runtime.run({ task: "x", runId: "r" })
+    expect(result).toMatchObject({ status: "cancelled", toolCalls: [{ status: "ok", result: "finished" }] })
+    expect(runtime.interrupt("r")).toBe(false)
+  })
+
+  test("RUN-23 an immediate interrupt stops the tool too", async () => {
+    const { runtime } = setup([call("slow")], {
+      tools: [tool("slow", () => runtime.interrupt("r", "immediate") && new Promise(() => {}))],
+    })
+    const result = await runtime.run({ task: "x", runId: "r" })
+    expect(result).toMatchObject({ status: "cancelled", toolCalls: [{ status: "unknown" }] })
+  })
+})
+
+describe("structured output", () => {
+  test("RUN-07 RES-03 RES-08 a schema makes data of the answer, and says where it came from", async () => {
+    const { runtime } = setup(['{"city":"Oslo"}'])
+    const result = await runtime.run({ task: "Where?", outputSchema: city })
+    expect(result).toMatchObject({ status: "done", data: { city: "Oslo" }, text: '{"city":"Oslo"}' })
+    expect(result.structuredSource).toBe("text")
+    expect(result.capabilitiesUsed.structuredOutputEnforced).toBe(false)
+  })
+
+  test("CAP-11 CAP-12 a provider that holds the model to the schema is said to; what nobody can tell is null", async () => {
+    const model = { ...scriptedModel(['{"city":"Oslo"}']), enforcesSchema: true }
+    const { runtime } = setup([], { model })
+    const result = await runtime.run({ task: "Where?", outputSchema: city })
+    expect(result.structuredSource).toBe("provider")
+    expect(result.capabilitiesUsed).toEqual({
+      promptCache: false,
+      thinking: false,
+      structuredOutputEnforced: true,
+      subagentInvoked: false,
+      mcpServersUsed: [],
+      nativeSubagentsUsed: [],
+      toolCompactionApplied: false,
+      contextCompactionApplied: false,
+    })
+    const mute = { ...scriptedModel(["x"]), ...withoutCacheCounts() }
+    const told = await createRuntime({ model: mute }).run({ task: "x" })
+    expect(told.capabilitiesUsed.promptCache).toBeNull()
+  })
+
+  test("RUN-16 a Standard Schema validates and transforms; without one the data is the text", async () => {
+    const { runtime } = setup(['Here:\n```json\n{"city":"oslo"}\n```', "plain"])
+    const schema = z.object({ city: z.string().toUpperCase() })
+    const result = await runtime.run({ task: "Where?", outputSchema: schema })
+    expect(result).toMatchObject({ status: "done", data: { city: "OSLO" }, structuredSource: "extracted" })
+    expect(await runtime.run({ task: "Where?" })).toMatchObject({ data: "plain" })
+  })
+
+  test("SO-02 a wrong answer is put right in one more turn, which is on record", async () => {
+    const { model, runtime } = setup(["It is Oslo.", '{"city":"Oslo"}'])
+    const result = await runtime.run({ task: "Where?", outputSchema: city })
+    expect(result).toMatchObject({ status: "done", data: { city: "Oslo" }, structuredSource: "repair", turns: 2 })
+    expect(result.warnings).toMatchObject([{ code: "output_not_json" }])
+    expect(texts(model.calls[1])?.at(-1)?.[1]).toContain("not JSON")
+  })
+
+  test.each([
+    ["FAIL-24", "It is Oslo.", "output_not_json"],
+    ["FAIL-24", "", "output_not_json"],
+    ["FAIL-25", '{"town":"Oslo"}', "output_schema_mismatch"],
+    ["FAIL-25", '{"city":"Os', "output_not_json"],
+  ])("%s FAIL-26 SO-02 strict: %j twice fails the run as %s, with each failure on record", async (_, answer, code) => {
+    const { runtime } = setup([answer, answer])
+    const result = await runtime.run({ task: "Where?", outputSchema: city })
+    expect(result).toMatchObject({ status: "failed", data: null, error: { code, fix: expect.any(String) }, turns: 2 })
+    expect(result.warnings.map((warning) => warning.code)).toEqual([code, code])
+  })
+
+  test.each([
+    ["It is Oslo.", "It is Oslo.", "raw"],
+    ['{"town":"Oslo"}', { town: "Oslo" }, "mismatch"],
+    ['{"city":"Oslo"}', { city: "Oslo" }, "text"],
+  ])("forward: %j is given as it is, and said to be what it is", async (answer, data, source) => {
+    const { runtime } = setup([answer])
+    const result = await runtime.run({ task: "Where?", outputSchema: city, outputMode: "forward" })
+    expect(result).toMatchObject({ status: "done", data, structuredSource: source, turns: 1 })
+  })
+
+  test("FAIL-20 a schema that is none, and a mode that is none, are config_invalid", async () => {
+    const { runtime } = setup([])
+    for (const input of [{ outputSchema: [] }, { outputSchema: city, outputMode: "maybe" }, { effort: "huge" }]) {
+      const result = await runtime.run({ task: "x", ...input } as never)
+      expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid", fix: expect.any(String) } })
+    }
+  })
+})
+
+describe("the output limit", () => {
+  test("FAIL-30 an answer that was cut goes on in the next turn, and counts as one text", async () => {
+    const { model, runtime } = setup([cut("One, tw"), cut("o, thr"), "ee."])
+    const result = await runtime.run({ task: "Count" })
+    expect(result).toMatchObject({ status: "done", text: "One, two, three.", data: "One, two, three.", turns: 3 })
+    expect(texts(model.calls[1])?.at(-1)?.[1]).toContain("cut at the output limit")
+  })
+
+  test("FAIL-14 after three attempts to go on the run fails as output_limit; no call of a cut answer ran", async () => {
+    let ran = 0
+    const cutCall = { ...call("pay"), stopReason: "output-limit" as const }
+    const { runtime } = setup([cutCall, cutCall, cutCall, cutCall], { tools: [tool("pay", () => ran++)] })
+    const result = await runtime.run({ task: "x" })
+    expect(result).toMatchObject({ status: "failed", error: { code: "output_limit" }, turns: 4, toolCalls: [] })
+    expect(ran).toBe(0)
+  })
+})
+
+describe("tools", () => {
+  test("RUN-04 all are offered by default; allowedTools and disabledTools narrow that, for the runtime and for a run", async () => {
+    const offered: string[][] = []
+    const step: ScriptedStep = (_, { tools }) => {
+      offered.push(tools.map(({ name }) => name))
+      return "ok"
+    }
+    const tools = ["a", "b", "c"].map((name) => tool(name, () => 1))
+    await setup([step], { tools }).runtime.run({ task: "x" })
+    const { runtime } = setup([step, step, step], { tools, allowedTools: ["a", "b"] })
+    await runtime.run({ task: "x" })
+    await runtime.run({ task: "x", disabledTools: ["a"] })
+    await runtime.run({ task: "x", allowedTools: ["a"] })
+    expect(offered).toEqual([["a", "b", "c"], ["a", "b"], ["b"], ["a"]])
+    expect(await runtime.run({ task: "x", allowedTools: ["c"] })).toMatchObject({ error: { code: "config_invalid" } })
+    expect(() => setup([], { tools, allowedTools: ["nobody"] })).toThrow(/nobody/)
+  })
+
+  test("HOST-13 with gives another runtime over the same store, with other tools", async () => {
+    const { runtime } = setup(["one"], { tools: [tool("a", () => 1)] })
+    const model = scriptedModel([(_, { tools }) => tools.map(({ name }) => name).join()])
+    const other = runtime.with({ model, tools: [tool("b", () => 1)] })
+    await runtime.run({ task: "x", runId: "first" })
+    expect(await other.run({ task: "x" })).toMatchObject({ text: "b" })
+    expect(await other.status("first")).toMatchObject({ status: "done", text: "one" })
+  })
+})
+
+describe("hooks", () => {
+  const slots: (keyof Hooks)[] = ["preRun", "postRun", "preTurn", "postTurn", "preToolCall", "postToolCall", "stop"]
+
+  test("HOOK-01 LOOP-01 each slot is called at its place, postRun last", async () => {
+    const order: string[] = []
+    const note = (name: string) => (given: object) => {
+      order.push("turn" in given ? `${name} ${given.turn}` : "name" in given ? `${name} ${given.name}` : name)
+    }
+    const hooks = Object.fromEntries(slots.map((name) => [name, note(name)])) as Hooks
+    const { runtime } = setup([call("look"), "Done."], { hooks, tools: [tool("look", () => 1)] })
+    await runtime.run({ task: "x" })
+    expect(order).toEqual([
+      ...["preRun", "preTurn 1", "preToolCall look", "postToolCall look", "postTurn 1", "stop 1"],
+      ...["preTurn 2", "postTurn 2", "stop 2", "postRun"],
+    ])
+  })
+
+  test("HOOK-02 LOOP-06 only stop can end a run, which is then done with what was said", async () => {
+    const hooks: Hooks = { stop: ({ turn }) => turn === 2, preTurn: () => false as never }
+    const step = { parts: [{ text: "Working" }, { toolCall: { name: "look", args: {} } }] }
+    const { runtime } = setup([step, step], { hooks, tools: [tool("look", () => 1)] })
+    expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done", text: "Working", turns: 2 })
+  })
+
+  test.each(slots)("a %s that throws is a warning at most, never the run's end", async (slot) => {
+    const warned: string[] = []
+    const hooks = { [slot]: () => Promise.reject(new TypeError("secret-in-a-message")) }
+    const { runtime } = setup([call("look"), "Done."], {
+      hooks,
+      tools: [tool("look", () => 1)],
+      logger: { warn: (message, data) => warned.push(`${message} ${JSON.stringify(data)}`) },
+    })
+    const result = await runtime.run({ task: "x" })
+    expect(result).toMatchObject({ status: "done", text: "Done." })
+    const told = JSON.stringify([result.warnings, warned])
+    expect(told).toContain(slot)
+    expect(told).not.toContain("secret-in-a-message")
+  })
+
+  test("HOOK-03 postRun is called for a run that failed, was cancelled or could not begin", async () => {
+    const heard: string[] = []
+    const hooks: Hooks = { postRun: ({ status, error }) => void heard.push(`${status} ${error?.code}`) }
+    const { runtime } = setup([call("look"), call("look")], {
+      hooks,
+      tools: [tool("look", () => runtime.interrupt("cancelled"))],
+    })
+    await runtime.run({ task: "x", limits: { turns: 1 } })
+    await runtime.run({ task: "x", runId: "cancelled" })
+    await runtime.run({ task: "" })
+    expect(heard).toEqual(["failed max_turns", "cancelled cancelled", "failed config_invalid"])
+  })
+})
+
+describe("observers", () => {
+  test("HOST-09 OBS-01 RUN-10 any number hear every event, together with onEvent; one that throws is contained", async () => {
+    const heard: string[][] = [[], [], []]
+    const observers = [
+      { recordEvent: (event: RunEvent) => void heard[0]?.push(event.type) },
+      {
+        recordEvent() {
+          throw new Error("broken")
+        },
+        flush: () => Promise.reject(new Error("broken")),
+      },
+      {
+        recordEvent(event: RunEvent, { runId, nodeId }: { runId: string; nodeId: string }) {
+          if (runId === "r" && nodeId === "main") heard[1]?.push(event.type)
+        },
+      },
+    ]
+    const { runtime } = setup(["Hello there, this is text."], { observers })
+    await runtime.run({ task: "x", runId: "r", onEvent: ({ type }) => heard[2]?.push(type) })
+    expect(heard[0]).toContain("text-delta")
+    expect(heard[0]?.at(-1)).toBe("run-end")
+    expect(heard[1]).toEqual(heard[0])
+    expect(heard[2]).toEqual(heard[0])
+    await runtime.close()
+  })
+
+  test("OBS-03 OBS-04 OBS-05 OBS-06 requests, caching and cost are told as metrics, with text and tools as events", async () => {
+    const metrics: RunMetric[] = []
+    const seen = new Set<string>()
+    const observer = {
+      deltas: false,
+      recordEvent: ({ type }: RunEvent) => void seen.add(type),
+      recordMetric: (metric: RunMetric) => void metrics.push(metric),
+    }
+    const usage = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+    const { runtime } = setup(
+      [
+        { ...call("look"), usage },
+        { parts: [{ text: '{"city":"Oslo"}' }], usage: { ...usage, cacheReadTokens: 7 } },
+      ],
+      { observers: [observer], resolvePricing: () => ({ input: 2, output: 4 }), tools: [tool("look", () => 1)] },
+    )
+    await runtime.run({ task: "x", outputSchema: city })
+    expect(metrics.map(({ type }) => type)).toEqual([
+      ...["request-start", "request-end", "cache-miss", "cost-add"],
+      ...["request-start", "request-end", "cache-hit", "cost-add"],
+    ])
+    const last = metrics.at(-1)
+    expect(last?.type === "cost-add" && last.totalUsd).toBeCloseTo(4.000014, 9)
+    expect(metrics[0]).toMatchObject({ backend: "native", model: "scripted:scripted", at: expect.any(Number) })
+    expect(metrics[1]).toMatchObject({ durationMs: expect.any(Number), turn: 1 })
+    expect([...seen]).toEqual(expect.arrayContaining(["text-end", "tool-call", "tool-result", "usage", "run-end"]))
+    expect([...seen]).not.toContain("text-delta")
+  })
+
+  test("OBS-02 the metrics observer counts runs, tokens, cost, cache, tools, errors and turns", async () => {
+    const metrics = createMetricsObserver()
+    const usage = { inputTokens: 10, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0 }
+    const { runtime } = setup([{ ...call("look"), usage }, { ...call("nobody"), usage }, "ok"], {
+      observers: [metrics],
+      tools: [tool("look", () => 1)],
+      resolvePricing: () => ({ input: 1, output: 1, cacheRead: 0 }),
+    })
+    await runtime.run({ task: "x", limits: { turns: 2 } })
+    await runtime.run({ task: "x" })
+    expect(metrics.snapshot()).toMatchObject({
+      runs: { started: 2, done: 1, failed: 1, active: 0 },
+      cache: { hits: 2, hitRatio: 2 / 3, readTokens: 60 },
+      tools: { callsByName: { look: 1, nobody: 1 }, errorsByName: { nobody: 1 } },
+      errors: { total: 1, byCode: { max_turns: 1 } },
+      turns: { p50Ms: expect.any(Number), p95Ms: expect.any(Number) },
+    })
+  })
+
+  test("OBS-07 what went wrong on the way is in the event log", async () => {
+    const { runtime } = setup(["no", '{"city":"Oslo"}'])
+    await runtime.run({ task: "x", runId: "r", outputSchema: city })
+    const codes: string[] = []
+    for await (const record of runtime.events("r")) if (record.type === "warning") codes.push(record.code)
+    expect(codes).toEqual(["output_not_json"])
+  })
+
+  test("RUN-21 progress is told in words, for each text and each turn", async () => {
+    const told: string[] = []
+    const { runtime } = setup([{ parts: [{ text: "Let me look." }, ...call("look").parts] }, "Found."], {
+      tools: [tool("look", () => 1)],
+    })
+    await runtime.run({ task: "x", limits: { turns: 9 }, onProgress: (message) => told.push(message) })
+    expect(told).toEqual([
+      "Let me look.",
+      "Turn 1 of at most 9 is complete.",
+      "Found.",
+      "Turn 2 of at most 9 is complete.",
+    ])
+  })
+})
+
+describe("attachments", () => {
+  test("bytes and files go to the model as images, documents and text; what models do not take is refused", async () => {
+    const { model, runtime } = setup(["Seen."])
+    const attachments = [
+      { data: new Uint8Array([1, 2, 3]), mediaType: "image/png" },
+      { data: "AQID", mediaType: "application/pdf", name: "a.pdf" },
+      { data: new TextEncoder().encode("hello"), mediaType: "text/plain", name: "a.txt" },
+    ]
+    await runtime.run({ task: "What is this?", attachments })
+    expect(model.calls[0]?.[0]?.content).toEqual([
+      { type: "image", mediaType: "image/png", data: "AQID" },
+      { type: "file", mediaType: "application/pdf", data: "AQID", name: "a.pdf" },
+      { type: "text", text: "a.txt:\nhello" },
+      { type: "text", text: "What is this?" },
+    ])
+    for (const attachment of [
+      { data: "AQID", mediaType: "application/zip" },
+      { data: "not base64!", mediaType: "image/png" },
+      { path: "a.png" },
+    ]) {
+      const result = await runtime.run({ task: "x", attachments: [attachment] })
+      expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid", fix: expect.any(String) } })
+    }
+  })
+})
+
+describe("concurrency", () => {
+  test("no more runs than allowed are under way at once; the others are queued, and can be cancelled", async () => {
+    let running = 0
+    let most = 0
+    const step: ScriptedStep = async () => {
+      most = Math.max(most, ++running)
+      await new Promise((done) => setTimeout(done, 5))
+      running--
+      return "ok"
+    }
+    const { runtime } = setup([step, step, step, step], { concurrency: 2 })
+    const handles = Array.from({ length: 5 }, (_, index) => runtime.stream({ task: "x", runId: `r${index}` }))
+    await Promise.resolve()
+    expect(await runtime.status("r4")).toMatchObject({ status: "queued" })
+    expect(handles[4]?.interrupt()).toBe(true)
+    const results = await Promise.all(handles.map(({ result }) => result))
+    expect(results.map(({ status }) => status)).toEqual(["done", "done", "done", "done", "cancelled"])
+    expect(most).toBe(2)
+  })
+})
+
+function withoutCacheCounts() {
+  const model = scriptedModel(["x"])
+  return {
+    converse(setup: Parameters<typeof model.converse>[0]) {
+      const conversation = model.converse(setup)
+      return {
+        async call(...given: Parameters<typeof conversation.call>) {
+          const answer = await conversation.call(...given)
+          return { ...answer, usage: { ...answer.usage, cacheReadTokens: null, cacheWriteTokens: null } }
+        },
+      }
+    },
+  }
+}
