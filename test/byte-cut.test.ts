@@ -1,8 +1,8 @@
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { native } from "../src/backends/native/index.ts"
-import { createRuntime, defineTool } from "../src/index.ts"
-import { anthropic } from "../src/providers/anthropic/index.ts"
+import { createRuntime, defineTool, type Model } from "../src/index.ts"
 import { createSimulator, type FaultOrder, renderAnswer, type SimulatedAnswer } from "../src/testing/index.ts"
+import { providersUnderTest } from "./providers-under-test.ts"
 
 const lookArgs = { path: "notes/a.md", words: ["décision", "☕ tea"], depth: 3 }
 const payArgs = { to: "Zoë", cents: 1250, memo: 'for "lunch"\n& coffee' }
@@ -17,7 +17,7 @@ const answer: SimulatedAnswer = {
 }
 
 /** One run against a server whose first answer has a fault; what its tools were really called with. */
-async function runWith(fault: FaultOrder | null) {
+async function runWith(model: (given: typeof fetch) => Model, fault: FaultOrder | null) {
   const called: Record<"look" | "pay", unknown[]> = { look: [], pay: [] }
   const tool = (name: "look" | "pay", effect: "none" | "once") =>
     defineTool({
@@ -35,7 +35,7 @@ async function runWith(fault: FaultOrder | null) {
     faults: [fault],
   })
   const runtime = createRuntime({
-    model: anthropic({ model: "claude-test", apiKey: "key", fetch: simulator.fetch }),
+    model: model(simulator.fetch),
     backend: native({ retry: { attempts: 1 } }),
     tools: [tool("look", "none"), tool("pay", "once")],
   })
@@ -43,50 +43,43 @@ async function runWith(fault: FaultOrder | null) {
   return { result, called, simulator }
 }
 
-test("a tool-call stream cut or reset at every byte runs no partial call and always ends typed", {
-  timeout: 180_000,
-}, async () => {
-  const whole = await runWith(null)
-  expect(whole.result).toMatchObject({ status: "done", text: "All done." })
-  expect(whole.called).toEqual({ look: [lookArgs], pay: [payArgs] })
-  const stream = renderAnswer(answer, whole.simulator.requests[0])
-  const length = new TextEncoder().encode(stream).length
-  const lookIsWhole = byteAfterBlock(stream, 2)
+describe.each(providersUnderTest)("$name", ({ name, model }) => {
+  test("a tool-call stream cut or reset at every byte runs no partial call and always ends typed", {
+    timeout: 180_000,
+  }, async () => {
+    const whole = await runWith(model, null)
+    expect(whole.result).toMatchObject({ status: "done", text: "All done." })
+    expect(whole.called).toEqual({ look: [lookArgs], pay: [payArgs] })
+    const stream = renderAnswer(answer, whole.simulator.requests[0])
+    const length = new TextEncoder().encode(stream).length
+    // From here on the answer is complete, whatever is cut off.
+    const complete = new TextEncoder().encode(stream.trimEnd()).length
 
-  const counts = { runs: 0, typed: 0, looks: 0, pays: 0, partial: 0 }
-  for (const kind of ["cut", "reset"] as const) {
-    for (let atByte = 0; atByte < length; atByte++) {
-      const { result, called } = await runWith({ kind, atByte })
-      const where = `${kind} at byte ${atByte} of ${length}`
-      counts.runs++
-      counts.looks += called.look.length
-      counts.pays += called.pay.length
-      counts.partial += called.look.filter((args) => JSON.stringify(args) !== JSON.stringify(lookArgs)).length
-      if (atByte < lookIsWhole) counts.partial += called.look.length
-      expect(called.look.length, where).toBeLessThanOrEqual(1)
-      expect(result.status, where).toBe("failed")
-      expect(result.error, where).toMatchObject({
-        code: kind === "cut" ? "stream_incomplete" : "network",
-        retryable: true,
-      })
-      expect(result.toolCalls, where).toEqual([])
-      counts.typed++
+    const counts = { runs: 0, typed: 0, looks: 0, pays: 0, partial: 0 }
+    for (const kind of ["cut", "reset"] as const) {
+      for (let atByte = 0; atByte < complete; atByte++) {
+        const { result, called } = await runWith(model, { kind, atByte })
+        const where = `${kind} at byte ${atByte} of ${length}`
+        counts.runs++
+        counts.looks += called.look.length
+        counts.pays += called.pay.length
+        counts.partial += called.look.filter((args) => JSON.stringify(args) !== JSON.stringify(lookArgs)).length
+        expect(called.look.length, where).toBeLessThanOrEqual(1)
+        expect(result.status, where).toBe("failed")
+        expect(result.error, where).toMatchObject({
+          code: kind === "cut" ? "stream_incomplete" : "network",
+          retryable: true,
+        })
+        expect(result.toolCalls, where).toEqual([])
+        counts.typed++
+      }
     }
-  }
-  console.log(
-    `byte cuts: ${counts.runs} runs over ${length} bytes, ${counts.typed} typed outcomes, ` +
-      `${counts.partial} partial calls, ${counts.pays} effects, ${counts.looks} harmless early calls`,
-  )
-  expect(counts).toMatchObject({ runs: 2 * length, typed: 2 * length, partial: 0, pays: 0 })
-  // Otherwise the test would not show that what did start early had its arguments whole.
-  expect(counts.looks).toBeGreaterThan(0)
+    console.log(
+      `byte cuts, ${name}: ${counts.runs} runs over ${length} bytes, ${counts.typed} typed outcomes, ` +
+        `${counts.partial} partial calls, ${counts.pays} effects, ${counts.looks} harmless early calls`,
+    )
+    expect(counts).toMatchObject({ runs: 2 * complete, typed: 2 * complete, partial: 0, pays: 0 })
+    // Otherwise the test would not show that what did start early had its arguments whole.
+    expect(counts.looks).toBeGreaterThan(0)
+  })
 })
-
-/** Where the event ends that closes a block: before it, nothing may know the block's arguments as whole. */
-function byteAfterBlock(stream: string, index: number): number {
-  const mark = `"type":"content_block_stop","index":${index}`
-  const start = stream.indexOf(mark)
-  expect(start, stream).toBeGreaterThan(0)
-  const end = stream.indexOf("\n\n", start) + 2
-  return new TextEncoder().encode(stream.slice(0, end)).length
-}

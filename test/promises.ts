@@ -14,7 +14,11 @@ export const promises: readonly Promised[] = [
   { id: "BK-05", text: "A Codex model in CLI mode runs on the Codex app-server" },
   { id: "BK-06", text: "The execution mode is SDK where none is given" },
   { id: "BK-07", text: "A model may be named by an object of backend, model and provider" },
-  { id: "BK-08", text: "A model may be named by a string, and the parser of such names is exported" },
+  {
+    id: "BK-08",
+    text: "A model may be named by a string, and the parser of such names is exported",
+    proof: [["src/hosts/node/model-names.test.ts", "BK-08"]],
+  },
   { id: "BK-09", text: "Through Pi: OpenAI, Gemini, Bedrock, OpenRouter, xAI, Groq, Mistral, local servers and more" },
   { id: "BK-10", text: "The Codex program and its arguments can be replaced" },
   { id: "BK-11", text: "The transport for Codex models is handed on to Pi" },
@@ -25,7 +29,14 @@ export const promises: readonly Promised[] = [
   },
   { id: "BK-13", text: "The registry of backends is exported: resolve, list, capabilities" },
   { id: "BK-14", text: "Inner pieces are importable: the Claude SDK provider, compaction, the tools' context" },
-  { id: "BK-15", text: "An Anthropic provider of our own, and any AI SDK provider" },
+  {
+    id: "BK-15",
+    text: "An Anthropic provider of our own, and any AI SDK provider",
+    proof: [
+      ["src/hosts/node/model-names.test.ts", "BK-15"],
+      ["test/providers.test.ts", "$name"],
+    ],
+  },
   {
     id: "BK-16",
     text: "Any Anthropic-compatible server is reached by model, key and base address",
@@ -66,8 +77,16 @@ export const promises: readonly Promised[] = [
   { id: "CAP-08", text: "Requirements are met only where every one is supported" },
   { id: "CAP-09", text: "Tools that a backend cannot support can be dropped before it runs" },
   { id: "CAP-10", text: "Static capabilities are reported per backend" },
-  { id: "CAP-11", text: "The result says which capabilities a run really used" },
-  { id: "CAP-12", text: "Unknown is null and not false, but for two plain booleans" },
+  {
+    id: "CAP-11",
+    text: "The result says which capabilities a run really used",
+    proof: [["test/promises/controls.test.ts", "CAP-11"]],
+  },
+  {
+    id: "CAP-12",
+    text: "Unknown is null and not false, but for two plain booleans",
+    proof: [["test/promises/controls.test.ts", "CAP-12"]],
+  },
   { id: "CAP-13", text: "An event near the end carries the same capabilities" },
   { id: "CAP-14", text: "A chain entry whose requirements are not met is skipped" },
   { id: "CAP-15", text: "The result lists stubbed tools that the model tried to call" },
@@ -91,14 +110,22 @@ export const promises: readonly Promised[] = [
       ["src/runtime/runtime.test.ts", "needs nothing"],
     ],
   },
-  { id: "HOST-02", text: "A host can give its own prices" },
+  {
+    id: "HOST-02",
+    text: "A host can give its own prices",
+    proof: [["src/runtime/ledger.test.ts", "HOST-02"]],
+  },
   { id: "HOST-03", text: "A host can give keys for Pi's providers" },
   { id: "HOST-04", text: "A host can persist artifacts and say where" },
   { id: "HOST-05", text: "A host hears of each compaction, with the run's id" },
   { id: "HOST-06", text: "A primary and a secondary allowed root" },
   { id: "HOST-07", text: "ripgrep is looked for as told, then bundled, then on PATH" },
   { id: "HOST-08", text: "Browser artifacts go to a folder per run, else to a fallback" },
-  { id: "HOST-09", text: "A list of observers, each of which gets every event" },
+  {
+    id: "HOST-09",
+    text: "A list of observers, each of which gets every event",
+    proof: [["test/promises/controls.test.ts", "HOST-09"]],
+  },
   { id: "HOST-10", text: "Approval callback, tiers, default tier, timeout and allow-list" },
   {
     id: "HOST-11",
@@ -106,7 +133,11 @@ export const promises: readonly Promised[] = [
     proof: [["test/promises/zero-config.test.ts", "HOST-11"]],
   },
   { id: "HOST-12", text: "Changing the brand changes every visible identity" },
-  { id: "HOST-13", text: "Settings can be changed after construction (as another runtime over the same store)" },
+  {
+    id: "HOST-13",
+    text: "Settings can be changed after construction (as another runtime over the same store)",
+    proof: [["test/promises/controls.test.ts", "HOST-13"]],
+  },
   {
     id: "HOST-14",
     text: "Text and structured output come back raw; their meaning is the host's",
@@ -125,14 +156,22 @@ export const promises: readonly Promised[] = [
     proof: [["src/runtime/runtime.test.ts", "takes a conversation instead of a task, or both"]],
   },
   { id: "RUN-03", text: "`cwd` is where the tools work", proof: [["test/promises/layout.test.ts", "RUN-03"]] },
-  { id: "RUN-04", text: "Allowed tools default to all; a block list takes away" },
+  {
+    id: "RUN-04",
+    text: "Allowed tools default to all; a block list takes away",
+    proof: [["test/promises/controls.test.ts", "RUN-04"]],
+  },
   { id: "RUN-05", text: "MCP servers by name over stdio, SSE or HTTP" },
   {
     id: "RUN-06",
     text: "The turn limit is hard",
     proof: [["src/runtime/runtime.test.ts", "the turn limit ends the run as max_turns"]],
   },
-  { id: "RUN-07", text: "A schema gives a structured result" },
+  {
+    id: "RUN-07",
+    text: "A schema gives a structured result",
+    proof: [["test/promises/controls.test.ts", "RUN-07"]],
+  },
   {
     id: "RUN-08",
     text: "An abort signal cancels the run",
@@ -141,7 +180,11 @@ export const promises: readonly Promised[] = [
       ["src/runtime/runtime.test.ts", "a signal that is aborted already cancels"],
     ],
   },
-  { id: "RUN-09", text: "Messages put in while it runs steer the run" },
+  {
+    id: "RUN-09",
+    text: "Messages put in while it runs steer the run",
+    proof: [["test/promises/controls.test.ts", "RUN-09"]],
+  },
   {
     id: "RUN-10",
     text: "A listener gets every event, beside others",
@@ -170,18 +213,30 @@ export const promises: readonly Promised[] = [
     text: "Without an id a run gets run_<uuid>",
     proof: [["src/runtime/runtime.test.ts", "without an id gets run_<uuid>"]],
   },
-  { id: "RUN-16", text: "Text by default; JSON is parsed and validated" },
+  {
+    id: "RUN-16",
+    text: "Text by default; JSON is parsed and validated",
+    proof: [["test/promises/controls.test.ts", "RUN-16"]],
+  },
   { id: "RUN-17", text: "The context of a run: task, session, tools, memory, prompt, history, constraints, mode" },
   { id: "RUN-18", text: "A conservative preset of limits" },
   { id: "RUN-19", text: "Permission mode auto, ask or deny" },
   { id: "RUN-20", text: "A default working directory for the Claude adapter" },
-  { id: "RUN-21", text: "Progress is told in words" },
+  {
+    id: "RUN-21",
+    text: "Progress is told in words",
+    proof: [["test/promises/controls.test.ts", "RUN-21"]],
+  },
   {
     id: "RUN-22",
     text: "A run can be streamed as pieces of text",
     proof: [["src/runtime/runtime.test.ts", "text() is the model's text as it streams"]],
   },
-  { id: "RUN-23", text: "A run can be interrupted, gracefully or at once" },
+  {
+    id: "RUN-23",
+    text: "A run can be interrupted, gracefully or at once",
+    proof: [["test/promises/controls.test.ts", "RUN-23"]],
+  },
   // Results
   {
     id: "RES-01",
@@ -193,7 +248,11 @@ export const promises: readonly Promised[] = [
     text: "Usage has four token buckets and a cost",
     proof: [["test/promises/results.test.ts", "RES-02"]],
   },
-  { id: "RES-03", text: "A structured result says where it came from" },
+  {
+    id: "RES-03",
+    text: "A structured result says where it came from",
+    proof: [["test/promises/controls.test.ts", "RES-03"]],
+  },
   { id: "RES-04", text: "One flat shape for every status", proof: [["test/promises/results.test.ts", "RES-04"]] },
   { id: "RES-05", text: "Statuses done, paused, failed; beside a result also queued, running, cancelled, not found" },
   {
@@ -202,7 +261,11 @@ export const promises: readonly Promised[] = [
     proof: [["test/promises/results.test.ts", "RES-06"]],
   },
   { id: "RES-07", text: "Done with text: data is that text", proof: [["test/promises/results.test.ts", "RES-07"]] },
-  { id: "RES-08", text: "Done with JSON: data is the parsed value, and the raw text is kept" },
+  {
+    id: "RES-08",
+    text: "Done with JSON: data is the parsed value, and the raw text is kept",
+    proof: [["test/promises/controls.test.ts", "RES-08"]],
+  },
   { id: "RES-09", text: "Paused: the pending call, the reason and what a human must review" },
   {
     id: "RES-10",
@@ -252,7 +315,11 @@ export const promises: readonly Promised[] = [
     text: "Out of turns is max_turns, not retryable",
     proof: [["src/runtime/runtime.test.ts", "the turn limit ends the run as max_turns"]],
   },
-  { id: "FAIL-14", text: "Output limits end the run after three recoveries" },
+  {
+    id: "FAIL-14",
+    text: "Output limits end the run after three recoveries",
+    proof: [["test/promises/controls.test.ts", "FAIL-14"]],
+  },
   {
     id: "FAIL-15",
     text: "Out of time is run_timeout",
@@ -284,7 +351,11 @@ export const promises: readonly Promised[] = [
     text: "401 and 403 are auth, not retryable",
     proof: [["test/promises/provider-failures.test.ts", "FAIL-19"]],
   },
-  { id: "FAIL-20", text: "Invalid configuration has its code" },
+  {
+    id: "FAIL-20",
+    text: "Invalid configuration has its code",
+    proof: [["test/promises/controls.test.ts", "FAIL-20"]],
+  },
   {
     id: "FAIL-21",
     text: "A malformed response is stream_malformed, not retryable",
@@ -303,9 +374,21 @@ export const promises: readonly Promised[] = [
     text: "An unknown stop reason is unexpected_stop",
     proof: [["test/promises/provider-failures.test.ts", "FAIL-23"]],
   },
-  { id: "FAIL-24", text: "Output that is not JSON fails where JSON was asked for" },
-  { id: "FAIL-25", text: "Output that does not fit its schema fails" },
-  { id: "FAIL-26", text: "Both leave a trace for inspection" },
+  {
+    id: "FAIL-24",
+    text: "Output that is not JSON fails where JSON was asked for",
+    proof: [["test/promises/controls.test.ts", "FAIL-24"]],
+  },
+  {
+    id: "FAIL-25",
+    text: "Output that does not fit its schema fails",
+    proof: [["test/promises/controls.test.ts", "FAIL-25"]],
+  },
+  {
+    id: "FAIL-26",
+    text: "Both leave a trace for inspection",
+    proof: [["test/promises/controls.test.ts", "FAIL-26"]],
+  },
   { id: "FAIL-27", text: "Codes for failed runs and resumes, orphans, runners, API bodies and formats" },
   {
     id: "FAIL-28",
@@ -359,11 +442,23 @@ export const promises: readonly Promised[] = [
       ["src/tools/output.test.ts", "LOOP-05"],
     ],
   },
-  { id: "LOOP-06", text: "Hooks after a turn can end the run" },
+  {
+    id: "LOOP-06",
+    text: "Hooks after a turn can end the run",
+    proof: [["test/promises/controls.test.ts", "LOOP-06"]],
+  },
   { id: "LOOP-07", text: "Subagents are bounded in depth and kept in the same shape" },
   { id: "LOOP-08", text: "A child's gated call can pause the parent" },
-  { id: "LOOP-09", text: "A token budget, sampling included" },
-  { id: "LOOP-10", text: "The budget is checked before each model call" },
+  {
+    id: "LOOP-09",
+    text: "A token budget, sampling included",
+    proof: [["src/runtime/ledger.test.ts", "LOOP-09"]],
+  },
+  {
+    id: "LOOP-10",
+    text: "The budget is checked before each model call",
+    proof: [["src/runtime/ledger.test.ts", "LOOP-10"]],
+  },
   {
     id: "LOOP-11",
     text: "No calls means done, with the turns counted",
@@ -495,9 +590,21 @@ export const promises: readonly Promised[] = [
   { id: "APR-27", text: "The permission mode maps to each backend's own" },
   { id: "APR-28", text: "A denied call is on record as denied" },
   // Hooks
-  { id: "HOOK-01", text: "Eight hook slots around run, turn and call" },
-  { id: "HOOK-02", text: "Only the gate and the stop hooks can block" },
-  { id: "HOOK-03", text: "The hook after a run always fires" },
+  {
+    id: "HOOK-01",
+    text: "Hook slots around run, turn and call, and one that stops; the gate comes with the policy",
+    proof: [["test/promises/controls.test.ts", "HOOK-01"]],
+  },
+  {
+    id: "HOOK-02",
+    text: "Only the gate and the stop hooks can block",
+    proof: [["test/promises/controls.test.ts", "HOOK-02"]],
+  },
+  {
+    id: "HOOK-03",
+    text: "The hook after a run always fires",
+    proof: [["test/promises/controls.test.ts", "HOOK-03"]],
+  },
   { id: "HOOK-04", text: "Telemetry for session, prompt and stop" },
   { id: "HOOK-05", text: "Bounded telemetry for failed tools" },
   { id: "HOOK-06", text: "A ready map of hooks for the Claude Agent SDK" },
@@ -686,15 +793,46 @@ export const promises: readonly Promised[] = [
   },
   { id: "EDG-04", text: "An example Worker with one object per run" },
   // Observability
-  { id: "OBS-01", text: "Observers of events and metrics" },
+  {
+    id: "OBS-01",
+    text: "Observers of events and metrics",
+    proof: [["test/promises/controls.test.ts", "OBS-01"]],
+  },
   { id: "OBS-02", text: "A snapshot of metrics" },
-  { id: "OBS-03", text: "Events around each provider request" },
-  { id: "OBS-04", text: "Events for cache hits and misses" },
-  { id: "OBS-05", text: "Events for cost as it adds up" },
-  { id: "OBS-06", text: "Events for text, calls, warnings and structured output" },
-  { id: "OBS-07", text: "A log for inspection" },
+  {
+    id: "OBS-03",
+    text: "Events around each provider request",
+    proof: [["test/promises/controls.test.ts", "OBS-03"]],
+  },
+  {
+    id: "OBS-04",
+    text: "Events for cache hits and misses",
+    proof: [["test/promises/controls.test.ts", "OBS-04"]],
+  },
+  {
+    id: "OBS-05",
+    text: "Events for cost as it adds up",
+    proof: [["test/promises/controls.test.ts", "OBS-05"]],
+  },
+  {
+    id: "OBS-06",
+    text: "Events for text, calls, warnings and structured output",
+    proof: [["test/promises/controls.test.ts", "OBS-06"]],
+  },
+  {
+    id: "OBS-07",
+    text: "A log for inspection",
+    proof: [["test/promises/controls.test.ts", "OBS-07"]],
+  },
   { id: "OBS-08", text: "A CLI to try it with: one task or a conversation" },
   // Structured output
   { id: "SO-01", text: "The schema goes to the provider's own interface" },
-  { id: "SO-02", text: "The runtime validates, and fails strictly" },
+  {
+    id: "SO-02",
+    text: "The runtime validates, and fails strictly",
+    proof: [
+      ["test/promises/controls.test.ts", "SO-02"],
+      ["test/structured-output.test.ts", "SO-02"],
+    ],
+  },
 ]

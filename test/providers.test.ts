@@ -1,8 +1,15 @@
+import { createAnthropic } from "@ai-sdk/anthropic"
+import { createGoogleGenerativeAI } from "@ai-sdk/google"
+import { createOpenAI } from "@ai-sdk/openai"
+import { createOpenAI as createOpenAiV4 } from "ai-sdk-openai-v4"
 import { afterAll, describe, expect, test } from "vitest"
 import type { Model } from "../src/contract/provider.ts"
 import { nodeTransport } from "../src/hosts/node/http-transport.ts"
 import { type Served, serve } from "../src/hosts/node/serve.ts"
+import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from "../src/providers/ai-sdk/index.ts"
 import { anthropic } from "../src/providers/anthropic/index.ts"
+import { google } from "../src/providers/google/index.ts"
+import { openai } from "../src/providers/openai/index.ts"
 import { type BenchOptions, type ProviderBench, providerCases } from "../src/testing/index.ts"
 
 const servers: Served[] = []
@@ -11,13 +18,19 @@ afterAll(async () => {
   for (const server of servers) await server.close()
 })
 
-/** A bench over real sockets. */
+interface NamedBench extends ProviderBench {
+  readonly name: string
+}
+
+/** A bench over real sockets. `name` tells it from others of the same origin. */
 function bench(
   origin: string,
   model: (options: BenchOptions & { readonly baseUrl: string }) => Model,
   lacks: Readonly<Record<string, string>> = {},
-): ProviderBench {
+  name: string = origin,
+): NamedBench {
   return {
+    name,
     origin,
     lacks,
     async connect(simulator, options) {
@@ -28,14 +41,109 @@ function bench(
   }
 }
 
-const benches: readonly ProviderBench[] = [
+/** What Google's wire has no word for. */
+const googleLacks = {
+  "arguments that are not JSON make a call that says so, with no arguments":
+    "the server reads them itself and ends the answer with MALFORMED_FUNCTION_CALL",
+  "tokens written to a cache have their own bucket": "the server reports none",
+  "an answer that stops for context-overflow says so": "the server refuses such a request instead",
+  "an answer that stops for pause says so": "nothing pauses",
+}
+
+/** What neither of OpenAI's protocols has a word for. */
+const openAiLacks = {
+  "a failed call is marked as one": "a result has no such mark: what went wrong is its text",
+  "an answer that stops for context-overflow says so": "the server refuses such a request instead",
+  "an answer that stops for pause says so": "nothing pauses",
+}
+
+const responsesLacks = { "stop sequences go out": "the Responses API takes none" }
+
+const chatLacks = {
+  "what only the model can read goes back to it, and to no other": "reasoning is shown in plain, nothing is sealed",
+}
+
+/** A bench for one of OpenAI's protocols. */
+function openAiBench(api: "responses" | "chat", lacks: Readonly<Record<string, string>>): NamedBench {
+  return bench(
+    "openai:gpt-5.5",
+    ({ baseUrl, ...options }) => openai({ model: "gpt-5.5", api, baseUrl: `${baseUrl}/v1`, ...options }),
+    { ...openAiLacks, ...lacks },
+    `openai (${api})`,
+  )
+}
+
+/** What the AI SDK's older specification has no word for. */
+const v3Lacks = {
+  "effort goes out in the provider's own words, more for more": "specification v3 has none: providerOptions say it",
+}
+
+/** Else the server keeps what is sealed, and the package sends references to it. */
+const sealedByClient = { providerOptions: { openai: { store: false, include: ["reasoning.encrypted_content"] } } }
+
+/** A real package of the AI SDK, over real sockets too. */
+function aiSdkBench(
+  name: string,
+  origin: string,
+  lacks: Readonly<Record<string, string>>,
+  model: (options: { readonly baseUrl: string; readonly apiKey: string }) => AiSdkModel,
+  more: AiSdkOptions = {},
+): NamedBench {
+  return bench(
+    origin,
+    ({ baseUrl, apiKey = "", ...options }) => fromAiSdk(model({ baseUrl, apiKey }), { ...more, ...options }),
+    lacks,
+    `AI SDK ${name}`,
+  )
+}
+
+const benches: readonly NamedBench[] = [
   bench("anthropic:claude-sonnet-4-6", (options) => anthropic({ model: "claude-sonnet-4-6", ...options })),
+  openAiBench("responses", responsesLacks),
+  openAiBench("chat", chatLacks),
+  bench("google:gemini-2.5-flash", (options) => google({ model: "gemini-2.5-flash", ...options }), googleLacks),
+  bench("google:gemini-3-pro-preview", (options) => google({ model: "gemini-3-pro-preview", ...options }), googleLacks),
+  aiSdkBench("v3: anthropic", "anthropic:claude-sonnet-4-6", v3Lacks, ({ baseUrl, apiKey }) =>
+    createAnthropic({ baseURL: `${baseUrl}/v1`, apiKey })("claude-sonnet-4-6"),
+  ),
+  aiSdkBench(
+    "v3: google",
+    "google:gemini-3-pro-preview",
+    { ...googleLacks, ...v3Lacks, "a failed call is marked as one": "the package sends both kinds of result alike" },
+    ({ baseUrl, apiKey }) => createGoogleGenerativeAI({ baseURL: `${baseUrl}/v1beta`, apiKey })("gemini-3-pro-preview"),
+  ),
+  aiSdkBench(
+    "v3: openai chat",
+    "openai:gpt-4.1",
+    { ...openAiLacks, ...v3Lacks, ...chatLacks, "reasoning is told apart from text": "the package reads none here" },
+    ({ baseUrl, apiKey }) => createOpenAI({ baseURL: `${baseUrl}/v1`, apiKey }).chat("gpt-4.1"),
+  ),
+  aiSdkBench(
+    "v3: openai responses",
+    "openai:gpt-4.1",
+    { ...openAiLacks, ...v3Lacks, ...responsesLacks },
+    ({ baseUrl, apiKey }) => createOpenAI({ baseURL: `${baseUrl}/v1`, apiKey }).responses("gpt-4.1"),
+    sealedByClient,
+  ),
+  aiSdkBench(
+    "v4: openai responses",
+    "openai:gpt-4.1",
+    {
+      ...openAiLacks,
+      ...responsesLacks,
+      "an answer that stops for refusal says so": "the package takes no notice of refusals",
+      "effort goes out in the provider's own words, more for more":
+        "the package leaves it out for a model that does not reason; ai-sdk.test.ts has one that does",
+    },
+    ({ baseUrl, apiKey }) => createOpenAiV4({ baseURL: `${baseUrl}/v1`, apiKey }).responses("gpt-4.1"),
+    sealedByClient,
+  ),
 ]
 
 /** What became of each case with each provider, printed at the end. */
 const outcomes = new Map<string, Map<string, string>>()
 
-describe.each(benches.map((each) => ({ bench: each, name: each.origin })))("$name", ({ bench: each, name }) => {
+describe.each(benches.map((each) => ({ bench: each, name: each.name })))("$name", ({ bench: each, name }) => {
   for (const { name: title, run } of providerCases) {
     const reason = each.lacks?.[title]
     const row = outcomes.get(title) ?? new Map<string, string>()

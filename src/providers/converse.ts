@@ -32,12 +32,14 @@ export class WireConversation implements Conversation, TransportSink {
   readonly #wire: Wire
   readonly #transport: Transport
   readonly #buffer: BodyBuffer
+  readonly #apiKey: string | undefined
   #reader: AnswerReader | undefined
   #refusal: { readonly status: number; readonly header: Refusal["header"]; body: string } | undefined
   #decoder: InstanceType<typeof TextDecoder> | undefined
 
-  constructor(wire: Wire, { deadlines, fetch }: ProviderOptions, transport: Transport) {
+  constructor(wire: Wire, { apiKey, deadlines, fetch }: ProviderOptions, transport: Transport) {
     this.#wire = wire
+    this.#apiKey = apiKey
     this.#transport = new WatchedTransport(fetch ? fetchTransport(fetch) : transport, {
       ...defaultDeadlines,
       ...deadlines,
@@ -51,7 +53,7 @@ export class WireConversation implements Conversation, TransportSink {
     this.#reader = reader
     this.#refusal = undefined
     await this.#transport.stream({ url, headers, body: this.#buffer.body(messages), signal }, this)
-    if (this.#refusal) throw this.#wire.refused(this.#refusal)
+    if (this.#refusal) throw this.#wire.refused(withoutKey(this.#refusal, this.#apiKey))
     return reader.finish()
   }
 
@@ -67,6 +69,11 @@ export class WireConversation implements Conversation, TransportSink {
     else if (this.#refusal.body.length < LONGEST_REFUSAL)
       this.#refusal.body += this.#decoder?.decode(bytes, { stream: true })
   }
+}
+
+/** Servers quote the key that they do not know: it must not reach a journal. What is shorter is a word, and no secret. */
+function withoutKey(refusal: Refusal, apiKey = ""): Refusal {
+  return apiKey.length < 8 ? refusal : { ...refusal, body: refusal.body.replaceAll(apiKey, "…") }
 }
 
 const LONGEST_REFUSAL = 64 * 1024

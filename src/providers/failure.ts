@@ -14,13 +14,15 @@ export interface ToldError {
   readonly code?: ErrorCode | undefined
   readonly message: string
   readonly requestId?: string | undefined
+  /** How long to wait, where the body says so and no header does. */
+  readonly retryAfterMs?: number | undefined
 }
 
 /** A refused request as an error of the taxonomy. `keyName`: the variable that its key is usually in. */
 export function refusalError({ status, header }: Refusal, told: ToldError, keyName: string): LonghaulError {
   const code = told.code ?? codeOfStatus(status)
   const fix = code === "auth" ? `Check the API key: set ${keyName} or pass apiKey.` : fixes[code]
-  const retryAfterMs = retryAfter(header)
+  const retryAfterMs = retryAfter(header) ?? told.retryAfterMs
   return new LonghaulError(code, `The provider answered ${status}: ${clip(told.message) || "no reason given"}`, {
     data: { status },
     ...(fix !== undefined && { fix }),
@@ -57,7 +59,8 @@ export function tellsOverflow(message: string): boolean {
   )
 }
 
-function codeOfStatus(status: number): ErrorCode {
+/** What a status means where nothing else is said. */
+export function codeOfStatus(status: number): ErrorCode {
   if (status === 401 || status === 403) return "auth"
   if (status === 402) return "billing"
   if (status === 404) return "model_not_found"

@@ -17,3 +17,13 @@ export function parseEvent(data: string, requestId: string | undefined): JsonObj
 export function count(value: Json | undefined): number | null {
   return typeof value === "number" ? value : null
 }
+
+/** What stands between the quotes of a JSON string; undefined where it is none. */
+export function unescaped(raw: string): string | undefined {
+  if (!raw.includes("\\") && !raw.includes('"')) return raw
+  try {
+    return JSON.parse(`"${raw}"`) as string
+  } catch {
+    return undefined
+  }
+}

@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Message } from "../contract/message.ts"
 import type { Answer, AnswerSink, ConversationSetup, Model, Transport } from "../contract/provider.ts"
+import { canonicalJson } from "../lib/json.ts"
 import type { FaultOrder } from "./faults.ts"
 import type { SimulatedAnswer } from "./simulated.ts"
 import { createSimulator, type Simulator } from "./simulator.ts"
@@ -90,8 +91,8 @@ export function check(holds: boolean, what: string): void {
   if (!holds) throw new Error(what)
 }
 
-/** Compares as JSON: what a model is told and says is JSON. */
+/** Compares as JSON, whatever the order of keys: what a model is told and says is JSON. */
 export function same(actual: unknown, expected: unknown, what: string): void {
-  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)]
+  const [a, b] = [actual, expected].map((value) => canonicalJson(JSON.parse(JSON.stringify(value ?? null))))
   check(a === b, `${what}: ${a}, expected ${b}`)
 }

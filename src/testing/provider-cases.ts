@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../contract/error.ts"
 import type { Message } from "../contract/message.ts"
 import type { FaultOrder } from "./faults.ts"
-import { check, type ProviderBench, ProviderScene, same, say } from "./provider-bench.ts"
+import { type BenchOptions, check, type ProviderBench, ProviderScene, same, say } from "./provider-bench.ts"
 import type { SimulatedAnswer } from "./simulated.ts"
 
 /** One promise of the provider contract; throws where it is broken. */
@@ -69,13 +69,10 @@ export const providerCases: readonly ProviderCase[] = [
   {
     name: "what only the model can read goes back to it, and to no other",
     async run(bench) {
-      const scene = new ProviderScene(bench, [
-        { parts: [{ reasoning: "Let me think", signature: "sealed-1" }, { toolCall: { name: "Read", args: {} } }] },
-        "Done.",
-      ])
+      const scene = new ProviderScene(bench, [signedAnswer, "Done."])
       const [own, other] = await Promise.all([
         handBack(scene, bench.origin),
-        handBack(new ProviderScene(bench, [await signedAnswer(), "Done."]), "other:model"),
+        handBack(new ProviderScene(bench, [signedAnswer, "Done."]), "other:model"),
       ])
       same(own, ["sealed-1"], "what its own model gets back")
       same(other, [], "what another model gets")
@@ -114,7 +111,7 @@ export const providerCases: readonly ProviderCase[] = [
   {
     name: "a request carries system, tools, history and settings",
     async run(bench) {
-      const scene = new ProviderScene(bench, "Done.", null, { topP: 0.5, stopSequences: ["HALT"] })
+      const scene = new ProviderScene(bench, "Done.")
       scene.setup = {
         system: "You are brief.",
         tools: [{ name: "Read", description: "Reads a file.", inputSchema: readSchema }],
@@ -127,8 +124,6 @@ export const providerCases: readonly ProviderCase[] = [
       same(request?.tools, [{ name: "Read", description: "Reads a file.", inputSchema: readSchema }], "the tools")
       same(request?.settings.temperature, 0.25, "the temperature")
       same(request?.settings.maxOutputTokens, 2000, "the output limit")
-      same(request?.settings.topP, 0.5, "topP")
-      same(request?.settings.stopSequences, ["HALT"], "the stop sequences")
       const said = request?.messages.flatMap(({ text }) => (text === "" ? [] : [text]))
       same(said, ["Read both", "I look."], "what was said")
       const calls = request?.messages.flatMap(({ toolCalls }) => toolCalls) ?? []
@@ -141,16 +136,15 @@ export const providerCases: readonly ProviderCase[] = [
         "the calls",
       )
       const results = request?.messages.flatMap(({ toolResults }) => toolResults) ?? []
-      same(
-        results.map(({ text, id }) => [text, calls.findIndex((call) => call.id === id)]),
-        [
-          ["alpha", 0],
-          ["no such file", 1],
-        ],
-        "the results, each with its own call",
-      )
+      const owners = results.map(({ id }) => calls.findIndex((call) => call.id === id))
+      same(owners, [0, 1], "the call of each result")
+      // Some clients put a failure in words of their own around it.
+      const isWhole = ["alpha", "no such file"].every((words, index) => results[index]?.text.includes(words))
+      check(isWhole, `the results: ${JSON.stringify(results)}`)
     },
   },
+  sends("topP goes out", { topP: 0.5 }),
+  sends("stop sequences go out", { stopSequences: ["HALT"] }),
   {
     name: "a failed call is marked as one",
     async run(bench) {
@@ -292,7 +286,7 @@ export const providerCases: readonly ProviderCase[] = [
     },
   },
   stalls("before the first byte", 0, { firstByteMs: 60 }),
-  stalls("between two chunks", 300, { firstByteMs: 2000, idleMs: 60 }),
+  stalls("between two chunks", 2500, { firstByteMs: 2000, idleMs: 60 }),
   {
     name: "an abort ends the call",
     async run(bench) {
@@ -331,8 +325,8 @@ function told(scene: ProviderScene, prefix: string): string {
   return scene.heard.flatMap((line) => (line.startsWith(prefix) ? [line.slice(prefix.length)] : [])).join("")
 }
 
-async function signedAnswer(): Promise<SimulatedAnswer> {
-  return { parts: [{ reasoning: "Let me think", signature: "sealed-1" }, { toolCall: { name: "Read", args: {} } }] }
+const signedAnswer: SimulatedAnswer = {
+  parts: [{ reasoning: "Let me think", signature: "sealed-1" }, { toolCall: { name: "Read", args: {} } }],
 }
 
 /** Gives the first answer back as said by `origin`; what the second request held of its sealed part. */
@@ -350,6 +344,18 @@ async function handBack(scene: ProviderScene, origin: string): Promise<readonly 
   )
   await scene.ask([say("Say it"), { role: "assistant", content }, { role: "tool", content: results }])
   return scene.simulator.requests[1]?.messages.flatMap(({ signatures }) => signatures) ?? []
+}
+
+function sends(name: string, settings: Pick<BenchOptions, "topP" | "stopSequences">): ProviderCase {
+  return {
+    name,
+    async run(bench) {
+      const scene = new ProviderScene(bench, "Done.", null, settings)
+      await scene.ask()
+      const received = scene.simulator.requests[0]?.settings
+      same({ ...received, ...settings }, received, "the settings")
+    },
+  }
 }
 
 function stopsFor(reason: "output-limit" | "refusal" | "context-overflow" | "pause"): ProviderCase {
@@ -381,7 +387,7 @@ function stalls(when: string, atByte: number, deadlines: { firstByteMs: number; 
   return {
     name: `a server that stalls ${when} is stream_stalled`,
     async run(bench) {
-      const error = await new ProviderScene(bench, TEXT, { kind: "stall", atByte }, { deadlines }).failure()
+      const error = await new ProviderScene(bench, TEXT.repeat(10), { kind: "stall", atByte }, { deadlines }).failure()
       same([error.code, error.retryable], ["stream_stalled", true], "code and retryable")
     },
   }

@@ -2,6 +2,9 @@ import type { Json } from "../contract/json.ts"
 import type { FaultOrder, Faults } from "./faults.ts"
 import { planBody, streamBody } from "./faults.ts"
 import { anthropicProtocol } from "./protocols/anthropic.ts"
+import { googleProtocol } from "./protocols/google.ts"
+import { openAiChatProtocol } from "./protocols/openai-chat.ts"
+import { openAiResponsesProtocol } from "./protocols/openai-responses.ts"
 import type { Exchange, Frame, ParsedRequest, Protocol, Refusal } from "./protocols/protocol.ts"
 import type { SimulatedAnswer, SimulatedRequest } from "./simulated.ts"
 import { completeAnswer } from "./simulated.ts"
@@ -82,7 +85,7 @@ export function renderAnswer(answer: SimulatedAnswer, request: SimulatedRequest 
     .join("")
 }
 
-const protocols: readonly Protocol[] = [anthropicProtocol]
+const protocols: readonly Protocol[] = [anthropicProtocol, googleProtocol, openAiChatProtocol, openAiResponsesProtocol]
 
 const nothingParsed: ParsedRequest = { model: "", messages: [], tools: [], settings: {} }
 

@@ -20,7 +20,8 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
   const workspace = resolve(config.workspace ?? ".")
   const store = config.store ?? fsStore(defaultStoreRoot())
   refuseStoreInside(workspace, store.location)
-  const model = config.model ?? defaultModelName()
+  const variables = { ...process.env, ...valuesOf(config.secrets ?? {}) }
+  const model = config.model ?? defaultModelName(variables)
   return assembleRuntime(
     {
       ...config,
@@ -32,7 +33,19 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
       transport: config.transport ?? (config.fetch ? fetchTransport(config.fetch) : nodeTransport()),
       owner: config.owner ?? processOwner(),
     },
-    { store: () => store, backend: native, model: namedModel, digest: sha256 },
+    {
+      store: () => store,
+      backend: native,
+      model: (name) => namedModel(name, variables),
+      digest: sha256,
+      again: createRuntime,
+    },
+  )
+}
+
+function valuesOf(secrets: NonNullable<RuntimeConfig["secrets"]>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(secrets).map(([name, value]) => [name, typeof value === "function" ? value() : value]),
   )
 }
 
@@ -58,8 +71,12 @@ function refuseStoreInside(workspace: string, location: string): void {
 }
 
 export * from "../../index.ts"
+export { type AiSdkModel, type AiSdkOptions, fromAiSdk } from "../../providers/ai-sdk/index.ts"
 export { type AnthropicOptions, anthropic } from "../../providers/anthropic/index.ts"
+export { type GoogleOptions, google } from "../../providers/google/index.ts"
+export { type OpenAiOptions, openai } from "../../providers/openai/index.ts"
 export { nodeFiles } from "./files.ts"
 export { createOnlyStore, type FsStoreOptions, fsStore } from "./fs-store.ts"
+export { parseModelName } from "./model-names.ts"
 export { type FetchHandler, type Served, type ServeOptions, serve } from "./serve.ts"
 export { native }

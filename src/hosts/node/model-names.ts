@@ -1,37 +1,129 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Model } from "../../contract/provider.ts"
 import { anthropic } from "../../providers/anthropic/index.ts"
+import { google } from "../../providers/google/index.ts"
+import { openai } from "../../providers/openai/index.ts"
 import { offlineModel } from "../../testing/offline-model.ts"
 
-type Variables = Readonly<Record<string, string | undefined>>
+export type Variables = Readonly<Record<string, string | undefined>>
 
-/** The one table from a model's name to the model. Keys and addresses come from the environment. */
-export function namedModel(name: string, variables: Variables = process.env): Model {
-  if (name === "offline") return offlineModel()
-  const [provider, model] = split(name)
-  if (provider === "anthropic" && model) return anthropicFrom(model, variables)
-  throw new LonghaulError("config_invalid", `There is no model named ${JSON.stringify(name)}.`, {
-    fix: "Use anthropic:<model>, such as anthropic:claude-sonnet-4-6, or offline.",
+/** A provider that models can be named of, and where its key and address are usually kept. */
+export interface NamedProvider {
+  readonly name: string
+  /** Any of them will do; none: it needs no key. */
+  readonly keyNames: readonly string[]
+  readonly baseUrlName?: string
+  /** Where it listens on this machine, if that is where it runs. */
+  readonly localUrl?: string
+  /** What is taken where only its key is known. */
+  readonly defaultModel?: string
+  create(
+    options: { readonly model: string; readonly apiKey?: string; readonly baseUrl?: string },
+    keyName?: string,
+  ): Model
+}
+
+/** The one table of names. The first whose key is there is the default. */
+export const namedProviders: readonly NamedProvider[] = [
+  {
+    name: "anthropic",
+    keyNames: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
+    baseUrlName: "ANTHROPIC_BASE_URL",
+    defaultModel: "claude-sonnet-4-6",
+    create: ({ apiKey, ...options }, keyName) =>
+      anthropic({
+        ...options,
+        ...(apiKey && { [keyName === "ANTHROPIC_AUTH_TOKEN" ? "authToken" : "apiKey"]: apiKey }),
+      }),
+  },
+  {
+    name: "openai",
+    keyNames: ["OPENAI_API_KEY"],
+    baseUrlName: "OPENAI_BASE_URL",
+    defaultModel: "gpt-5.5",
+    create: openai,
+  },
+  {
+    name: "google",
+    keyNames: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    baseUrlName: "GOOGLE_GEMINI_BASE_URL",
+    defaultModel: "gemini-2.5-pro",
+    create: google,
+  },
+  compatible("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "anthropic/claude-sonnet-4.6"),
+  compatible("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+  compatible("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+  compatible("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+  compatible("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
+  local("ollama", "http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL"),
+  local("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_BASE_URL"),
+  local("llamacpp", "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL"),
+  local("vllm", "http://127.0.0.1:8000/v1", "VLLM_BASE_URL"),
+]
+
+/** A model's name taken apart: `provider:model`, where the model may hold colons of its own. */
+export function parseModelName(name: string): { readonly provider: string; readonly model: string } {
+  const colon = name.indexOf(":")
+  if (colon > 0 && colon < name.length - 1) return { provider: name.slice(0, colon), model: name.slice(colon + 1) }
+  throw new LonghaulError("config_invalid", `${JSON.stringify(name)} is not the name of a model.`, {
+    fix: `Use provider:model, such as anthropic:claude-sonnet-4-6, or offline. ${knownProviders()}`,
   })
 }
 
-/** What can be used without being told: a provider whose key is in the environment. */
-export function defaultModelName(variables: Variables = process.env): string | undefined {
-  if (variables.ANTHROPIC_API_KEY || variables.ANTHROPIC_AUTH_TOKEN) return "anthropic:claude-sonnet-4-6"
-  return undefined
-}
-
-function anthropicFrom(model: string, variables: Variables): Model {
-  const { ANTHROPIC_API_KEY: apiKey, ANTHROPIC_AUTH_TOKEN: authToken, ANTHROPIC_BASE_URL: baseUrl } = variables
-  if (!apiKey && !authToken) {
-    throw new LonghaulError("config_invalid", `anthropic:${model} needs a key, and the environment has none.`, {
-      fix: "Set ANTHROPIC_API_KEY, or pass anthropic({ model, apiKey }).",
+/** Keys and addresses come from the variables. */
+export function namedModel(name: string, variables: Variables = process.env): Model {
+  if (name === "offline") return offlineModel()
+  const { provider, model } = parseModelName(name)
+  const known = namedProviders.find((candidate) => candidate.name === provider)
+  if (known === undefined) {
+    throw new LonghaulError("config_invalid", `There is no provider ${JSON.stringify(provider)}.`, {
+      fix: `${knownProviders()} Any other server that speaks OpenAI's protocol: openai({ model, baseUrl, apiKey }).`,
     })
   }
-  return anthropic({ model, ...(apiKey && { apiKey }), ...(authToken && { authToken }), ...(baseUrl && { baseUrl }) })
+  const keyName = keyNameOf(known, variables)
+  if (keyName === undefined && known.keyNames.length > 0) {
+    throw new LonghaulError("config_invalid", `${name} needs a key, and the environment has none.`, {
+      fix: `Set ${known.keyNames[0]}, give it in secrets, or pass ${provider}({ model, apiKey }).`,
+    })
+  }
+  const apiKey = keyName && variables[keyName]
+  const baseUrl = known.baseUrlName && variables[known.baseUrlName]
+  return known.create({ model, ...(apiKey && { apiKey }), ...(baseUrl && { baseUrl }) }, keyName)
 }
 
-function split(name: string): [string, string] {
-  const colon = name.indexOf(":")
-  return colon === -1 ? [name, ""] : [name.slice(0, colon), name.slice(colon + 1)]
+/** What can be used without being told: `LONGHAUL_MODEL`, else a provider whose key is there. */
+export function defaultModelName(variables: Variables = process.env): string | undefined {
+  if (variables.LONGHAUL_MODEL) return variables.LONGHAUL_MODEL
+  const known = namedProviders.find(
+    (each) => each.defaultModel !== undefined && keyNameOf(each, variables) !== undefined,
+  )
+  return known && `${known.name}:${known.defaultModel}`
+}
+
+/** The variable that holds its key, if any does. */
+export function keyNameOf({ keyNames }: NamedProvider, variables: Variables): string | undefined {
+  return keyNames.find((name) => variables[name] !== undefined && variables[name] !== "")
+}
+
+function knownProviders(): string {
+  return `Known providers: ${namedProviders.map(({ name }) => name).join(", ")}.`
+}
+
+function compatible(name: string, baseUrl: string, keyName: string, defaultModel?: string): NamedProvider {
+  return {
+    name,
+    keyNames: [keyName],
+    ...(defaultModel !== undefined && { defaultModel }),
+    create: (options) => openai({ baseUrl, provider: name, keyName, ...options }),
+  }
+}
+
+function local(name: string, localUrl: string, baseUrlName: string): NamedProvider {
+  return {
+    name,
+    keyNames: [],
+    baseUrlName,
+    localUrl,
+    create: (options) => openai({ baseUrl: localUrl, provider: name, ...options }),
+  }
 }

@@ -5,7 +5,7 @@ import { SseCutter } from "../../lib/sse.ts"
 import { AnswerParts } from "../answer-parts.ts"
 import type { AnswerReader } from "../converse.ts"
 import { incomplete, malformed, unexpectedStop } from "../failure.ts"
-import { count, parseEvent } from "../json.ts"
+import { count, parseEvent, unescaped } from "../json.ts"
 import { streamFailure } from "./failure.ts"
 
 /** Reads one Messages stream. */
@@ -135,17 +135,8 @@ function plainDelta(data: string): { readonly index: number; readonly text: stri
   const at = DELTA_PREFIX.length
   const infix = deltaInfixes.find((candidate) => data.startsWith(candidate, at + 1))
   if (infix === undefined) return undefined
-  const raw = data.slice(at + 1 + infix.length, -3)
-  const text = raw.includes("\\") || raw.includes('"') ? unescaped(raw) : raw
+  const text = unescaped(data.slice(at + 1 + infix.length, -3))
   return text === undefined ? undefined : { index: Number(data[at]), text }
-}
-
-function unescaped(raw: string): string | undefined {
-  try {
-    return JSON.parse(`"${raw}"`) as string
-  } catch {
-    return undefined
-  }
 }
 
 const DELTA_PREFIX = '{"type":"content_block_delta","index":'

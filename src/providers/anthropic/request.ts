@@ -1,10 +1,12 @@
 import type { ContentPart } from "../../contract/content.ts"
+import type { Effort } from "../../contract/effort.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
-import type { Message, ReasoningPart, ToolCallPart } from "../../contract/message.ts"
-import type { ConversationSetup, Effort } from "../../contract/provider.ts"
+import type { Message, ReasoningPart } from "../../contract/message.ts"
+import type { ConversationSetup } from "../../contract/provider.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import type { BodyShape } from "../body-buffer.ts"
 import { closedSchema } from "../output-schema.ts"
+import { WireIds } from "../wire-ids.ts"
 import type { AnthropicOptions } from "./options.ts"
 
 /** The request body: everything that stays the same first, messages last, so that only the end ever changes. */
@@ -36,7 +38,7 @@ export function bodyShape(options: AnthropicOptions, setup: ConversationSetup): 
     ...(tools.length > 0 && { tools }),
   })
   const origin = `anthropic:${options.model}`
-  const ids = new WireIds()
+  const ids = new WireIds({ refused: /[^A-Za-z0-9_-]/g })
   return {
     prefix: `${fixed.slice(0, -1)},"messages":[`,
     suffix: "]}",
@@ -134,7 +136,7 @@ function assistantBlock(
     case "text":
       return part.text === "" ? [] : [{ type: "text", text: part.text }]
     case "reasoning":
-      return part.origin === origin ? [reasoningBlock(part)] : []
+      return part.origin === origin ? reasoningBlocks(part) : []
     case "tool-call":
       return [
         {
@@ -148,29 +150,9 @@ function assistantBlock(
   }
 }
 
-function reasoningBlock(part: ReasoningPart): Json {
-  if (isJsonObject(part.opaque) && "redacted" in part.opaque) {
-    return { type: "redacted_thinking", data: part.opaque.redacted as Json }
-  }
-  return { type: "thinking", thinking: part.text, signature: part.opaque ?? "" }
-}
-
-/** The protocol wants every call of a conversation under its own id; servers and joined histories repeat theirs. */
-class WireIds {
-  readonly #used = new Set<string>()
-  readonly #latest = new Map<string, string>()
-
-  ofCall({ callId, wireId }: ToolCallPart): string {
-    const wanted = (wireId ?? callId).replace(/[^A-Za-z0-9_-]/g, "_")
-    let id = wanted
-    for (let copy = 2; this.#used.has(id); copy++) id = `${wanted}_${copy}`
-    this.#used.add(id)
-    this.#latest.set(callId, id)
-    return id
-  }
-
-  /** Results follow their calls directly, so the latest call of that name is theirs. */
-  ofResult(callId: string): string {
-    return this.#latest.get(callId) ?? callId
-  }
+/** What another client sealed is of no use to this server, which would refuse it. */
+function reasoningBlocks({ text, opaque = "" }: ReasoningPart): Json[] {
+  if (typeof opaque === "string") return [{ type: "thinking", thinking: text, signature: opaque }]
+  if (!isJsonObject(opaque) || opaque.redacted === undefined) return []
+  return [{ type: "redacted_thinking", data: opaque.redacted }]
 }

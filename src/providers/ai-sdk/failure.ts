@@ -1,0 +1,116 @@
+import { type ErrorCode, LonghaulError } from "../../contract/error.ts"
+import { brokenOff, malformed, refusalError, tellsOverflow } from "../failure.ts"
+
+/** Where an answer comes from; filled in while it does. */
+export interface Source {
+  requestId: string | undefined
+  /** As the provider reports it. */
+  model: string
+  /** The variable that the package takes its key from. */
+  readonly keyName: string
+}
+
+/** What a model threw or streamed as its error, as one of the taxonomy. Packages differ: it is told by its fields. */
+export function failureOf(error: unknown, source: Source): LonghaulError {
+  if (LonghaulError.is(error)) return error
+  const told = toldBy(error)
+  const { requestId, keyName } = source
+  if (malformations.has(told.name)) return malformed("its package cannot read it", requestId)
+  if (told.status >= 400) {
+    const refusal = { status: told.status, body: told.message, header: (name: string) => told.headers[name] }
+    const named = { code: codeOf(told), message: told.message, requestId: requestIdOf(told.headers) ?? requestId }
+    return refusalError(refusal, named, keyName)
+  }
+  const code = byName[told.name]
+  if (code !== undefined) {
+    const fix = code === "auth" ? { fix: `Set ${keyName}, or pass apiKey to the model's package.` } : {}
+    return new LonghaulError(code, told.message, { cause: error, ...fix })
+  }
+  if (told.isExchange || isLost(error)) {
+    return new LonghaulError("network", "The connection to the provider failed.", { cause: error })
+  }
+  return brokenOff(codeOf(told) ?? "provider_error", told.message, requestId)
+}
+
+/** The header that names the request, as the servers we know spell it. */
+export function requestIdOf(headers: Readonly<Record<string, string>> | undefined): string | undefined {
+  return requestIdHeaders.map((name) => headers?.[name]).find((id) => id !== undefined)
+}
+
+const requestIdHeaders = ["x-request-id", "request-id", "x-goog-request-id", "x-amzn-requestid"]
+
+interface Told {
+  readonly name: string
+  readonly message: string
+  /** 0 where there was none. */
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** The server's own names for it, from wherever the package puts them. */
+  readonly words: string
+  /** True for a failure of the exchange as such: those have an address. */
+  readonly isExchange: boolean
+}
+
+function toldBy(error: unknown): Told {
+  const fields = fieldsOf(error)
+  const { statusCode, responseHeaders, responseBody, url } = fields
+  // Some packages hand on the server's event as it is, some its body as text.
+  const inner = fieldsOf(fields.error)
+  const body = fieldsOf(fieldsOf(parsed(responseBody)).error)
+  const names = [fields, inner, body].flatMap(({ type, code, status }) => [type, code, status])
+  const said = [error instanceof Error ? error.message : error, fields.message, inner.message]
+  return {
+    name: error instanceof Error ? error.name : "",
+    message: said.find((text) => typeof text === "string") ?? "no reason given",
+    status: typeof statusCode === "number" ? statusCode : 0,
+    headers: fieldsOf(responseHeaders) as Readonly<Record<string, string>>,
+    words: [...names, JSON.stringify(body.details)].join(" "),
+    isExchange: typeof url === "string",
+  }
+}
+
+function codeOf({ words, message }: Told): ErrorCode | undefined {
+  if (/API_KEY_INVALID|invalid_api_key/.test(words)) return "auth"
+  if (/insufficient_quota|billing_error/.test(words)) return "billing"
+  if (/context_length_exceeded/.test(words) || tellsOverflow(message)) return "context_overflow"
+  if (/overloaded/.test(words)) return "overloaded"
+  if (/rate_limit/.test(words)) return "rate_limited"
+  return undefined
+}
+
+const malformations: ReadonlySet<string> = new Set([
+  "AI_JSONParseError",
+  "AI_TypeValidationError",
+  "AI_InvalidResponseDataError",
+])
+
+/** What packages refuse before they send anything. */
+const byName: Readonly<Record<string, ErrorCode>> = {
+  AI_LoadAPIKeyError: "auth",
+  AI_LoadSettingError: "config_invalid",
+  AI_NoSuchModelError: "model_not_found",
+  AI_UnsupportedFunctionalityError: "invalid_request",
+  AI_InvalidArgumentError: "invalid_request",
+  AI_InvalidPromptError: "invalid_request",
+}
+
+/** Runtimes tell of a connection that broke in their own ways. */
+function isLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (error.name === "AbortError" || error.name === "TimeoutError") return true
+  const codes = [fieldsOf(error).code, fieldsOf(error.cause).code]
+  if (codes.some((code) => /^(E[A-Z]+|UND_ERR_[A-Z_]+)$/.test(String(code)))) return true
+  return error instanceof TypeError && /fetch|terminated|network|load failed/i.test(error.message)
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? { ...value } : {}
+}
+
+function parsed(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,107 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { Message } from "../../contract/message.ts"
+import type { Answer, AnswerSink, Conversation, ConversationSetup, Model } from "../../contract/provider.ts"
+import { onAbort } from "../../lib/abort.ts"
+import { defaultDeadlines } from "../../lib/deadline.ts"
+import { AiSdkReader } from "./answer.ts"
+import { failureOf, requestIdOf, type Source } from "./failure.ts"
+import { type Guard, guarded } from "./guard.ts"
+import type { AiSdkModel, AiSdkStream } from "./model.ts"
+import type { AiSdkOptions } from "./options.ts"
+import { fixedCall, promptOf } from "./request.ts"
+
+export type { AiSdkModel, AiSdkOptions }
+
+/**
+ * Any language model of the Vercel AI SDK, of specification v3 or v4. It goes out through the model's own `fetch`; the
+ * deadlines, retries and errors are ours.
+ */
+export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
+  checkSpecification(model)
+  const [provider = model.provider] = model.provider.split(".")
+  return {
+    provider,
+    id: model.modelId,
+    ...(options.maxOutputTokens !== undefined && { maxOutputTokens: options.maxOutputTokens }),
+    converse: (setup) => conversation(model, provider, options, setup),
+  }
+}
+
+function conversation(
+  model: AiSdkModel,
+  provider: string,
+  options: AiSdkOptions,
+  setup: ConversationSetup,
+): Conversation {
+  const deadlines = { ...defaultDeadlines, ...options.deadlines }
+  const ask = asker(model, `${provider}:${model.modelId}`, options, setup)
+  const keyName = keyNames[provider] ?? `the ${provider} package's own variable (usually one that ends in _API_KEY)`
+  return {
+    call(messages, sink, signal) {
+      const source: Source = { requestId: undefined, model: model.modelId, keyName }
+      return guarded(deadlines, signal, async (guard) => {
+        try {
+          return await readAnswer(await ask(messages, guard.signal), sink, source, guard)
+        } catch (error) {
+          throw failureOf(error, source)
+        }
+      })
+    },
+  }
+}
+
+/** One call in the words of the model's specification. */
+function asker(
+  model: AiSdkModel,
+  origin: string,
+  options: AiSdkOptions,
+  setup: ConversationSetup,
+): (messages: readonly Message[], abortSignal: AbortSignal) => PromiseLike<AiSdkStream> {
+  const fixed = fixedCall(options, setup)
+  const { system, effort } = setup
+  if (model.specificationVersion === "v3") {
+    return (messages, abortSignal) =>
+      model.doStream({ ...fixed, prompt: promptOf(messages, { system, origin, file: (data) => data }), abortSignal })
+  }
+  return (messages, abortSignal) =>
+    model.doStream({
+      ...fixed,
+      ...(effort !== undefined && { reasoning: effort }),
+      prompt: promptOf(messages, { system, origin, file: (data) => ({ type: "data", data }) }),
+      abortSignal,
+    })
+}
+
+async function readAnswer(
+  { stream, response }: AiSdkStream,
+  sink: AnswerSink,
+  source: Source,
+  guard: Guard,
+): Promise<Answer> {
+  source.requestId = requestIdOf(response?.headers)
+  const reader = new AiSdkReader(sink, source)
+  const parts = stream.getReader()
+  onAbort(guard.signal, () => void parts.cancel().catch(() => {}))
+  for (let part = await parts.read(); !part.done && !guard.signal.aborted; part = await parts.read()) {
+    // The package says this by itself, whatever the provider does.
+    if (part.value.type !== "stream-start") guard.heard()
+    reader.push(part.value)
+  }
+  return reader.finish()
+}
+
+function checkSpecification(model: AiSdkModel): void {
+  const version: unknown = (model as AiSdkModel | null | undefined)?.specificationVersion
+  if (version === "v3" || version === "v4") return
+  const what =
+    version === undefined ? "This is no language model of the AI SDK" : `Specification ${version} is not known`
+  throw new LonghaulError("config_invalid", `${what}: fromAiSdk takes models of specification v3 or v4.`, {
+    fix: 'Pass a model such as openai("gpt-5"), from a package version that was made for AI SDK 6 or 7.',
+  })
+}
+
+const keyNames: Readonly<Record<string, string>> = {
+  anthropic: "ANTHROPIC_API_KEY",
+  google: "GOOGLE_GENERATIVE_AI_API_KEY",
+  openai: "OPENAI_API_KEY",
+}

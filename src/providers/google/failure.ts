@@ -1,0 +1,66 @@
+import type { ErrorCode, LonghaulError } from "../../contract/error.ts"
+import type { Json, JsonObject } from "../../contract/json.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { brokenOff, type Refusal, refusalError, type ToldError, tellsOverflow } from "../failure.ts"
+
+/** Sent by few servers: answers carry their id in the body too. */
+export const REQUEST_ID_HEADER = "x-goog-request-id"
+
+/** A request that was refused, as an error of the taxonomy. The body's own status says more than the number. */
+export function failureOf(refusal: Refusal): LonghaulError {
+  const told = parseError(refusal.body)
+  return refusalError(refusal, { ...told, requestId: refusal.header(REQUEST_ID_HEADER) }, "GEMINI_API_KEY")
+}
+
+/** An error in the middle of a stream. */
+export function streamFailure(error: JsonObject, requestId: string | undefined): LonghaulError {
+  return brokenOff(codeOf(error) ?? "provider_error", String(error.message), requestId)
+}
+
+function codeOf(error: JsonObject): ErrorCode | undefined {
+  const message = String(error.message)
+  if (error.status === "INVALID_ARGUMENT") {
+    if (detailOf(error, "reason") === "API_KEY_INVALID" || message.includes("API key not valid")) return "auth"
+    return tellsOverflow(message) ? "context_overflow" : "invalid_request"
+  }
+  if (error.status === "FAILED_PRECONDITION" && /billing/i.test(message)) return "billing"
+  return byStatus[String(error.status)]
+}
+
+const byStatus: Readonly<Record<string, ErrorCode>> = {
+  UNAUTHENTICATED: "auth",
+  PERMISSION_DENIED: "auth",
+  NOT_FOUND: "model_not_found",
+  RESOURCE_EXHAUSTED: "rate_limited",
+  UNAVAILABLE: "overloaded",
+  INTERNAL: "provider_error",
+  DEADLINE_EXCEEDED: "provider_error",
+}
+
+function parseError(body: string): ToldError {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    // Some front ends answer with a list of one.
+    const told: unknown = Array.isArray(parsed) ? parsed[0] : parsed
+    if (isJsonObject(told) && isJsonObject(told.error)) {
+      const { error } = told
+      return { code: codeOf(error), message: String(error.message), retryAfterMs: retryDelay(error) }
+    }
+  } catch {
+    // Proxies answer in HTML or plain text: the status decides then.
+  }
+  return { message: body }
+}
+
+/** Such as "7s" or "0.5s". */
+function retryDelay(error: JsonObject): number | undefined {
+  const [, seconds] = /^(\d+(?:\.\d+)?)s$/.exec(String(detailOf(error, "retryDelay"))) ?? []
+  return seconds === undefined ? undefined : Math.round(Number(seconds) * 1000)
+}
+
+/** The details are a list of objects of several kinds: the first that has the field. */
+function detailOf({ details }: JsonObject, field: string): Json | undefined {
+  const list: readonly Json[] = Array.isArray(details) ? details : []
+  for (const detail of list) if (isJsonObject(detail) && detail[field] !== undefined) return detail[field]
+  return undefined
+}

@@ -1,0 +1,42 @@
+import type { Model } from "../../contract/provider.ts"
+import { WireConversation } from "../converse.ts"
+import { GoogleReader } from "./answer.ts"
+import { failureOf, REQUEST_ID_HEADER } from "./failure.ts"
+import { familyOf } from "./models.ts"
+import type { GoogleOptions } from "./options.ts"
+import { bodyShape } from "./request.ts"
+
+export type { GoogleOptions }
+
+/** A model behind the Gemini API or any server that speaks it; `baseUrl` without the version. */
+export function google(options: GoogleOptions): Model {
+  const baseUrl = (options.baseUrl ?? "https://generativelanguage.googleapis.com").replace(/\/+$/, "")
+  const family = familyOf(options.model)
+  const maxOutputTokens = options.maxOutputTokens ?? family.maxOutputTokens
+  const headers = {
+    "content-type": "application/json",
+    accept: "text/event-stream",
+    // Never in the URL: addresses end up in logs.
+    ...(options.apiKey !== undefined && { "x-goog-api-key": options.apiKey }),
+    ...options.headers,
+  }
+  return {
+    provider: "google",
+    id: options.model,
+    enforcesSchema: family.combinesSchemaAndTools,
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    converse: (setup) =>
+      new WireConversation(
+        {
+          url: `${baseUrl}/v1beta/models/${options.model}:streamGenerateContent?alt=sse`,
+          headers,
+          shape: bodyShape(options, setup),
+          requestIdHeader: REQUEST_ID_HEADER,
+          reader: (sink) => new GoogleReader(sink, options.model),
+          refused: failureOf,
+        },
+        options,
+        setup.transport,
+      ),
+  }
+}

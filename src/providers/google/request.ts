@@ -1,0 +1,146 @@
+import type { ContentPart } from "../../contract/content.ts"
+import type { Json, JsonObject } from "../../contract/json.ts"
+import type { AssistantMessage, Message, ReasoningPart, ToolCallPart, ToolResultPart } from "../../contract/message.ts"
+import type { ConversationSetup } from "../../contract/provider.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import type { BodyShape } from "../body-buffer.ts"
+import { closedSchema } from "../output-schema.ts"
+import { WireIds } from "../wire-ids.ts"
+import { type Family, familyOf } from "./models.ts"
+import type { GoogleOptions } from "./options.ts"
+
+/** The request body: everything that stays the same first, contents last, so that only the end ever changes. */
+export function bodyShape(options: GoogleOptions, setup: ConversationSetup): BodyShape {
+  const family = familyOf(options.model)
+  const declarations = setup.tools.map(({ name, description, inputSchema }) => ({
+    name,
+    description,
+    parametersJsonSchema: inputSchema,
+  }))
+  const fixed = JSON.stringify({
+    ...(setup.system && { systemInstruction: { parts: [{ text: setup.system }] } }),
+    ...(declarations.length > 0 && { tools: [{ functionDeclarations: declarations }] }),
+    generationConfig: generationConfig(options, setup, family),
+  })
+  const writer = new ContentWriter(`google:${options.model}`, family.wantsSignatures)
+  return {
+    prefix: `${fixed.slice(0, -1)},"contents":[`,
+    suffix: "]}",
+    fragment: (message) => JSON.stringify(writer.content(message)),
+  }
+}
+
+function generationConfig(options: GoogleOptions, setup: ConversationSetup, family: Family): JsonObject {
+  const thinking = thinkingOf(options, setup, family)
+  const budget = Number(thinking?.thinkingBudget ?? 0)
+  const asked = setup.maxOutputTokens ?? options.maxOutputTokens
+  // What the model thinks counts as output: it must not eat up the whole answer.
+  const maxOutputTokens = asked && Math.max(asked, budget > 0 ? budget + 1024 : 0)
+  // Older models refuse a request that has both; they are told in words then.
+  const schema = setup.tools.length === 0 || family.combinesSchemaAndTools ? setup.outputSchema : undefined
+  return {
+    ...(setup.temperature !== undefined && { temperature: setup.temperature }),
+    ...(options.topP !== undefined && { topP: options.topP }),
+    ...(options.topK !== undefined && { topK: options.topK }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(options.stopSequences !== undefined && { stopSequences: options.stopSequences }),
+    ...(options.seed !== undefined && { seed: options.seed }),
+    ...(schema && { responseMimeType: "application/json", responseJsonSchema: closedSchema(schema) }),
+    ...(thinking && { thinkingConfig: thinking }),
+  }
+}
+
+function thinkingOf(
+  { model, thinkingTokens }: GoogleOptions,
+  { effort }: ConversationSetup,
+  family: Family,
+): JsonObject | undefined {
+  const asked =
+    thinkingTokens === undefined
+      ? effort !== undefined && family.thinking?.(model, effort)
+      : { thinkingBudget: thinkingTokens }
+  return asked ? { includeThoughts: asked.thinkingBudget !== 0, ...asked } : undefined
+}
+
+/** Writes messages as contents; remembers which call a result belongs to, since the wire names the function again. */
+class ContentWriter {
+  readonly #ids = new WireIds({ refused: /[^A-Za-z0-9_-]/g })
+  readonly #origin: string
+  readonly #wantsSignatures: boolean
+
+  constructor(origin: string, wantsSignatures: boolean) {
+    this.#origin = origin
+    this.#wantsSignatures = wantsSignatures
+  }
+
+  content(message: Message): JsonObject {
+    switch (message.role) {
+      case "user":
+        return { role: "user", parts: filled(message.content.flatMap(userPart)) }
+      case "tool":
+        return { role: "user", parts: message.content.map((result) => this.#responsePart(result)) }
+      case "assistant":
+        return { role: "model", parts: filled(this.#modelParts(message)) }
+    }
+  }
+
+  #modelParts({ content }: AssistantMessage): JsonObject[] {
+    const parts: JsonObject[] = []
+    for (const part of content) {
+      if (part.type === "text") parts.push(...textPart(part.text))
+      else if (part.type === "tool-call") parts.push(this.#callPart(part))
+      else if (part.origin === this.#origin) addReasoning(parts, part)
+    }
+    const calls = parts.filter(({ functionCall }) => functionCall !== undefined)
+    const [first] = calls
+    if (!this.#wantsSignatures || first === undefined || calls.some(isSigned)) return parts
+    return parts.map((part) => (part === first ? { ...part, thoughtSignature: UNSIGNED } : part))
+  }
+
+  #callPart(part: ToolCallPart): JsonObject {
+    const { name, args, opaque, origin } = part
+    // The protocol takes objects only; what a model got wrong is in the result's error.
+    const functionCall = { id: this.#ids.ofCall(part), name, args: isJsonObject(args) ? args : {} }
+    const isOwn = origin === this.#origin && typeof opaque === "string"
+    return { functionCall, ...(isOwn && { thoughtSignature: opaque }) }
+  }
+
+  #responsePart({ callId, status, output }: ToolResultPart): JsonObject {
+    const text = output.map((part) => part.text).join("\n")
+    const response = status === "ok" ? { output: text } : { error: text }
+    return { functionResponse: { id: this.#ids.ofResult(callId), name: this.#ids.toolOf(callId), response } }
+  }
+}
+
+/** What the vendor documents for calls that another model made: without it, newer models refuse the request. */
+const UNSIGNED = "skip_thought_signature_validator"
+
+function isSigned({ thoughtSignature }: JsonObject): boolean {
+  return thoughtSignature !== undefined
+}
+
+/** Signed thoughts go back as they came; a summary that nothing vouches for says nothing to the model. */
+function addReasoning(parts: JsonObject[], { text, opaque }: ReasoningPart): void {
+  if (typeof opaque === "string") {
+    parts.push({ text, thought: true, thoughtSignature: opaque })
+  } else if (isJsonObject(opaque) && typeof opaque.text === "string") {
+    // The signature of the text before it, which has no place for one of its own.
+    const last = parts.at(-1)
+    const signed = last?.text !== undefined && !isSigned(last) ? (parts.pop() as JsonObject) : { text: "" }
+    parts.push({ ...signed, thoughtSignature: opaque.text })
+  }
+}
+
+function userPart(part: ContentPart): readonly JsonObject[] {
+  if (part.type === "text") return textPart(part.text)
+  return [{ inlineData: { mimeType: part.mediaType, data: part.data } }]
+}
+
+function textPart(text: string): readonly JsonObject[] {
+  return text === "" ? [] : [{ text }]
+}
+
+/** A message that is empty for this model, such as one of another's reasoning alone, still has its turn. */
+function filled(parts: readonly Json[]): readonly Json[] {
+  return parts.length > 0 ? parts : [{ text: "(Nothing was said.)" }]
+}

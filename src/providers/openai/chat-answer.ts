@@ -1,0 +1,140 @@
+import type { Json, JsonObject } from "../../contract/json.ts"
+import type { Answer, AnswerSink, StopReason } from "../../contract/provider.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { SseCutter } from "../../lib/sse.ts"
+import { AnswerParts } from "../answer-parts.ts"
+import type { AnswerReader } from "../converse.ts"
+import { brokenOff, incomplete, malformed, unexpectedStop } from "../failure.ts"
+import { parseEvent } from "../json.ts"
+import { REASONING_FIELD } from "./chat-request.ts"
+import { streamFailure } from "./failure.ts"
+import { usageOf } from "./usage.ts"
+
+/** Reads one Chat Completions stream, also of servers that take its protocol lightly. */
+export class ChatReader implements AnswerReader {
+  requestId: string | undefined
+  readonly #cutter = new SseCutter((data) => this.#event(data))
+  readonly #parts: AnswerParts
+  /** The part that text or reasoning goes on in. */
+  #prose: { readonly kind: string; readonly part: number } | null = null
+  readonly #calls = new Map<number, { readonly id: string; readonly part: number }>()
+  #lastCall = -1
+  #model = ""
+  #finishReason: string | null = null
+  #refused = false
+  #usage: JsonObject | undefined
+  #done = false
+
+  constructor(sink: AnswerSink) {
+    this.#parts = new AnswerParts(sink, (what) => malformed(what, this.requestId))
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#cutter.push(bytes)
+    this.#parts.tell()
+  }
+
+  finish(): Answer {
+    if (!this.#done || this.#finishReason === null) throw incomplete(this.requestId)
+    return {
+      parts: this.#parts.whole(),
+      stopReason: this.#stopReason(this.#finishReason),
+      usage: usageOf(this.#usage),
+      model: this.#model,
+      ...(this.requestId !== undefined && { requestId: this.requestId }),
+    }
+  }
+
+  #event(data: string): void {
+    if (this.#done) return
+    if (data === "[DONE]") {
+      this.#done = true
+      return
+    }
+    const event = parseEvent(data, this.requestId)
+    if (event.error !== undefined && event.error !== null) throw streamFailure(event.error, this.requestId)
+    if (this.#model === "" && typeof event.model === "string") this.#model = event.model
+    // Usage comes with the last chunks or with each one; the last report is the whole.
+    if (isJsonObject(event.usage)) this.#usage = event.usage
+    const choice = Array.isArray(event.choices) ? event.choices[0] : undefined
+    if (!isJsonObject(choice)) return
+    if (isJsonObject(choice.delta)) this.#delta(choice.delta)
+    if (isText(choice.finish_reason)) {
+      this.#finishReason = choice.finish_reason
+      this.#parts.closeAll()
+    }
+  }
+
+  #delta({ content, refusal, reasoning, tool_calls: calls, ...rest }: JsonObject): void {
+    // Some send their reasoning under both names.
+    if (isText(rest[REASONING_FIELD])) this.#grow("reasoning", rest[REASONING_FIELD], { field: REASONING_FIELD })
+    else if (isText(reasoning)) this.#grow("reasoning", reasoning)
+    if (isText(content)) this.#grow("text", content)
+    if (isText(refusal)) {
+      this.#refused = true
+      this.#grow("text", refusal)
+    }
+    if (Array.isArray(calls)) for (const call of calls) if (isJsonObject(call)) this.#callDelta(call)
+  }
+
+  #grow(kind: "text" | "reasoning", text: string, opaque?: Json): void {
+    if (this.#prose?.kind !== kind) {
+      if (this.#prose !== null) this.#parts.close(this.#prose.part)
+      const part = kind === "text" ? this.#parts.openText() : this.#parts.openReasoning("", opaque)
+      this.#prose = { kind, part }
+    }
+    this.#parts.grow(this.#prose.part, text)
+  }
+
+  #callDelta({ index, id, function: called }: JsonObject): void {
+    const { name, arguments: args } = isJsonObject(called) ? called : {}
+    const at = typeof index === "number" ? index : isText(name) ? this.#lastCall + 1 : this.#lastCall
+    const known = this.#calls.get(at)
+    // Some servers count none of their calls: only the id tells them apart.
+    const isOther = known !== undefined && isText(id) && known.id !== id
+    const part = known === undefined || isOther ? this.#openCall(at, id, name) : known.part
+    const text = isJsonObject(args) ? JSON.stringify(args) : args
+    if (isText(text)) this.#parts.grow(part, text)
+  }
+
+  #openCall(at: number, given: Json | undefined, name: Json | undefined): number {
+    if (!isText(name)) throw malformed("a call without a name", this.requestId)
+    // Calls come one after the other, so whatever came before this one is whole.
+    this.#parts.closeAll()
+    this.#prose = null
+    const id = isText(given) ? given : `call_${this.#parts.count}`
+    const part = this.#parts.openCall(id, name)
+    this.#calls.set(at, { id, part })
+    this.#lastCall = at
+    return part
+  }
+
+  #stopReason(reason: string): StopReason {
+    const fault = faults[reason]
+    if (fault !== undefined) throw brokenOff(fault, reason, this.requestId)
+    const known = stopReasons[reason]
+    if (known === undefined) throw unexpectedStop(reason, this.requestId)
+    if (known !== "end") return known
+    // The calls decide: some servers do not say that they stopped for one, others say so of none.
+    if (this.#calls.size > 0) return "tool-calls"
+    return this.#refused ? "refusal" : "end"
+  }
+}
+
+const stopReasons: Readonly<Record<string, StopReason>> = {
+  stop: "end",
+  tool_calls: "end",
+  function_call: "end",
+  length: "output-limit",
+  content_filter: "refusal",
+}
+
+/** What servers give as a reason where they failed themselves: a router's, and DeepSeek's. */
+const faults: Readonly<Record<string, "provider_error" | "overloaded">> = {
+  error: "provider_error",
+  insufficient_system_resource: "overloaded",
+}
+
+function isText(value: Json | undefined): value is string {
+  return typeof value === "string" && value !== ""
+}

@@ -1,0 +1,32 @@
+import type { FilePart, ImagePart } from "../../contract/content.ts"
+import type { Json, JsonObject, JsonSchema } from "../../contract/json.ts"
+import type { ToolResultPart } from "../../contract/message.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { closedSchema, isStrict } from "../output-schema.ts"
+
+// What both protocols write alike.
+
+export function dataUrl({ mediaType, data }: ImagePart | FilePart): string {
+  return `data:${mediaType};base64,${data}`
+}
+
+/** The protocols want a name for every file. */
+export function fileName({ name, mediaType }: FilePart): string {
+  return name ?? (mediaType === "application/pdf" ? "document.pdf" : "document")
+}
+
+/** Neither protocol has a mark for failure: what went wrong is in the text. */
+export function resultText({ output }: ToolResultPart): string {
+  return output.map(({ text }) => text).join("\n")
+}
+
+/** The protocols take an object, as text; what a model got wrong is in the result's error. */
+export function argumentsText(args: Json): string {
+  return isJsonObject(args) ? JSON.stringify(args) : "{}"
+}
+
+/** Strict only where the schema allows it: servers refuse it otherwise. */
+export function namedSchema(schema: JsonSchema): JsonObject {
+  const closed = closedSchema(schema)
+  return { name: "answer", schema: closed, strict: isStrict(closed) }
+}

@@ -1,0 +1,75 @@
+import type { ErrorCode, LonghaulError } from "../../contract/error.ts"
+import type { Json, JsonObject } from "../../contract/json.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { brokenOff, codeOfStatus, type Refusal, refusalError, type ToldError, tellsOverflow } from "../failure.ts"
+
+export const REQUEST_ID_HEADER = "x-request-id"
+
+/** A request that was refused, as an error of the taxonomy. */
+export function failureOf(refusal: Refusal, keyName: string): LonghaulError {
+  const told = parseError(refusal)
+  return refusalError(refusal, { ...told, requestId: refusal.header(REQUEST_ID_HEADER) }, keyName)
+}
+
+/** The server's own error in the middle of a stream, where no status says anything. */
+export function streamFailure(error: Json | undefined, requestId: string | undefined): LonghaulError {
+  const told = isJsonObject(error) ? error : { message: error ?? "no reason given" }
+  const message = messageOf(told)
+  // Routers repeat the status that they were given themselves.
+  const status = Number(told.code)
+  const code = codeOf(told) ?? overflowIn(message) ?? (status >= 400 ? codeOfStatus(status) : undefined)
+  return brokenOff(code ?? (told.type === INVALID ? "invalid_request" : "provider_error"), message, requestId)
+}
+
+/** Said of nearly everything, so the status says more. */
+const INVALID = "invalid_request_error"
+
+function codeOf({ code, type }: JsonObject): ErrorCode | undefined {
+  return byWord[String(code)] ?? byWord[String(type)]
+}
+
+function overflowIn(message: string): ErrorCode | undefined {
+  return tellsOverflow(message) ? "context_overflow" : undefined
+}
+
+const byWord: Readonly<Record<string, ErrorCode>> = {
+  invalid_api_key: "auth",
+  authentication_error: "auth",
+  invalid_authentication_error: "auth",
+  permission_error: "auth",
+  insufficient_quota: "billing",
+  billing_hard_limit_reached: "billing",
+  exceeded_current_quota_error: "billing",
+  rate_limit_exceeded: "rate_limited",
+  rate_limit_error: "rate_limited",
+  context_length_exceeded: "context_overflow",
+  exceed_context_size_error: "context_overflow",
+  model_not_found: "model_not_found",
+  content_policy_violation: "content_filtered",
+  content_filter: "content_filtered",
+  invalid_prompt: "content_filtered",
+  overloaded_error: "overloaded",
+  engine_overloaded_error: "overloaded",
+  server_is_overloaded: "overloaded",
+  slow_down: "overloaded",
+}
+
+/** Compatible servers say it in `error`, as an object or a text, or with nothing around it. */
+function parseError({ body, status }: Refusal): ToldError {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    if (isJsonObject(parsed)) {
+      const bare = { ...parsed, message: parsed.error ?? parsed.message ?? body }
+      const error = isJsonObject(parsed.error) ? parsed.error : bare
+      const message = messageOf(error)
+      return { code: codeOf(error) ?? (status === 400 ? overflowIn(message) : undefined), message }
+    }
+  } catch {
+    // Proxies answer in HTML or plain text: the status decides then.
+  }
+  return { message: body }
+}
+
+function messageOf({ message }: JsonObject): string {
+  return typeof message === "string" ? message : JSON.stringify(message ?? null)
+}

@@ -1,0 +1,58 @@
+import type { ConversationSetup, Model } from "../../contract/provider.ts"
+import { type Wire, WireConversation } from "../converse.ts"
+import { ChatReader } from "./chat-answer.ts"
+import { chatShape } from "./chat-request.ts"
+import { failureOf, REQUEST_ID_HEADER } from "./failure.ts"
+import { completeOptions, type OpenAiOptions, type OpenAiSetup } from "./options.ts"
+import { ResponsesReader } from "./responses-answer.ts"
+import { responsesShape } from "./responses-request.ts"
+
+export type { OpenAiOptions }
+
+/** A model behind OpenAI or any server that speaks one of its two protocols; `baseUrl` with the version. */
+export function openai(options: OpenAiOptions): Model {
+  const complete = completeOptions(options)
+  const { provider, model, structuredOutput, maxOutputTokens } = complete
+  const headers = headersOf(complete)
+  return {
+    provider,
+    id: model,
+    enforcesSchema: structuredOutput,
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    converse: (setup) => new WireConversation(wireOf(complete, headers, setup), options, setup.transport),
+  }
+}
+
+function headersOf({ apiKey, organization, project, headers }: OpenAiSetup): Readonly<Record<string, string>> {
+  return {
+    "content-type": "application/json",
+    accept: "text/event-stream",
+    // Servers on one's own machine want none.
+    ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+    ...(organization !== undefined && { "openai-organization": organization }),
+    ...(project !== undefined && { "openai-project": project }),
+    ...headers,
+  }
+}
+
+function wireOf(options: OpenAiSetup, headers: Readonly<Record<string, string>>, setup: ConversationSetup): Wire {
+  const { api, baseUrl, keyName } = options
+  const shared: Pick<Wire, "headers" | "requestIdHeader" | "refused"> = {
+    headers,
+    requestIdHeader: REQUEST_ID_HEADER,
+    refused: (refusal) => failureOf(refusal, keyName),
+  }
+  return api === "chat"
+    ? {
+        ...shared,
+        url: `${baseUrl}/chat/completions`,
+        shape: chatShape(options, setup),
+        reader: (sink) => new ChatReader(sink),
+      }
+    : {
+        ...shared,
+        url: `${baseUrl}/responses`,
+        shape: responsesShape(options, setup),
+        reader: (sink) => new ResponsesReader(sink),
+      }
+}

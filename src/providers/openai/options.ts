@@ -1,0 +1,52 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { ProviderOptions } from "../options.ts"
+
+export interface OpenAiOptions extends ProviderOptions {
+  /** Which protocol. Default: `responses` at OpenAI itself, elsewhere `chat`, which every compatible server speaks. */
+  readonly api?: "responses" | "chat"
+  readonly organization?: string
+  readonly project?: string
+  readonly seed?: number
+  /** The name of whoever serves the model, such as `openrouter`. Default `openai`. */
+  readonly provider?: string
+  /** The variable that the key is usually in, named where a key is refused. Default `OPENAI_API_KEY`. */
+  readonly keyName?: string
+  /** False: for servers that refuse a schema for the answer. Default true. */
+  readonly structuredOutput?: boolean
+}
+
+/** The options with nothing left to choose. */
+export interface OpenAiSetup extends OpenAiOptions {
+  readonly api: "responses" | "chat"
+  readonly baseUrl: string
+  readonly provider: string
+  readonly keyName: string
+  readonly structuredOutput: boolean
+  /** True: OpenAI's own servers, which have gone beyond what others speak. */
+  readonly isOpenAi: boolean
+}
+
+export function completeOptions(options: OpenAiOptions): OpenAiSetup {
+  const baseUrl = (options.baseUrl ?? "https://api.openai.com/v1").replace(/\/+$/, "")
+  const isOpenAi = URL.canParse(baseUrl) && /(^|\.)api\.openai\.com$/.test(new URL(baseUrl).hostname)
+  const setup: OpenAiSetup = {
+    ...options,
+    api: options.api ?? (isOpenAi ? "responses" : "chat"),
+    baseUrl,
+    provider: options.provider ?? "openai",
+    keyName: options.keyName ?? "OPENAI_API_KEY",
+    structuredOutput: options.structuredOutput ?? true,
+    isOpenAi,
+  }
+  if (setup.api === "responses") refuseChatOnly(setup)
+  return setup
+}
+
+/** What was asked for and cannot be sent must not be dropped in silence. */
+function refuseChatOnly({ seed, stopSequences = [] }: OpenAiOptions): void {
+  const unknown = seed !== undefined ? "seed" : stopSequences.length > 0 ? "stopSequences" : undefined
+  if (unknown === undefined) return
+  throw new LonghaulError("config_invalid", `The Responses API knows no ${unknown}.`, {
+    fix: `Leave ${unknown} out, or pass api: "chat".`,
+  })
+}

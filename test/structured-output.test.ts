@@ -1,0 +1,102 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { z } from "zod"
+import { createRuntime, type Json, type JsonSchema } from "../src/index.ts"
+import { createSimulator } from "../src/testing/index.ts"
+import { providersUnderTest } from "./providers-under-test.ts"
+
+/** A schema with a value that fits it and one that does not. */
+interface Sample {
+  readonly schema: JsonSchema
+  readonly good: Json
+  readonly bad: Json
+}
+
+const word = fc.stringMatching(/^[a-z]{1,8}$/)
+const leaf: fc.Arbitrary<Sample> = fc.oneof(
+  fc.record({ good: fc.string(), bad: fc.integer() }).map((values) => ({ schema: { type: "string" }, ...values })),
+  fc.record({ good: fc.integer(), bad: fc.string() }).map((values) => ({ schema: { type: "integer" }, ...values })),
+  fc.boolean().map((good) => ({ schema: { type: "boolean" }, good, bad: null })),
+  fc
+    .uniqueArray(word, { minLength: 2, maxLength: 4 })
+    .map((words) => ({ schema: { type: "string", enum: words }, good: words[0] ?? "", bad: `${words.join("")}-` })),
+  word.map((good) => ({ schema: { anyOf: [{ type: "string" }, { type: "null" }] }, good, bad: 7 })),
+)
+const sample: fc.Arbitrary<Sample> = fc.letrec<{ any: Sample; object: Sample; list: Sample }>((tie) => ({
+  any: fc.oneof({ maxDepth: 2, withCrossShrink: true }, leaf, tie("object"), tie("list")),
+  object: fc
+    .uniqueArray(fc.tuple(word, tie("any")), { minLength: 1, maxLength: 4, selector: ([name]) => name })
+    .map((entries) => ({
+      schema: {
+        type: "object",
+        properties: Object.fromEntries(entries.map(([name, { schema }]) => [name, schema])),
+        required: entries.map(([name]) => name),
+      },
+      good: Object.fromEntries(entries.map(([name, { good }]) => [name, good])),
+      bad: Object.fromEntries(entries.map(([name, each], index) => [name, index === 0 ? each.bad : each.good])),
+    })),
+  list: fc.tuple(tie("any"), fc.integer({ min: 1, max: 3 })).map(([{ schema, good, bad }, count]) => ({
+    schema: { type: "array", items: schema },
+    good: Array<Json>(count).fill(good),
+    bad: [...Array<Json>(count).fill(good), bad],
+  })),
+})).object
+const samples = fc.sample(sample, { numRuns: 200, seed: 20_261_115 })
+
+const answers: readonly { readonly kind: string; answer(sample: Sample): string }[] = [
+  { kind: "valid", answer: ({ good }) => JSON.stringify(good) },
+  { kind: "invalid", answer: ({ bad }) => JSON.stringify(bad) },
+  {
+    kind: "wrapped in prose",
+    answer: ({ good }) => `Of course!\n\n\`\`\`json\n${JSON.stringify(good, null, 2)}\n\`\`\`\nAll right?`,
+  },
+  { kind: "truncated", answer: ({ good }) => JSON.stringify(good).slice(0, -1) },
+]
+
+/** Somebody else's word on whether a value fits. */
+const fits = (schema: JsonSchema, value: Json) => z.fromJSONSchema(schema as never).safeParse(value).success
+
+test("the samples are what they say, by another library's word", () => {
+  for (const { schema, good, bad } of samples) {
+    expect(fits(schema, good), JSON.stringify({ schema, good })).toBe(true)
+    expect(fits(schema, bad), JSON.stringify({ schema, bad })).toBe(false)
+  }
+})
+
+describe.each(providersUnderTest)("$name", ({ model }) => {
+  test.each(answers)(
+    "SO-02 200 schemas, $kind: strict never gives what does not fit, forward says what it is",
+    {
+      timeout: 120_000,
+    },
+    async ({ kind, answer }) => {
+      const counts = { strict: { done: 0, failed: 0 }, forward: {} as Record<string, number> }
+      for (const each of samples) {
+        const text = answer(each)
+        for (const outputMode of ["strict", "forward"] as const) {
+          const simulator = createSimulator({ script: () => text })
+          const runtime = createRuntime({ model: model(simulator.fetch) })
+          const result = await runtime.run({ task: "Answer", outputSchema: each.schema, outputMode })
+          if (outputMode === "strict") {
+            if (result.status === "done") expect(fits(each.schema, result.data), JSON.stringify(result.data)).toBe(true)
+            else expect(result).toMatchObject({ data: null, error: { code: expect.stringMatching(/^output_/) } })
+            counts.strict[result.status === "done" ? "done" : "failed"]++
+          } else {
+            const source = result.structuredSource ?? "unsaid"
+            counts.forward[source] = (counts.forward[source] ?? 0) + 1
+            const fitting = ["provider", "text", "extracted"].includes(source)
+            expect(fitting, `${source}: ${JSON.stringify(result.data)}`).toBe(fits(each.schema, result.data))
+            if (source === "raw") expect(result.data).toBe(text)
+          }
+        }
+      }
+      const expected =
+        kind === "valid" || kind === "wrapped in prose" ? { done: 200, failed: 0 } : { done: 0, failed: 200 }
+      expect(counts.strict).toEqual(expected)
+      expect(counts.forward.unsaid).toBeUndefined()
+      console.log(
+        `structured output, ${kind}: strict ${JSON.stringify(counts.strict)}, forward ${JSON.stringify(counts.forward)}`,
+      )
+    },
+  )
+})
