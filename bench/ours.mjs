@@ -2,7 +2,7 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 
 const dist = process.env.BENCH_DIST ?? join(import.meta.dirname, "../dist")
-const { anthropic, createRuntime, defineTool, fsStore } = await import(
+const { anthropic, createMetricsObserver, createRuntime, defineTool, fsStore } = await import(
   pathToFileURL(join(dist, "hosts/node/index.js")).href
 )
 
@@ -25,7 +25,9 @@ export function open(setup, more) {
     store: fsStore(setup.dir),
     model: anthropic({ model: setup.model, apiKey: "x", baseUrl: setup.baseUrl }),
     tools: [step],
-    limits: { turns: 1000 },
+    ...(process.env.BENCH_OBSERVED
+      ? { observers: [createMetricsObserver()], limits: { turns: 1000, tokens: 1_000_000_000 } }
+      : { limits: { turns: 1000 } }),
     ...more,
   })
   return {

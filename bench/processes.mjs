@@ -4,7 +4,9 @@ import { join } from "node:path"
 
 /** Children get nothing that could change what is measured: no NODE_OPTIONS, no proxies. */
 const env = Object.fromEntries(
-  ["PATH", "HOME", "TMPDIR", "BENCH_DIST"].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+  ["PATH", "HOME", "TMPDIR", "BENCH_DIST", "BENCH_OBSERVED"].flatMap((name) =>
+    process.env[name] ? [[name, process.env[name]]] : [],
+  ),
 )
 const running = new Set()
 process.on("exit", () => {

@@ -40,7 +40,8 @@ export class SessionHost implements TurnHost {
       })
       return false
     }
-    if (ledger.limited || hooks.has("preTurn")) return this.#admit(turn, bound)
+    if (hooks.has("preTurn")) return this.#hookedTurn(turn, bound)
+    if (ledger.limited) return this.#reservedTurn(turn, bound)
     this.#run.journal.append({ type: "turn-start", turn })
     return true
   }
@@ -81,15 +82,20 @@ export class SessionHost implements TurnHost {
     this.#reserve = undefined
   }
 
-  async #admit(turn: number, bound: () => TurnBound): Promise<boolean> {
-    const { ledger, hooks, journal, controls } = this.#run
-    if (hooks.has("preTurn")) await hooks.call("preTurn", (hook, run) => hook.preTurn?.({ ...run, turn }))
-    if (!ledger.limited) {
-      journal.append({ type: "turn-start", turn })
-      return true
-    }
+  async #hookedTurn(turn: number, bound: () => TurnBound): Promise<boolean> {
+    const { ledger, hooks, journal } = this.#run
+    await hooks.call("preTurn", (hook, run) => hook.preTurn?.({ ...run, turn }))
+    if (ledger.limited) return this.#reservedTurn(turn, bound)
+    journal.append({ type: "turn-start", turn })
+    return true
+  }
+
+  /** Nothing is waited for before the turn is on record: so it goes into the flush that the end of the last one began. */
+  async #reservedTurn(turn: number, bound: () => TurnBound): Promise<boolean> {
+    const { ledger, journal, controls } = this.#run
     try {
-      const reserve = await ledger.reserve(this.#bounded(bound()), controls.signal)
+      const reserving = ledger.reserve(this.#bounded(bound()), controls.signal)
+      const reserve = "then" in reserving ? await reserving : reserving
       this.#reserve = reserve
       journal.append({ type: "turn-start", turn, reserve })
       // Durable before the money can be spent: whoever takes the run over must know of it.

@@ -27,17 +27,19 @@ export class Ledger {
     return this.#spent
   }
 
-  /** Sets aside what a call may take; `budget_exceeded` where there is nothing left to give. */
-  async reserve(bound: Reserve, signal: AbortSignal): Promise<Reserve> {
-    for (;;) {
-      const exceeded = this.#exceeded()
-      if (exceeded) throw exceeded
-      if (this.#hasRoom() || signal.aborted) break
-      await this.#somethingComesBack(signal)
-    }
+  /** Sets aside what a call may take, at once where it can. Throws `budget_exceeded` where nothing is left to give. */
+  reserve(bound: Reserve, signal: AbortSignal): Reserve | Promise<Reserve> {
+    const exceeded = this.#exceeded()
+    if (exceeded) throw exceeded
+    if (!this.#hasRoom() && !signal.aborted) return this.#reserveLater(bound, signal)
     const reserve = { ...bound }
     this.#reserved.add(reserve)
     return reserve
+  }
+
+  async #reserveLater(bound: Reserve, signal: AbortSignal): Promise<Reserve> {
+    await this.#somethingComesBack(signal)
+    return this.reserve(bound, signal)
   }
 
   /** The call was answered. What its provider does not tell counts as all that was set aside for it. */
