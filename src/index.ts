@@ -36,5 +36,5 @@ export {
   type ToolSpec,
   type ToolStatus,
 } from "./contract/tool.ts"
-export { defineTool } from "./lib/define-tool.ts"
-export { createMetricsObserver, type MetricsSnapshot } from "./observe/metrics.ts"
+export { defineTool, type ToolDefinition } from "./lib/define-tool.ts"
+export { type Counts, createMetricsObserver, type MetricsSnapshot } from "./observe/metrics.ts"

@@ -219,7 +219,11 @@ export const promises: readonly Promised[] = [
     proof: [["test/promises/controls.test.ts", "RUN-16"]],
   },
   { id: "RUN-17", text: "The context of a run: task, session, tools, memory, prompt, history, constraints, mode" },
-  { id: "RUN-18", text: "A conservative preset of limits" },
+  {
+    id: "RUN-18",
+    text: "A conservative preset of limits",
+    proof: [["test/docs.test.ts", "runs as it says"]],
+  },
   { id: "RUN-19", text: "Permission mode auto, ask or deny" },
   { id: "RUN-20", text: "A default working directory for the Claude adapter" },
   {

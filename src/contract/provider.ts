@@ -28,6 +28,8 @@ export interface ConversationSetup {
 }
 
 export interface Conversation {
+  /** The most tokens of one answer, thinking included, where its requests say so. */
+  readonly maxOutputTokens?: number
   /**
    * One request and its whole answer. Throws a LonghaulError of the taxonomy for every failure; retries nothing.
    * `messages` may be the same growing array each time; its messages are immutable.

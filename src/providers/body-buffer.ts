@@ -4,6 +4,8 @@ import type { Message } from "../contract/message.ts"
 export interface BodyShape {
   readonly prefix: string
   readonly suffix: string
+  /** The most tokens of one answer, as the prefix says. */
+  readonly maxOutputTokens?: number
   /** One message as JSON. */
   fragment(message: Message): string
   /** Marks the last message, such as for a cache: every fragment ends in `plain`, which gives way to `marked`. ASCII. */

@@ -32,3 +32,21 @@ test.each<[string, (options: { model: string; apiKey: string; fetch: typeof fetc
   expect(JSON.stringify(error)).not.toContain("recognisable")
   expect(String((error as Error).stack)).not.toContain("recognisable")
 })
+
+test("a key that was copied with something else is config_invalid before any request", () => {
+  for (const create of [anthropic, openai, google]) {
+    const model = create({ model: "m", apiKey: "sk-0123…" })
+    expect(() => model.converse({ tools: [], transport: fetchTransport() })).toThrow(/no header can carry/)
+  }
+})
+
+test("what one answer may take at most is told, thinking included, and never more than was asked for without it", () => {
+  const limit = (model: Model, setup: object) =>
+    model.converse({ tools: [], transport: fetchTransport(), ...setup }).maxOutputTokens
+  const claude = anthropic({ model: "claude-sonnet-4-5" })
+  expect(limit(claude, { maxOutputTokens: 200 })).toBe(200)
+  expect(limit(claude, { maxOutputTokens: 200, effort: "high" })).toBe(16_384 + 1024)
+  const gemini = google({ model: "gemini-2.5-flash" })
+  expect(limit(gemini, { maxOutputTokens: 200 })).toBe(200)
+  expect(limit(gemini, { maxOutputTokens: 200, effort: "high" })).toBe(16_384 + 1024)
+})

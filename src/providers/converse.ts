@@ -1,4 +1,4 @@
-import type { LonghaulError } from "../contract/error.ts"
+import { LonghaulError } from "../contract/error.ts"
 import type { Message } from "../contract/message.ts"
 import type { Answer, AnswerSink, Conversation, Transport, TransportSink } from "../contract/provider.ts"
 import { defaultDeadlines, WatchedTransport } from "../lib/deadline.ts"
@@ -29,6 +29,7 @@ export interface AnswerReader {
 
 /** One request after the other over one transport, with deadlines. */
 export class WireConversation implements Conversation, TransportSink {
+  readonly maxOutputTokens?: number
   readonly #wire: Wire
   readonly #transport: Transport
   readonly #buffer: BodyBuffer
@@ -38,6 +39,8 @@ export class WireConversation implements Conversation, TransportSink {
   #decoder: InstanceType<typeof TextDecoder> | undefined
 
   constructor(wire: Wire, { apiKey, deadlines, fetch }: ProviderOptions, transport: Transport) {
+    refuseBadHeaders(wire.headers)
+    if (wire.shape.maxOutputTokens !== undefined) this.maxOutputTokens = wire.shape.maxOutputTokens
     this.#wire = wire
     this.#apiKey = apiKey
     this.#transport = new WatchedTransport(fetch ? fetchTransport(fetch) : transport, {
@@ -69,6 +72,15 @@ export class WireConversation implements Conversation, TransportSink {
     else if (this.#refusal.body.length < LONGEST_REFUSAL)
       this.#refusal.body += this.#decoder?.decode(bytes, { stream: true })
   }
+}
+
+/** A key copied together with something else would fail at every request, in words that nobody understands. */
+function refuseBadHeaders(headers: Wire["headers"]): void {
+  const bad = Object.keys(headers).find((name) => /[^\t\x20-\x7e\x80-\xff]/.test(headers[name] ?? ""))
+  if (bad === undefined) return
+  throw new LonghaulError("config_invalid", `The header ${bad} holds a character that no header can carry.`, {
+    fix: "Check the API key and the headers: something else may have been copied with them.",
+  })
 }
 
 /** Servers quote the key that they do not know: it must not reach a journal. What is shorter is a word, and no secret. */

@@ -1,5 +1,7 @@
 import type { StreamDeadlines } from "../lib/deadline.ts"
 
+export type { StreamDeadlines }
+
 /** What every provider of ours takes. */
 export interface ProviderOptions {
   readonly model: string

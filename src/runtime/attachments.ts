@@ -68,7 +68,7 @@ function decoded(data: string): Uint8Array {
   }
 }
 
-function mediaTypeOf(path: string): string {
+export function mediaTypeOf(path: string): string {
   const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase()
   return byEnding[ending] ?? "text/plain"
 }

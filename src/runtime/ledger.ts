@@ -96,7 +96,7 @@ function exceeded(message: string, limit: "tokens" | "usd"): LonghaulError {
 }
 
 /** Null where a bucket that counts is not told. */
-export function totalTokens(usage: Usage): number | null {
+function totalTokens(usage: Usage): number | null {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
   if (inputTokens === null || outputTokens === null) return null
   return inputTokens + outputTokens + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)

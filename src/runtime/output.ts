@@ -52,7 +52,7 @@ export class OutputCheck {
     const { trouble } = this.#verdict
     if (trouble === undefined || this.#form.mode === "forward" || this.#complained) return undefined
     this.#complained = true
-    return `${trouble.message}\n\nAnswer again with JSON alone, in the form that was asked for.`
+    return `${trouble.message}\n\nAnswer again with JSON alone that fits this JSON Schema:\n${JSON.stringify(this.#form.schema)}`
   }
 
   /** What was wrong with the last answer that was reviewed. */

@@ -75,8 +75,8 @@ export function createSettler(config: ResolvedConfig, run: OpenRun): CallSettler
 
   const isHarmless = (name: string) => {
     const tool = dispatcher.tool(name)
-    // What is to be heard of a call before it starts must be on record first.
-    return tool?.effect === "none" && tool.concurrent && !hooks.has("preToolCall")
+    // What a hook is to hear of a call must be on record first.
+    return tool?.effect === "none" && tool.concurrent && !hooks.has("preToolCall") && !hooks.has("postToolCall")
   }
 
   return {

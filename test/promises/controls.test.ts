@@ -221,6 +221,21 @@ describe("hooks", () => {
     ])
   })
 
+  test("calls that could start early are heard too", async () => {
+    const heard: string[] = []
+    const hooks: Hooks = { postToolCall: ({ name }, { status }) => void heard.push(`${name} ${status}`) }
+    const look = defineTool({
+      name: "look",
+      description: "looks",
+      input: { type: "object" },
+      effect: "none",
+      run: () => 1,
+    })
+    const { runtime } = setup([call("look"), "Done."], { hooks, tools: [look] })
+    await runtime.run({ task: "x" })
+    expect(heard).toEqual(["look ok"])
+  })
+
   test("HOOK-02 LOOP-06 only stop can end a run, which is then done with what was said", async () => {
     const hooks: Hooks = { stop: ({ turn }) => turn === 2, preTurn: () => false as never }
     const step = { parts: [{ text: "Working" }, { toolCall: { name: "look", args: {} } }] }

@@ -9,6 +9,8 @@ import { Dialogue } from "./dialogue.ts"
 import { runLoop } from "./loop.ts"
 import { TurnBounds } from "./turn-bounds.ts"
 
+export type { RetryPolicy }
+
 export interface NativeOptions {
   readonly retry?: Partial<RetryPolicy>
 }
@@ -30,6 +32,8 @@ export function native(options: NativeOptions = {}): Backend {
       const system = systemOf(request, model)
       const maxOutputTokens = outputTokensOf(request, model)
       const conversation = converse(request, model, env.transport, system, maxOutputTokens)
+      const answerTokens =
+        conversation.maxOutputTokens ?? maxOutputTokens ?? model.maxOutputTokens ?? CAPPED_OUTPUT_TOKENS
       return {
         ref: { backend: "native", version: "1", id: newNonce(), cwd: request.cwd, resumable: true },
         run(input, host) {
@@ -40,7 +44,7 @@ export function native(options: NativeOptions = {}): Backend {
             dialogue,
             conversation,
             controls,
-            bounds: new TurnBounds(dialogue, fixed, maxOutputTokens ?? model.maxOutputTokens ?? CAPPED_OUTPUT_TOKENS),
+            bounds: new TurnBounds(dialogue, fixed, answerTokens),
             origin: `${model.provider}:${model.id}`,
             retry: { ...defaultRetry, ...options.retry },
             host,

@@ -5,6 +5,7 @@ import { failureOf } from "./failure.ts"
 import type { AnthropicOptions } from "./options.ts"
 import { bodyShape, DEFAULT_OUTPUT_TOKENS, enforcesSchema } from "./request.ts"
 
+export type { ProviderOptions, StreamDeadlines } from "../options.ts"
 export type { AnthropicOptions }
 
 /** A model behind the Anthropic Messages API or any server that speaks it; `baseUrl` without the version. */

@@ -12,8 +12,10 @@ import type { AnthropicOptions } from "./options.ts"
 /** The request body: everything that stays the same first, messages last, so that only the end ever changes. */
 export function bodyShape(options: AnthropicOptions, setup: ConversationSetup): BodyShape {
   const cached = options.promptCache ?? true
-  const maxOutputTokens = setup.maxOutputTokens ?? options.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS
   const thinking = thinkingOf(options, setup.effort)
+  const asked = setup.maxOutputTokens ?? options.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS
+  // What the model thinks counts as output: it must not eat up the whole answer.
+  const maxOutputTokens = thinking.tokens === undefined ? asked : Math.max(asked, thinking.tokens + 1024)
   const tools = setup.tools.map(({ name, description, inputSchema }, index) => ({
     name,
     description,
@@ -23,8 +25,7 @@ export function bodyShape(options: AnthropicOptions, setup: ConversationSetup): 
   }))
   const fixed = JSON.stringify({
     model: options.model,
-    // What the model thinks counts as output: it must not eat up the whole answer.
-    max_tokens: Math.max(maxOutputTokens, (thinking.tokens ?? 0) + 1024),
+    max_tokens: maxOutputTokens,
     stream: true,
     temperature: setup.temperature,
     top_p: options.topP,
@@ -42,6 +43,7 @@ export function bodyShape(options: AnthropicOptions, setup: ConversationSetup): 
   return {
     prefix: `${fixed.slice(0, -1)},"messages":[`,
     suffix: "]}",
+    maxOutputTokens,
     fragment: (message) => JSON.stringify(wireMessage(message, origin, ids)),
     ...(cached && { lastMessage: { plain: "}]}", marked: `,"cache_control":${JSON.stringify(ephemeral)}}]}` } }),
   }

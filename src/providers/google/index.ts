@@ -6,6 +6,7 @@ import { familyOf } from "./models.ts"
 import type { GoogleOptions } from "./options.ts"
 import { bodyShape } from "./request.ts"
 
+export type { ProviderOptions, StreamDeadlines } from "../options.ts"
 export type { GoogleOptions }
 
 /** A model behind the Gemini API or any server that speaks it; `baseUrl` without the version. */

@@ -17,15 +17,17 @@ export function bodyShape(options: GoogleOptions, setup: ConversationSetup): Bod
     description,
     parametersJsonSchema: inputSchema,
   }))
+  const generation = generationConfig(options, setup, family)
   const fixed = JSON.stringify({
     ...(setup.system && { systemInstruction: { parts: [{ text: setup.system }] } }),
     ...(declarations.length > 0 && { tools: [{ functionDeclarations: declarations }] }),
-    generationConfig: generationConfig(options, setup, family),
+    generationConfig: generation,
   })
   const writer = new ContentWriter(`google:${options.model}`, family.wantsSignatures)
   return {
     prefix: `${fixed.slice(0, -1)},"contents":[`,
     suffix: "]}",
+    ...(typeof generation.maxOutputTokens === "number" && { maxOutputTokens: generation.maxOutputTokens }),
     fragment: (message) => JSON.stringify(writer.content(message)),
   }
 }

@@ -7,6 +7,7 @@ import { completeOptions, type OpenAiOptions, type OpenAiSetup } from "./options
 import { ResponsesReader } from "./responses-answer.ts"
 import { responsesShape } from "./responses-request.ts"
 
+export type { ProviderOptions, StreamDeadlines } from "../options.ts"
 export type { OpenAiOptions }
 
 /** A model behind OpenAI or any server that speaks one of its two protocols; `baseUrl` with the version. */
@@ -17,7 +18,8 @@ export function openai(options: OpenAiOptions): Model {
   return {
     provider,
     id: model,
-    enforcesSchema: structuredOutput,
+    // Other servers may take a schema and pay no heed to it: the model is told of it as well.
+    enforcesSchema: structuredOutput && complete.isOpenAi,
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     converse: (setup) => new WireConversation(wireOf(complete, headers, setup), options, setup.transport),
   }
