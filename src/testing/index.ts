@@ -1,4 +1,5 @@
 export type { FaultOrder, Faults } from "./faults.ts"
+export { type FilesCase, filesCases } from "./files-cases.ts"
 export { offlineModel } from "./offline-model.ts"
 export type { BenchOptions, ProviderBench } from "./provider-bench.ts"
 export { type ProviderCase, providerCases } from "./provider-cases.ts"

@@ -23,7 +23,7 @@ function filesIn(tree: Tree): Files {
   const kindOf = (node: Tree[string]) => (node === null ? "link" : isTree(node) ? "folder" : "file")
   return {
     display: (path) => path,
-    info: async (path) => ({ kind: kindOf(find(path)), size: 0, modifiedMs: 0 }),
+    info: async (path) => ({ kind: kindOf(find(path)), size: 0, modifiedMs: 0, version: "" }),
     list: async (path) => Object.entries(find(path) as Tree).map(([name, node]) => ({ name, kind: kindOf(node) })),
     async read(path, _cwd, range = { offset: 0, limit: Infinity }) {
       const content = find(path)
@@ -32,6 +32,8 @@ function filesIn(tree: Tree): Files {
       return bytes.subarray(range.offset, range.offset + range.limit)
     },
     write: () => Promise.reject(new ToolError("denied", "read-only")),
+    update: () => Promise.reject(new ToolError("denied", "read-only")),
+    commit: () => Promise.reject(new ToolError("denied", "read-only")),
   }
 }
 

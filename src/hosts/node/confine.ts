@@ -3,9 +3,12 @@ import { constants, type FileHandle, lstat, open, readlink, realpath } from "nod
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path"
 import { LonghaulError } from "../../contract/error.ts"
 import { ToolError } from "../../contract/tool.ts"
+import { isOurs } from "../../lib/own-names.ts"
 
 /** The folders that paths may lead to, and the way to get there without being led elsewhere. */
 export interface Confinement {
+  /** The same for the same folders, whoever confines to them. */
+  readonly identity: string
   display(path: string, cwd: string): string
   /** Where a path really leads, links followed. Throws `denied` where that is not inside the roots. */
   locate(path: string, cwd: string, access: Access): Promise<Location>
@@ -66,6 +69,7 @@ export function confineTo(roots: readonly string[], readOnlyRoots: readonly stri
   }
 
   return {
+    identity: JSON.stringify(all.map(({ real, writable }) => [real, writable])),
     display(path, cwd) {
       const absolute = resolve(first.given, cwd, path)
       const inside = insidePath(first.given, absolute) ?? insidePath(first.real, absolute)
@@ -108,15 +112,6 @@ function insidePath(root: string, candidate: string): string | undefined {
   if (!isAbsolute(candidate)) return undefined
   const rest = relative(root, candidate)
   return rest === ".." || rest.startsWith(`..${sep}`) || isAbsolute(rest) ? undefined : rest
-}
-
-/** The run's own records and what governs it. Spelt as loosely as any file system compares names. */
-export function isOurs(name: string): boolean {
-  const plain = name
-    .normalize("NFKC")
-    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
-    .toLowerCase()
-  return plain === ".longhaul" || /^longhaul\.(config|policy)\./.test(plain)
 }
 
 async function deepestExisting(absolute: string): Promise<Location> {

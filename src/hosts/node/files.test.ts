@@ -131,6 +131,7 @@ describe("read, info and list", () => {
       kind: "file",
       size: 3,
       modifiedMs: statSync(join(workspace, "a.txt")).mtimeMs,
+      version: expect.any(String),
     })
     expect(await files.info(".", workspace)).toMatchObject({ kind: "folder" })
     const entries = [...(await files.list(".", workspace))].sort((left, right) => (left.name < right.name ? -1 : 1))

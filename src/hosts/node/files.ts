@@ -1,16 +1,21 @@
 import type { Dirent, Stats } from "node:fs"
-import { constants, type FileHandle, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises"
-import { basename, dirname } from "node:path"
+import { constants, type FileHandle, open, readdir } from "node:fs/promises"
+import { basename, dirname, join } from "node:path"
 import type { FileEntry, Files } from "../../contract/env.ts"
 import { ToolError, type ToolErrorCode } from "../../contract/tool.ts"
-import { newNonce } from "../../lib/id.ts"
-import { type Confinement, confineTo, isOurs, type Pin } from "./confine.ts"
+import { Locks } from "../../lib/locks.ts"
+import { isOurs } from "../../lib/own-names.ts"
+import { FileCommits } from "./commit-files.ts"
+import { type Confinement, confineTo, type Location, type Pin } from "./confine.ts"
+import { closing, errnoOf, makeFolders, replaceFile, requireFile, requireVersion, versionOf } from "./place-file.ts"
 
 export interface NodeFilesOptions {
   /** Folders that may be read and written. They must exist. */
   readonly roots: readonly string[]
   /** Folders that may only be read. */
   readonly readOnlyRoots?: readonly string[]
+  /** Where changes of several files are noted before they are made. Outside the roots. Default: beside the runs. */
+  readonly redoFolder?: string
 }
 
 /**
@@ -18,12 +23,15 @@ export interface NodeFilesOptions {
  * that gap is narrowed, not closed. A hard link cannot be told from the file it shares, so reading through one that was
  * made inside the roots is allowed; writing replaces the name and leaves the shared file as it was.
  */
-export function nodeFiles({ roots, readOnlyRoots = [] }: NodeFilesOptions): Files {
+export function nodeFiles({ roots, readOnlyRoots = [], redoFolder }: NodeFilesOptions): Files {
   const confinement = confineTo(roots, readOnlyRoots)
+  const locks = new Locks()
+  const commits = new FileCommits(confinement, redoFolder)
 
   /** Every failure names the path as its author knows it, never where it led. */
   async function named<Value>(path: string, cwd: string, work: () => Promise<Value>): Promise<Value> {
     try {
+      await commits.settled()
       return await work()
     } catch (error) {
       throw toToolError(error, confinement.display(path, cwd))
@@ -46,22 +54,13 @@ export function nodeFiles({ roots, readOnlyRoots = [] }: NodeFilesOptions): File
           kind: kindOf(stats),
           size: stats.size,
           modifiedMs: stats.mtimeMs,
+          version: versionOf(stats),
         })),
       ),
 
     read: (path, cwd, range) =>
       named(path, cwd, () =>
-        withExisting(path, cwd, async (pin) => {
-          requireFile(pin.stats)
-          // The two flags are for what may have taken the file's place where it could not be pinned.
-          const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
-          return closing(await open(pin.place, flags), async (handle) => {
-            const stats = await handle.stat()
-            requireFile(stats)
-            await pin.recheck()
-            return readRange(handle, stats.size, range)
-          })
-        }),
+        withExisting(path, cwd, async (pin) => (await readPinned(pin, (size) => rangeWithin(size, range))).bytes),
       ),
 
     list: (path, cwd) =>
@@ -74,120 +73,96 @@ export function nodeFiles({ roots, readOnlyRoots = [] }: NodeFilesOptions): File
         }),
       ),
 
-    write: (path, cwd, bytes) => named(path, cwd, () => write(confinement, path, cwd, bytes)),
+    write: (path, cwd, bytes, options) =>
+      named(path, cwd, async () => {
+        const location = await confinement.locate(path, cwd, "write")
+        return locks.run(placeOf(location), () => write(confinement, location, bytes, options?.version))
+      }),
+
+    update: (path, cwd, change) =>
+      named(path, cwd, async () => {
+        const location = await confinement.locate(path, cwd, "write")
+        if (location.missing.length > 0) throw new ToolError("not_found", "does not exist")
+        await locks.run(placeOf(location), async () => {
+          const pin = await confinement.pin(location.real, "write")
+          const { bytes, stats } = await closing(pin, () => readPinned(pin, (size) => rangeWithin(size)))
+          await write(confinement, location, change(bytes), versionOf(stats))
+        })
+      }),
+
+    commit: async (changes, cwd) => {
+      const located = await Promise.all(
+        changes.map((change) =>
+          named(change.path, cwd, async () => ({ change, at: await confinement.locate(change.path, cwd, "write") })),
+        ),
+      )
+      const places = located.map(({ at }) => placeOf(at))
+      try {
+        await locks.runAll(places, () => commits.commit(located, (path, work) => named(path, cwd, work)))
+      } catch (error) {
+        throw error instanceof ToolError ? error : toToolError(error, "A change of several files")
+      }
+    },
   }
+}
+
+function placeOf({ real, missing }: Location): string {
+  return join(real, ...missing)
 }
 
 async function write(
   confinement: Confinement,
-  path: string,
-  cwd: string,
+  { real, missing }: Location,
   bytes: Uint8Array,
+  version?: string,
 ): Promise<{ created: boolean }> {
-  const { real, missing } = await confinement.locate(path, cwd, "write")
   const name = missing.at(-1) ?? basename(real)
   if (missing.length > 0) {
+    if (version !== undefined) requireVersion(undefined, version)
     const folder = await makeFolders(confinement, real, missing.slice(0, -1))
     return closing(folder, (pin) => replaceFile(pin, name, bytes))
   }
   // Looked at before its parent, which for a root lies outside.
   await closing(await confinement.pin(real, "write"), async ({ stats }) => requireFile(stats))
-  return closing(await confinement.pin(dirname(real), "write"), (pin) => replaceFile(pin, name, bytes))
+  return closing(await confinement.pin(dirname(real), "write"), (pin) => replaceFile(pin, name, bytes, version))
 }
 
-/** Each folder is made and entered through the one before it: none can be swapped for a link on the way. */
-async function makeFolders(confinement: Confinement, real: string, names: readonly string[]): Promise<Pin> {
-  let pin = await confinement.pin(real, "write")
-  for (const name of names) {
-    pin = await closing(pin, async (parent) => {
-      requireFolder(parent.stats)
-      const place = `${parent.place}/${name}`
-      await mkdir(place).catch((error: unknown) => {
-        if (errnoOf(error) !== "EEXIST") throw error
-      })
-      await syncFolder(parent)
-      return confinement.pin(place, "write")
-    })
-  }
-  return pin
+async function readPinned(
+  pin: Pin,
+  rangeOf: (size: number) => { readonly offset: number; readonly length: number },
+): Promise<{ bytes: Uint8Array; stats: Stats }> {
+  requireFile(pin.stats)
+  // The two flags are for what may have taken the file's place where it could not be pinned.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
+  return closing(await open(pin.place, flags), async (handle) => {
+    const stats = await handle.stat()
+    requireFile(stats)
+    await pin.recheck()
+    return { bytes: await readRange(handle, rangeOf(stats.size)), stats }
+  })
 }
 
-async function replaceFile(folder: Pin, name: string, bytes: Uint8Array): Promise<{ created: boolean }> {
-  requireFolder(folder.stats)
-  const target = `${folder.place}/${name}`
-  const existing = await statOf(target)
-  if (existing !== undefined) requireFile(existing)
-  const temporary = `${folder.place}/.tmp-${newNonce()}`
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
-  const handle = await open(temporary, flags, 0o666)
-  try {
-    await closing(handle, async () => {
-      await handle.writeFile(bytes)
-      if (existing !== undefined) await handle.chmod(existing.mode & 0o777)
-      await handle.sync()
-    })
-    await folder.recheck()
-    await rename(temporary, target)
-  } catch (error) {
-    await unlink(temporary).catch(() => {})
-    throw error
-  }
-  await syncFolder(folder)
-  return { created: existing === undefined }
+function rangeWithin(size: number, range: { readonly offset: number; readonly limit: number } = everything) {
+  const length = Math.max(0, Math.min(range.limit, size - range.offset))
+  if (length > maxReadBytes) throw new ToolError("invalid_input", "is too large to be read at once")
+  return { offset: range.offset, length }
 }
 
-async function syncFolder(folder: Pin): Promise<void> {
-  const handle = await open(folder.place, constants.O_RDONLY | constants.O_DIRECTORY)
-  await closing(handle, () => handle.sync())
-}
+const everything = { offset: 0, limit: Infinity }
+const maxReadBytes = 1024 ** 3
 
 async function readRange(
   handle: FileHandle,
-  size: number,
-  range: { readonly offset: number; readonly limit: number } = { offset: 0, limit: Infinity },
+  { offset, length }: { offset: number; length: number },
 ): Promise<Uint8Array> {
-  const wanted = Math.max(0, Math.min(range.limit, size - range.offset))
-  if (wanted > maxReadBytes) throw new ToolError("invalid_input", "is too large to be read at once")
-  const bytes = new Uint8Array(wanted)
+  const bytes = new Uint8Array(length)
   let filled = 0
-  while (filled < wanted) {
-    const { bytesRead } = await handle.read(bytes, filled, wanted - filled, range.offset + filled)
+  while (filled < length) {
+    const { bytesRead } = await handle.read(bytes, filled, length - filled, offset + filled)
     if (bytesRead === 0) break
     filled += bytesRead
   }
   return bytes.subarray(0, filled)
-}
-
-const maxReadBytes = 1024 ** 3
-
-async function closing<Resource extends { close(): Promise<void> }, Value>(
-  resource: Resource,
-  use: (resource: Resource) => Promise<Value>,
-): Promise<Value> {
-  try {
-    return await use(resource)
-  } finally {
-    await resource.close()
-  }
-}
-
-async function statOf(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path)
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return undefined
-    throw error
-  }
-}
-
-function requireFile(stats: Stats): void {
-  if (stats.isFile()) return
-  if (stats.isSymbolicLink()) throw new ToolError("denied", "changed while it was used")
-  throw new ToolError("invalid_input", stats.isDirectory() ? "is a folder" : "is not a regular file")
-}
-
-function requireFolder(stats: Stats): void {
-  if (!stats.isDirectory()) throw new ToolError("invalid_input", "lies below something that is not a folder")
 }
 
 function toEntry(entry: Dirent): FileEntry {
@@ -218,8 +193,4 @@ function toToolError(error: unknown, name: string): ToolError {
   const errno = errnoOf(error)
   const [code, what] = failures[errno] ?? ["io", `could not be used (${errno})`]
   return new ToolError(code, `${name} ${what}.`, { cause: error })
-}
-
-function errnoOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown error"
 }

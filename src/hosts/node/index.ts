@@ -1,5 +1,4 @@
-import { homedir } from "node:os"
-import { isAbsolute, join, relative, resolve } from "node:path"
+import { isAbsolute, relative, resolve } from "node:path"
 import { native } from "../../backends/native/index.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Runtime, RuntimeConfig } from "../../contract/run.ts"
@@ -11,6 +10,7 @@ import { fsStore } from "./fs-store.ts"
 import { nodeTransport } from "./http-transport.ts"
 import { defaultModelName, namedModel } from "./model-names.ts"
 import { processOwner } from "./owner.ts"
+import { defaultStoreRoot } from "./state-folder.ts"
 
 /**
  * The runtime wired for Node: runs on disk, tools in `workspace` (default: the current folder), models by name. With no
@@ -54,12 +54,6 @@ function sha256(text: string): string {
   return process.getBuiltinModule("node:crypto").hash("sha256", text)
 }
 
-export function defaultStoreRoot(variables: Readonly<Record<string, string | undefined>> = process.env): string {
-  const root =
-    variables.LONGHAUL_STORE ?? join(variables.XDG_STATE_HOME ?? join(homedir(), ".local", "state"), "longhaul")
-  return resolve(root)
-}
-
 /** A tool that can write where runs are kept could rewrite history. */
 function refuseStoreInside(workspace: string, location: string): void {
   if (!isAbsolute(location)) return
@@ -75,8 +69,8 @@ export { type AiSdkModel, type AiSdkOptions, fromAiSdk } from "../../providers/a
 export { type AnthropicOptions, anthropic } from "../../providers/anthropic/index.ts"
 export { type GoogleOptions, google } from "../../providers/google/index.ts"
 export { type OpenAiOptions, openai } from "../../providers/openai/index.ts"
-export { nodeFiles } from "./files.ts"
+export { type NodeFilesOptions, nodeFiles } from "./files.ts"
 export { createOnlyStore, type FsStoreOptions, fsStore } from "./fs-store.ts"
 export { parseModelName } from "./model-names.ts"
 export { type FetchHandler, type Served, type ServeOptions, serve } from "./serve.ts"
-export { native }
+export { defaultStoreRoot, native }

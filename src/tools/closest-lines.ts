@@ -1,0 +1,50 @@
+/** The lines that are most like what was looked for, with their numbers, for a model to see its slip; empty: none are. */
+export function closestLines(text: string, wanted: string): string {
+  const lines = text.split("\n", MOST_LINES)
+  const sought = wanted.split("\n").slice(0, MOST_SOUGHT).map(plain)
+  const at = bestPlace(lines.map(plain), sought)
+  if (at === undefined) return ""
+  const shown = lines.slice(at, at + Math.min(sought.length, MOST_SHOWN))
+  const numbered = shown.map((line, index) => `${at + index + 1}\t${clip(line.replace(/\r$/, ""))}`)
+  return `The closest lines:\n${numbered.join("\n")}`
+}
+
+/** Where most of the sought lines stand as they are sought, white space aside; at least one must. */
+function bestPlace(lines: readonly string[], sought: readonly string[]): number | undefined {
+  const places = new Map<string, number[]>()
+  for (const [index, line] of sought.entries()) {
+    if (line !== "") places.set(line, [...(places.get(line) ?? []), index])
+  }
+  // Each line that fits speaks for the place where the whole would then begin.
+  const votes = new Map<number, number>()
+  for (const [index, line] of lines.entries()) {
+    for (const offset of places.get(line) ?? []) votes.set(index - offset, (votes.get(index - offset) ?? 0) + 1)
+  }
+  let best: number | undefined
+  for (const [place, count] of votes) {
+    if (place >= 0 && (best === undefined || count > (votes.get(best) ?? 0))) best = place
+  }
+  return best ?? partlyAlike(lines, sought)
+}
+
+/** No line fits as a whole: one that holds a good part of the first sought line, or is part of it. */
+function partlyAlike(lines: readonly string[], sought: readonly string[]): number | undefined {
+  const first = sought.find((line) => line.length >= SHORTEST_PART)
+  if (first === undefined) return undefined
+  const start = first.slice(0, Math.max(SHORTEST_PART, first.length >> 1))
+  const at = lines.findIndex((line) => line.includes(start) || (line.length >= SHORTEST_PART && first.includes(line)))
+  return at === -1 ? undefined : at
+}
+
+function plain(line: string): string {
+  return line.trim().replace(/\s+/g, " ")
+}
+
+function clip(line: string): string {
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line
+}
+
+const MOST_LINES = 100_000
+const MOST_SOUGHT = 50
+const MOST_SHOWN = 20
+const SHORTEST_PART = 6

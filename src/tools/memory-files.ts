@@ -1,0 +1,139 @@
+import type { FileEntry, FileInfo, Files } from "../contract/env.ts"
+import { ToolError } from "../contract/tool.ts"
+import { isOurs } from "../lib/own-names.ts"
+
+/** Files that live in memory, by their paths from `/`: for tests, and for places without a disk. */
+export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array>> = {}): Files {
+  const files = new Map<string, { bytes: Uint8Array; modifiedMs: number; version: string }>()
+  let writes = 0
+
+  function put(path: string, bytes: Uint8Array): boolean {
+    const created = !files.has(path)
+    files.set(path, { bytes: bytes.slice(), modifiedMs: Date.now(), version: String(++writes) })
+    return created
+  }
+
+  function fileAt(path: string, shown: string) {
+    const file = files.get(path)
+    if (file !== undefined) return file
+    throw isFolder(path) ? new ToolError("invalid_input", `${shown} is a folder.`) : missing(shown)
+  }
+
+  const isFolder = (path: string) =>
+    path === "/" || Array.from(files.keys()).some((each) => each.startsWith(`${path}/`))
+
+  /** What cannot be a file because of what is there. */
+  function requirePlace(path: string, shown: string): void {
+    if (isFolder(path)) throw new ToolError("invalid_input", `${shown} is a folder.`)
+    for (let parent = parentOf(path); parent !== "/"; parent = parentOf(parent)) {
+      if (files.has(parent)) {
+        throw new ToolError("invalid_input", `${shown} lies below something that is not a folder.`)
+      }
+    }
+  }
+
+  function requireVersion(path: string, shown: string, version: string | null | undefined): void {
+    if (version === undefined || version === (files.get(path)?.version ?? null)) return
+    throw new ToolError("conflict", `${shown} has changed since it was read.`)
+  }
+
+  for (const [path, content] of Object.entries(initial)) {
+    put(resolvePath("/", path), typeof content === "string" ? new TextEncoder().encode(content) : content)
+  }
+
+  return {
+    display,
+
+    async info(path, cwd): Promise<FileInfo> {
+      const at = resolvePath(cwd, path)
+      refuseOurs(at, display(path, cwd))
+      const file = files.get(at)
+      if (file) return { kind: "file", size: file.bytes.length, modifiedMs: file.modifiedMs, version: file.version }
+      if (isFolder(at)) return { kind: "folder", size: 0, modifiedMs: 0, version: "" }
+      throw missing(display(path, cwd))
+    },
+
+    async read(path, cwd, range) {
+      const at = resolvePath(cwd, path)
+      refuseOurs(at, display(path, cwd))
+      const { bytes } = fileAt(at, display(path, cwd))
+      return range ? bytes.slice(range.offset, range.offset + range.limit) : bytes.slice()
+    },
+
+    async list(path, cwd) {
+      const at = resolvePath(cwd, path)
+      const shown = display(path, cwd)
+      refuseOurs(at, shown)
+      if (files.has(at)) throw new ToolError("invalid_input", `${shown} is not a folder.`)
+      if (!isFolder(at)) throw missing(shown)
+      return entriesOf(files.keys(), at)
+    },
+
+    async write(path, cwd, bytes, options) {
+      const at = resolvePath(cwd, path)
+      const shown = display(path, cwd)
+      refuseOurs(at, shown)
+      requirePlace(at, shown)
+      requireVersion(at, shown, options?.version)
+      return { created: put(at, bytes) }
+    },
+
+    async update(path, cwd, change) {
+      const at = resolvePath(cwd, path)
+      refuseOurs(at, display(path, cwd))
+      put(at, change(fileAt(at, display(path, cwd)).bytes.slice()))
+    },
+
+    async commit(changes, cwd) {
+      const resolved = changes.map((change) => ({ ...change, at: resolvePath(cwd, change.path) }))
+      for (const { at, path, version, content } of resolved) {
+        const shown = display(path, cwd)
+        refuseOurs(at, shown)
+        requireVersion(at, shown, version)
+        if (content === null) fileAt(at, shown)
+        else requirePlace(at, shown)
+      }
+      for (const { at, content } of resolved) {
+        if (content === null) files.delete(at)
+        else put(at, content)
+      }
+    },
+  }
+}
+
+function display(path: string, cwd: string): string {
+  return resolvePath(cwd, path).slice(1) || "."
+}
+
+/** Like a disk's own: `..` above the root stays at the root. */
+function resolvePath(cwd: string, path: string): string {
+  const names: string[] = []
+  for (const name of (path.startsWith("/") ? path : `${cwd}/${path}`).split("/")) {
+    if (name === "..") names.pop()
+    else if (name !== "" && name !== ".") names.push(name)
+  }
+  return `/${names.join("/")}`
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(1, path.lastIndexOf("/")))
+}
+
+function entriesOf(paths: Iterable<string>, folder: string): readonly FileEntry[] {
+  const prefix = folder === "/" ? "/" : `${folder}/`
+  const entries = new Map<string, FileEntry>()
+  for (const path of paths) {
+    if (!path.startsWith(prefix)) continue
+    const [name = "", ...rest] = path.slice(prefix.length).split("/")
+    if (!isOurs(name)) entries.set(name, { name, kind: rest.length > 0 ? "folder" : "file" })
+  }
+  return [...entries.values()]
+}
+
+function refuseOurs(path: string, shown: string): void {
+  if (path.split("/").some(isOurs)) throw new ToolError("denied", `${shown} belongs to longhaul itself.`)
+}
+
+function missing(shown: string): ToolError {
+  return new ToolError("not_found", `${shown} does not exist.`)
+}
