@@ -4,13 +4,15 @@ import { compileLinearPattern, PatternError } from "../lib/linear-pattern.ts"
  * `*`, `?`, `**`, `[abc]`, `[!abc]` and `{a,b}`. A glob without a slash is about names, one with a slash about paths
  * from the folder that is searched. Throws PatternError.
  */
-export function compileGlob(glob: string): (path: string) => boolean {
+export function compileGlob(glob: string, { braces = true } = {}): (path: string) => boolean {
   const anywhere = !glob.includes("/")
-  const pattern = compileLinearPattern(`^${anywhere ? "(?:.*/)?" : ""}${translate(glob.replace(/^\.?\//, ""))}$`)
+  const plain = translate(glob.replace(/^\.?\//, ""), braces)
+  const pattern = compileLinearPattern(`^${anywhere ? "(?:.*/)?" : ""}${plain}$`)
   return (path) => pattern.test(path)
 }
 
-function translate(glob: string): string {
+/** `braces`: whether `{a,b}` has its meaning; ignore files know none. */
+function translate(glob: string, braces: boolean): string {
   let depth = 0
   const translated = glob.replace(tokens, (token, list: string | undefined) => {
     switch (token) {
@@ -23,6 +25,7 @@ function translate(glob: string): string {
       case "?":
         return "[^/]"
       case "{":
+        if (!braces) return "\\{"
         depth++
         return "(?:"
       case "}":

@@ -1,10 +1,10 @@
 import type { Files } from "../contract/env.ts"
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
 import { defineTool } from "../lib/define-tool.ts"
-import { compileLinearPattern, type LinearPattern, PatternError } from "../lib/linear-pattern.ts"
+import { compileLinearPattern, type LinearPattern } from "../lib/linear-pattern.ts"
 import { truncateUtf8 } from "../lib/truncate.ts"
 import { compileGlob } from "./glob.ts"
-import { filesOf, onOneLine, stopIfAborted } from "./shared.ts"
+import { compileOrRefuse, filesOf, onOneLine, skippedFolders, stopIfAborted } from "./shared.ts"
 import { batchesOf, filesBelow } from "./walk.ts"
 
 export function grepTool(): Tool {
@@ -13,7 +13,7 @@ export function grepTool(): Tool {
     description:
       "Searches text files, line by line, for a regular expression. Prints path:line:text for each matching line, " +
       "in the order of the paths. JavaScript syntax without backreferences, lookahead and lookbehind. Leaves out " +
-      ".git, node_modules, links, binary files and files over 5 MB. Searches the first 5,000 characters of a line " +
+      "what .gitignore and .ignore name, .git, node_modules, links, binary files and files over 5 MB. Searches the first 5,000 characters of a line " +
       "and prints the first 500.",
     effect: "none",
     input: {
@@ -45,7 +45,6 @@ interface GrepArgs {
   readonly limit: number
 }
 
-const skippedFolders: readonly string[] = [".git", "node_modules"]
 const maxFileBytes = 5 * 1024 * 1024
 const maxFiles = 50_000
 const maxSearchedCharacters = 5000
@@ -66,7 +65,7 @@ async function grep(args: GrepArgs, context: ToolContext): Promise<string> {
 
   let searched = 0
   let unreadable = 0
-  const candidates = filesBelow(args.path, { files, context, wanted, skippedFolders })
+  const candidates = filesBelow(args.path, { files, context, wanted, skippedFolders, ignoreFiles: true })
   for await (const batch of batchesOf(candidates, readAhead)) {
     const texts = await Promise.all(batch.map((path) => readText(files, path, context)))
     for (const [index, path] of batch.entries()) {
@@ -143,15 +142,6 @@ async function readText(files: Files, path: string, context: ToolContext): Promi
     return new TextDecoder().decode(bytes)
   } catch (error) {
     if (error instanceof ToolError) return undefined
-    throw error
-  }
-}
-
-function compileOrRefuse<Compiled>(argument: string, compile: () => Compiled): Compiled {
-  try {
-    return compile()
-  } catch (error) {
-    if (error instanceof PatternError) throw new ToolError("invalid_input", `The ${argument} ${error.message}.`)
     throw error
   }
 }

@@ -1,26 +1,33 @@
 import { describe, expect, test } from "vitest"
 import type { ToolContext } from "../contract/tool.ts"
-import { createDispatcher, fileTools } from "./index.ts"
+import { createDispatcher, fileTools, readTools } from "./index.ts"
 
 const dispatcher = createDispatcher(fileTools())
 const { signal } = new AbortController()
 const context: ToolContext = { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env: {}, progress() {} }
 
 describe("fileTools", () => {
-  test("are Read, List, Grep and Write, of which only Write has an effect", () => {
+  test("are four that change nothing and three that do", () => {
     expect(fileTools().map(({ name, effect, concurrent, risk }) => [name, effect, concurrent, risk])).toEqual([
       ["Read", "none", true, "low"],
       ["List", "none", true, "low"],
+      ["Glob", "none", true, "low"],
       ["Grep", "none", true, "low"],
       ["Write", "repeatable", false, "medium"],
+      ["Edit", "once", false, "medium"],
+      ["MultiEdit", "once", false, "medium"],
     ])
+    expect(readTools().map(({ name }) => name)).toEqual(["Read", "List", "Glob", "Grep"])
   })
 
   test.each([
     ["Read", { path: "a" }],
     ["List", {}],
+    ["Glob", { pattern: "a" }],
     ["Grep", { pattern: "a" }],
     ["Write", { path: "a", content: "" }],
+    ["Edit", { path: "a", oldText: "a", newText: "b" }],
+    ["MultiEdit", { path: "a", edits: [{ oldText: "a", newText: "b" }] }],
   ])("%s says so where there is no file system", async (name, args) => {
     const { isError, text } = await dispatcher.callTool(name, args, context)
     expect(isError).toBe(true)

@@ -1,5 +1,6 @@
 import type { FileEntry, Files } from "../contract/env.ts"
 import { type ToolContext, ToolError } from "../contract/tool.ts"
+import { PatternError } from "../lib/linear-pattern.ts"
 
 export function filesOf(context: ToolContext): Files {
   if (context.env.files === undefined) throw new ToolError("denied", "This environment has no file system.")
@@ -18,4 +19,17 @@ export function onOneLine(name: string): string {
 /** By code units: the same order on every machine. */
 export function byName(left: FileEntry, right: FileEntry): number {
   return left.name < right.name ? -1 : left.name > right.name ? 1 : 0
+}
+
+/** Folders that searches do not enter. */
+export const skippedFolders: readonly string[] = [".git", "node_modules"]
+
+/** A pattern that a model got wrong is told to it. */
+export function compileOrRefuse<Compiled>(argument: string, compile: () => Compiled): Compiled {
+  try {
+    return compile()
+  } catch (error) {
+    if (error instanceof PatternError) throw new ToolError("invalid_input", `The ${argument} ${error.message}.`)
+    throw error
+  }
 }
