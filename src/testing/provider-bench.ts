@@ -25,6 +25,12 @@ export interface BenchOptions {
   readonly stopSequences?: readonly string[]
 }
 
+/** One promise of the provider contract; throws where it is broken. */
+export interface ProviderCase {
+  readonly name: string
+  run(bench: ProviderBench): Promise<void>
+}
+
 /** One conversation with a simulator, and everything that was seen of it. */
 export class ProviderScene {
   readonly simulator: Simulator
@@ -96,3 +102,9 @@ export function same(actual: unknown, expected: unknown, what: string): void {
   const [a, b] = [actual, expected].map((value) => canonicalJson(JSON.parse(JSON.stringify(value ?? null))))
   check(a === b, `${what}: ${a}, expected ${b}`)
 }
+
+/** Long enough for something to be cut off, with characters of every width. */
+export const TEXT = "I will öook that up ☕, and a little more so that there is something to cut"
+
+export const toolResult = (callId: string, wireId: string, status: "ok" | "error", text: string) =>
+  ({ type: "tool-result", callId, wireId, status, output: [{ type: "text", text }] }) as const
