@@ -20,6 +20,23 @@ export function decodeText(bytes: Uint8Array): TextFile | undefined {
   }
 }
 
+/**
+ * The encoding of a text by its beginning, for those who only want to show it; undefined: binary. A few broken bytes do
+ * not make a text Latin-1 that has other characters in UTF-8.
+ */
+export function sniffEncoding(start: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" | "latin1" | undefined {
+  if (startsWith(start, 0xff, 0xfe)) return "utf-16le"
+  if (startsWith(start, 0xfe, 0xff)) return "utf-16be"
+  if (start.subarray(0, SNIFFED).includes(0)) return undefined
+  try {
+    // What follows may complete a character that is cut here.
+    new TextDecoder("utf-8", { fatal: true }).decode(start, { stream: true })
+    return "utf-8"
+  } catch {
+    return /[\u0080-\ufffc]/.test(new TextDecoder().decode(start)) ? "utf-8" : "latin1"
+  }
+}
+
 /** The inverse of `decodeText`, to the byte. Undefined: the encoding has no such character. */
 export function encodeText({ text, encoding }: TextFile): Uint8Array | undefined {
   switch (encoding) {
@@ -65,7 +82,8 @@ function utf16Bytes(text: string, littleEndian: boolean): Uint8Array {
   return bytes
 }
 
-function latin1(bytes: Uint8Array): string {
+/** One character for each byte, whatever it is. */
+export function latin1(bytes: Uint8Array): string {
   const pieces: string[] = []
   for (let at = 0; at < bytes.length; at += PIECE) pieces.push(String.fromCharCode(...bytes.subarray(at, at + PIECE)))
   return pieces.join("")

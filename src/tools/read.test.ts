@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest"
 import type { Files } from "../contract/env.ts"
 import type { JsonObject } from "../contract/json.ts"
 import { ToolError } from "../contract/tool.ts"
+import { encodeText } from "../lib/text-file.ts"
 import { createDispatcher } from "./dispatch.ts"
 import { readTool } from "./read.ts"
 
@@ -107,7 +108,16 @@ describe("Read", () => {
   })
 
   test("shows bytes that are not UTF-8 as U+FFFD, on their own line only", async () => {
-    expect(await read(Uint8Array.of(0x61, 0xc3, 0x0a, 0x62))).toBe("1\ta\ufffd\n2\tb")
+    expect(await read(Uint8Array.of(0x61, 0xc3, 0x0a, 0xc3, 0xa9))).toBe("1\ta\ufffd\n2\té")
+  })
+
+  test("TOOL-36 reads UTF-16 of either kind and Latin-1, also across ranges", async () => {
+    for (const encoding of ["utf-16le", "utf-16be", "latin1"] as const) {
+      const long = `${"ü".repeat(99)}\n`.repeat(3000)
+      const bytes = encodeText({ text: `é one\r\n${long}end ö`, encoding }) as Uint8Array
+      expect(await read(bytes, { limit: 1 })).toMatch(/^1\té one\n\[more/)
+      expect(await read(bytes, { offset: 3001, limit: 5 })).toBe(`3001\t${"ü".repeat(99)}\n3002\tend ö`)
+    }
   })
 
   test("reads a huge file by ranges and stops where it has enough", async () => {

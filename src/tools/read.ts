@@ -1,6 +1,7 @@
 import type { Files } from "../contract/env.ts"
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
 import { defineTool } from "../lib/define-tool.ts"
+import { latin1, sniffEncoding } from "../lib/text-file.ts"
 import { LineCollector } from "./line-collector.ts"
 import { filesOf, stopIfAborted } from "./shared.ts"
 
@@ -10,7 +11,7 @@ export function readTool(): Tool {
     description:
       "Reads a text file. Each line comes as its number, a tab and its text. " +
       `Lines over ${maxLineCharacters} characters are cut, and so is the output after ${maxCharacters} characters; ` +
-      "a last line says where to continue. Binary files are refused.",
+      "a last line says where to continue. UTF-8, UTF-16 and Latin-1; binary files are refused.",
     effect: "none",
     input: {
       type: "object",
@@ -39,11 +40,10 @@ const chunkBytes = 256 * 1024
 async function read({ path, offset, limit }: ReadArgs, context: ToolContext): Promise<string> {
   const files = filesOf(context)
   const lines = new LineCollector({ offset, limit, maxLineCharacters, maxCharacters })
-  let isFirst = true
+  let toUtf8: ((chunk: Uint8Array) => Uint8Array) | undefined
   for await (const chunk of chunksOf(files, path, context)) {
-    if (isFirst) refuseBinary(chunk, files.display(path, context.cwd))
-    isFirst = false
-    if (lines.add(chunk) === "full") break
+    toUtf8 ??= transcoder(chunk, files.display(path, context.cwd))
+    if (lines.add(toUtf8(chunk)) === "full") break
   }
   lines.end()
 
@@ -66,6 +66,13 @@ async function* chunksOf(files: Files, path: string, context: ToolContext): Asyn
   }
 }
 
-function refuseBinary(start: Uint8Array, name: string): void {
-  if (start.subarray(0, 8192).includes(0)) throw new ToolError("invalid_input", `${name} is a binary file.`)
+/** Lines are found in UTF-8; other encodings are turned into it piece by piece. */
+function transcoder(start: Uint8Array, name: string): (chunk: Uint8Array) => Uint8Array {
+  const encoding = sniffEncoding(start)
+  if (encoding === undefined) throw new ToolError("invalid_input", `${name} is a binary file.`)
+  if (encoding === "utf-8") return (chunk) => chunk
+  const encoder = new TextEncoder()
+  if (encoding === "latin1") return (chunk) => encoder.encode(latin1(chunk))
+  const decoder = new TextDecoder(encoding)
+  return (chunk) => encoder.encode(decoder.decode(chunk, { stream: true }))
 }
