@@ -34,9 +34,9 @@ export function commandLine() {
     await Promise.all(Object.values(place).map((folder) => rm(folder, { recursive: true, force: true })))
   })
 
-  function start(args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
+  function start(args: readonly string[], variables: Readonly<Record<string, string>> = {}, cwd = place.workspace) {
     const child = spawn(process.execPath, [main, ...args], {
-      cwd: place.workspace,
+      cwd,
       env: {
         PATH: process.env.PATH,
         HOME: place.home,
@@ -62,8 +62,8 @@ export function commandLine() {
     return { child, ended, shown: shown as Readonly<typeof shown> }
   }
 
-  const longhaul = (args: readonly string[], variables?: Readonly<Record<string, string>>) =>
-    start(args, variables).ended
+  const longhaul = (args: readonly string[], variables?: Readonly<Record<string, string>>, cwd?: string) =>
+    start(args, variables, cwd).ended
 
   return {
     place: place as Readonly<typeof place>,

@@ -11,8 +11,14 @@ export interface Command {
   readonly options: OptionTable
   /** Lines behind the options: examples, exit codes. */
   readonly notes?: readonly string[]
-  run(args: readonly string[], output: Output): Promise<number>
+  /** What a shell may offer for its argument: one of these words, a run's id, a folder. */
+  readonly completes?: readonly string[] | "runId" | "folder"
+  run(args: readonly string[], output: Output, commands: CommandTable): Promise<number>
 }
+
+export type CommandTable = Readonly<
+  Record<string, { readonly summary: string; load(): Promise<{ readonly command: Command }> }>
+>
 
 export type OptionTable = Readonly<Record<string, OptionSpec>>
 
@@ -20,8 +26,10 @@ export interface OptionSpec {
   readonly type: "string" | "boolean"
   readonly short?: string
   readonly multiple?: boolean
-  /** What stands for the value in the help. */
+  /** What stands for the value in the help; `<dir>` and `<file>` are completed as such. */
   readonly value?: string
+  /** All that it can be, for a shell's completion. */
+  readonly values?: readonly string[]
   readonly help: string
 }
 
@@ -67,19 +75,25 @@ export function asksFor(flag: "json" | "help", args: readonly string[]): boolean
   return flags.includes(`--${flag}`) || (flag === "help" && flags.includes("-h"))
 }
 
+export interface NumberRange {
+  readonly from: number
+  readonly to: number
+  readonly whole: boolean
+}
+
 /** A number in a range, or a usage error that says what would have been right. */
-export function numberOption(
-  name: string,
-  text: string | undefined,
-  range: { readonly from: number; readonly to: number; readonly whole: boolean },
-): number | undefined {
+export function numberOption(name: string, text: string | undefined, range: NumberRange): number | undefined {
+  return numberSetting(`--${name}`, text, range)
+}
+
+export function numberSetting(name: string, text: string | undefined, range: NumberRange): number | undefined {
   if (text === undefined) return undefined
   const value = text.trim() === "" ? Number.NaN : Number(text)
   if (value >= range.from && value <= range.to && (!range.whole || Number.isInteger(value))) return value
   const kind = range.whole ? "a whole number" : "a number"
   throw new UsageError(
-    `--${name} is ${JSON.stringify(text)}.`,
-    `Give --${name} as ${kind} from ${range.from} to ${range.to}.`,
+    `${name} is ${JSON.stringify(text)}.`,
+    `Give ${name} as ${kind} from ${range.from} to ${range.to}.`,
   )
 }
 

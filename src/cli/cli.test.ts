@@ -156,7 +156,7 @@ describe("usage", () => {
 
   test("help for everything, and the version", async () => {
     expect((await longhaul(["--help"])).stdout).toContain("Exit codes: 0 done, 1 failed")
-    for (const name of ["run", "runs", "show", "simulate"]) {
+    for (const name of ["run", "chat", "runs", "show", "logs", "cost", "simulate"]) {
       const { code, stdout } = await longhaul([name, "--help"])
       expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`Usage: longhaul ${name} `) })
     }

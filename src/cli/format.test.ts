@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { closest, invocation } from "./arguments.ts"
-import { clip, duration, modelLabel, shortArguments, tokens, visible } from "./format.ts"
+import { clip, dollars, duration, modelLabel, shortArguments, tokens, visible } from "./format.ts"
 
 test("what would drive a terminal is made visible; line feeds, tabs and letters stay", () => {
   expect(visible("a\u001b[2Jb\r\nc\td\u0007\u009b\u202eé灯")).toBe("a␛[2Jb\nc\td␇\ufffd\ufffdé灯")
@@ -34,6 +34,16 @@ test("the offline model is labelled under both of its names", () => {
     "offline model: rules, not an LLM",
     "offline model: rules, not an LLM",
     "anthropic:x",
+  ])
+})
+
+test("dollars: unknown is not nothing, and neither is very little", () => {
+  expect([null, 0, 0.00001, 0.01234, 12.5].map(dollars)).toEqual([
+    "cost unknown",
+    "$0.0000",
+    "<$0.0001",
+    "$0.0123",
+    "$12.5000",
   ])
 })
 

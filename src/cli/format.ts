@@ -1,4 +1,5 @@
 import type { Failure } from "../contract/error.ts"
+import type { RunRecord, SteerReason } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
 import type { Usage } from "../contract/result.ts"
 import type { RunState } from "../contract/run.ts"
@@ -55,8 +56,24 @@ export function tokens(count: number | null): string {
   return `${(count / 1000).toFixed(count < 100_000 ? 1 : 0)}k tokens`
 }
 
+/** Unknown is never nothing, and neither is very little. */
+export function dollars(costUsd: number | null): string {
+  if (costUsd === null) return "cost unknown"
+  return costUsd > 0 && costUsd < 0.0001 ? "<$0.0001" : `$${costUsd.toFixed(4)}`
+}
+
+/** What a run or a call took, in words. */
+export function spending(usage: Usage): string {
+  return `${tokens(totalTokens(usage))} · ${dollars(usage.costUsd)}`
+}
+
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`
+}
+
+/** For commands that are shown to be pasted. */
+export function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** In the reader's own time zone: 2031-04-19 06:30:00. */
@@ -90,6 +107,16 @@ export function failureLines({ code, message, fix }: Failure, colours: Colours):
   const lines = [`${colours.red(`error ${code}:`)} ${visible(message)}`]
   if (fix !== undefined) lines.push(`${colours.cyan("fix:")} ${visible(fix)}`)
   return lines
+}
+
+/** What was said to the model between two turns, and why. */
+export function steered({ text, reason }: RunRecord & { readonly type: "steer" }): string {
+  return `told the model${reason === undefined ? "" : `, as ${steerReasons[reason]}`}: ${clip(text, 200)}`
+}
+
+const steerReasons: Readonly<Record<SteerReason, string>> = {
+  repair: "its answer did not have its form",
+  "output-limit": "its answer was cut at the output limit",
 }
 
 // Everything a terminal obeys but line feed and tab, and what turns the direction of writing around.

@@ -27,5 +27,32 @@ export function onSignals(interrupt: (mode: InterruptMode) => void, say: (text: 
   }
 }
 
+/**
+ * Ctrl-C where nothing is under way: once it says how to leave, twice it leaves. `isIdle` tells whether that is so;
+ * `calm` makes the next one the first again.
+ */
+export function onIdleInterrupt(
+  isIdle: () => boolean,
+  hint: () => void,
+  leave: () => void,
+): { calm(): void; giveBack(): void } {
+  let firstAt: number | undefined
+  const onInterrupt = () => {
+    if (!isIdle()) return
+    const now = performance.now()
+    if (firstAt === undefined) {
+      firstAt = now
+      hint()
+    } else if (now - firstAt > echoMs) leave()
+  }
+  process.on("SIGINT", onInterrupt)
+  return {
+    calm() {
+      firstAt = undefined
+    },
+    giveBack: () => process.off("SIGINT", onInterrupt),
+  }
+}
+
 /** npm passes on a Ctrl-C that the terminal has already sent to us: one key press must not count twice. */
 const echoMs = 50

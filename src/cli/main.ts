@@ -1,17 +1,10 @@
 #!/usr/bin/env node
-import { readFile } from "node:fs/promises"
 import { LonghaulError } from "../contract/error.ts"
-import { asksFor, type Command, closest, helpText, invocation, UsageError } from "./arguments.ts"
+import { asksFor, closest, helpText, invocation, UsageError } from "./arguments.ts"
+import { commands } from "./commands.ts"
 import { failureLines } from "./format.ts"
 import { type Output, standardOutput } from "./output.ts"
-
-/** Each command loads when it is called, so that help is instant. */
-const commands: Readonly<Record<string, { readonly summary: string; load(): Promise<{ command: Command }> }>> = {
-  run: { summary: "Run a task to its end.", load: () => import("./commands/run.ts") },
-  runs: { summary: "List the runs, newest first.", load: () => import("./commands/runs.ts") },
-  show: { summary: "Show one run, step by step, from its journal.", load: () => import("./commands/show.ts") },
-  simulate: { summary: "Serve a simulated model provider.", load: () => import("./commands/simulate.ts") },
-}
+import { version } from "./version.ts"
 
 const output = standardOutput()
 const exitCode = await main(process.argv.slice(2), output)
@@ -49,7 +42,7 @@ async function dispatch(args: readonly string[], output: Output): Promise<number
     output.print(helpText(name, command))
     return 0
   }
-  return command.run(rest, output)
+  return command.run(rest, output, commands)
 }
 
 function overview(): string {
@@ -78,11 +71,6 @@ function unknownCommand(name: string): UsageError {
   const help = `See ${invocation()} --help.`
   if (isOption) return new UsageError(`There is no option ${name} here.`, `Options go after the command. ${help}`)
   return new UsageError(`There is no command ${JSON.stringify(name)}.`, meant ? `Did you mean ${meant}? ${help}` : help)
-}
-
-async function version(): Promise<string> {
-  const file = await readFile(new URL("../../package.json", import.meta.url), "utf8")
-  return (JSON.parse(file) as { readonly version: string }).version
 }
 
 function reportError(error: unknown, json: boolean, output: Output): number {

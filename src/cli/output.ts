@@ -57,8 +57,14 @@ export function standardOutput(): Output {
   }
 }
 
-/** picocolors alone would colour pipes too where CI is set. */
+/** False: lines stay where they are written, and nothing is drawn in place. */
+export function mayDraw({ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>> = process.env): boolean {
+  return !NO_COLOR && TERM !== "dumb"
+}
+
+/** picocolors alone would colour pipes too where CI is set. NO_COLOR is a refusal, so it outdoes FORCE_COLOR. */
 function coloursFor(stream: TextStream, variables: Readonly<Record<string, string | undefined>>): Colours {
-  const wanted = stream.isTTY === true && !variables.NO_COLOR && variables.TERM !== "dumb"
-  return picocolors.createColors(wanted)
+  const { NO_COLOR, FORCE_COLOR } = variables
+  const forced = FORCE_COLOR ? !/^(0|false)$/.test(FORCE_COLOR) : undefined
+  return picocolors.createColors(!NO_COLOR && (forced ?? (stream.isTTY === true && mayDraw(variables))))
 }

@@ -1,7 +1,20 @@
 import type { RunEvent } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
+import type { Usage } from "../contract/result.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
-import { clip, counted, duration, modelLabel, shortArguments, tokens, totalTokens, visible } from "./format.ts"
+import { addUsage, noUsage } from "../lib/usage.ts"
+import {
+  clip,
+  counted,
+  dollars,
+  duration,
+  modelLabel,
+  shortArguments,
+  steered,
+  tokens,
+  totalTokens,
+  visible,
+} from "./format.ts"
 import type { Colours } from "./output.ts"
 import type { Screen } from "./screen.ts"
 
@@ -18,22 +31,28 @@ export interface ProgressOptions {
   readonly colours: Colours
   /** Leaves lines out, so that only the status shows. */
   readonly statusOnly?: boolean
+  /** Leaves out the line that names the run. */
+  readonly headless?: boolean
+  /** What the reader is typing while the run works, for the line below the status. */
+  readonly typed?: () => string
   readonly now?: () => number
 }
 
 /** Tells a run to the person who waits for it. */
-export function createProgress({ screen, colours, statusOnly = false, now = Date.now }: ProgressOptions): Progress {
+export function createProgress(options: ProgressOptions): Progress {
+  const { screen, colours, statusOnly = false, headless = false, typed, now = Date.now } = options
   const startedAt = now()
   const calls = new Map<string, { readonly name: string; readonly args: Json }>()
   const streamed = new Set<string>()
   let activity = "starting"
   let turn = 0
-  let tokenCount: number | null = 0
+  let usage: Usage = noUsage
 
   screen.setStatus((frame) => {
-    const spent = turn === 0 ? [] : [`turn ${turn}`, tokens(tokenCount)]
+    const spent = turn === 0 ? [] : [`turn ${turn}`, tokens(totalTokens(usage)), ...costOf(usage)]
     const words = [activity, ...spent, duration(now() - startedAt)]
-    return `${spinner[frame % spinner.length]} ${words.join(" · ")}`
+    const status = `${spinner[frame % spinner.length]} ${words.join(" · ")}`
+    return typed === undefined ? status : `${status}\n${typed()}`
   })
 
   const line = (text: string) => {
@@ -67,7 +86,8 @@ export function createProgress({ screen, colours, statusOnly = false, now = Date
   function onEvent(event: RunEvent): void {
     switch (event.type) {
       case "run-start":
-        line(colours.dim(`run ${event.runId} · ${modelLabel(event.input.model)} · in ${visible(event.input.cwd)}`))
+        if (!headless)
+          line(colours.dim(`run ${event.runId} · ${modelLabel(event.input.model)} · in ${visible(event.input.cwd)}`))
         break
       case "turn-start":
         turn = event.turn
@@ -101,11 +121,12 @@ export function createProgress({ screen, colours, statusOnly = false, now = Date
         showOutcome(event.callId, event.outcome, event.durationMs)
         activity = runningOf(calls)
         break
-      case "usage": {
-        const more = totalTokens(event.usage)
-        tokenCount = tokenCount === null || more === null ? null : tokenCount + more
+      case "usage":
+        usage = addUsage(usage, event.usage)
         break
-      }
+      case "steer":
+        line(`${colours.yellow("▸")} ${steered(event)}`)
+        break
       case "retry":
         showRetry(event)
         break
@@ -123,6 +144,11 @@ export function createProgress({ screen, colours, statusOnly = false, now = Date
 }
 
 const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
+
+/** A price that is not known has no place in a line that is drawn anew each moment, and neither has nothing. */
+function costOf({ costUsd }: Usage): readonly string[] {
+  return costUsd === null || costUsd === 0 ? [] : [dollars(costUsd)]
+}
 
 function runningOf(calls: ReadonlyMap<string, { readonly name: string }>): string {
   const names = Array.from(calls.values(), ({ name }) => clip(name, 40))

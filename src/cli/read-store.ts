@@ -2,6 +2,9 @@ import { LonghaulError } from "../contract/error.ts"
 import type { Runtime } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
 import { invocation } from "./arguments.ts"
+import { type ConfigChoice, readConfig } from "./config-file.ts"
+import type { Output } from "./output.ts"
+import { chooseStore } from "./run-settings.ts"
 
 /** Runs on disk, to look at. Without tools, so that it may be used from any folder. */
 export interface OpenStore {
@@ -9,10 +12,15 @@ export interface OpenStore {
   readonly runtime: Runtime
 }
 
-export async function openStore(folder: string | undefined): Promise<OpenStore> {
+/** The one that is named, or the one that runs from here are kept in. */
+export async function openStore(
+  choice: ConfigChoice & { readonly store?: string },
+  { complain }: Pick<Output, "complain">,
+): Promise<OpenStore> {
+  const file = choice.store === undefined ? await readConfig(choice, complain) : undefined
   const { defaultStoreRoot, fsStore } = await import("../hosts/node/index.ts")
   const { createRuntime } = await import("../index.ts")
-  const store = fsStore(folder ?? defaultStoreRoot())
+  const store = fsStore(chooseStore(choice.store, file) ?? defaultStoreRoot())
   return { store, runtime: createRuntime({ store }) }
 }
 

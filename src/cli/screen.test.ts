@@ -1,5 +1,6 @@
 import picocolors from "picocolors"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
+import { fakeTerminal } from "../../test/fake-terminal.ts"
 import type { RunEvent } from "../contract/event.ts"
 import { createProgress } from "./progress.ts"
 import { liveScreen, plainScreen } from "./screen.ts"
@@ -111,40 +112,55 @@ test("in a pipe there are lines and nothing else", () => {
   expect(pipe.text()).toBe("One\nTwo\n")
 })
 
-/** A terminal that understands what the screen uses: line feed, carriage return, cursor up, erase to the end. */
-function fakeTerminal(columns: number) {
-  let rows = [""]
-  let row = 0
-  let column = 0
-  const written: string[] = []
-
-  function put(character: string): void {
-    const line = (rows[row] ?? "").padEnd(column)
-    rows[row] = line.slice(0, column) + character + line.slice(column + 1)
-    column++
+test("the status has dollars beside tokens, and nothing where the price is not known", () => {
+  const terminal = fakeTerminal(80)
+  const progress = createProgress({ screen: liveScreen(terminal), colours })
+  const spend = (costUsd: number | null) => {
+    progress.onEvent(record({ type: "usage", turn: 1, usage: { ...usage, costUsd }, model: "m", stopReason: "end" }))
+    vi.advanceTimersByTime(100)
+    return terminal.lines().at(-1)
   }
+  progress.onEvent(record({ type: "turn-start", turn: 1 }))
+  expect(spend(0)).toMatch(/ 1000 tokens · 100ms$/)
+  expect(spend(0.0123)).toMatch(/ 2000 tokens · \$0\.0123 · 200ms$/)
+  expect(spend(0.1)).toMatch(/ 3000 tokens · \$0\.1123 · 300ms$/)
+  expect(spend(null)).toMatch(/ 4000 tokens · 400ms$/)
+  progress.close()
+})
 
-  return {
-    isTTY: true,
-    columns,
-    write(text: string) {
-      written.push(text)
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is driven with.
-      for (const token of text.match(/\u001b\[\d*[A-Z]|[\s\S]/gu) ?? []) {
-        const count = Number(token.slice(2, -1) || 1)
-        if (token === "\n") {
-          row++
-          column = 0
-          rows[row] ??= ""
-        } else if (token === "\r") column = 0
-        else if (token.endsWith("A") && token.length > 1) row -= count
-        else if (token.endsWith("J") && token.length > 1)
-          rows = [...rows.slice(0, row), (rows[row] ?? "").slice(0, column)]
-        else put(token)
-      }
-    },
-    text: () => written.join(""),
-    writes: () => written.length,
-    lines: () => rows.filter((line) => line !== ""),
-  }
-}
+test("what is said to the model between two turns is shown, with the reason", () => {
+  const pipe = fakeTerminal(60)
+  const progress = createProgress({ screen: plainScreen(pipe), colours })
+  progress.onEvent(record({ type: "steer", text: "Leave the\nharbour\u001b[2J out." }))
+  progress.onEvent(record({ type: "steer", text: "Answer with JSON alone.", reason: "repair" }))
+  progress.onEvent(record({ type: "steer", text: "Go on.", reason: "output-limit" }))
+  expect(pipe.lines()).toEqual([
+    "▸ told the model: Leave the harbour␛[2J out.",
+    "▸ told the model, as its answer did not have its form: Answer with JSON alone.",
+    "▸ told the model, as its answer was cut at the output limit: Go on.",
+  ])
+})
+
+test("what is being typed stands below the status, and goes with it", () => {
+  const terminal = fakeTerminal(60)
+  let typed = "> al"
+  const progress = createProgress({ screen: liveScreen(terminal), colours, typed: () => typed })
+  progress.onEvent({ type: "text-delta", id: "1.0", delta: "Hello" })
+  vi.advanceTimersByTime(100)
+  typed = "> also"
+  vi.advanceTimersByTime(100)
+  expect(terminal.lines()).toEqual(["Hello", expect.stringContaining("writing"), "> also"])
+  progress.onEvent(record({ type: "text-end", turn: 1, id: "1.0", text: "Hello" }))
+  progress.close()
+  expect(terminal.lines()).toEqual(["Hello"])
+})
+
+test("a text that was drawn before it ended is ended once", () => {
+  const terminal = fakeTerminal(60)
+  const progress = createProgress({ screen: liveScreen(terminal), colours })
+  progress.onEvent({ type: "text-delta", id: "1.0", delta: "Hello" })
+  vi.advanceTimersByTime(100)
+  progress.onEvent(record({ type: "text-end", turn: 1, id: "1.0", text: "Hello" }))
+  progress.close()
+  expect(terminal.text()).toMatch(/Hello\n$/)
+})

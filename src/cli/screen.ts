@@ -10,7 +10,7 @@ export interface Screen {
   stream(text: string): void
   /** Ends a streamed text that stopped inside a line. */
   endText(): void
-  /** Asked for anew each time the status is drawn. */
+  /** Asked for anew each time the status is drawn; each of its lines is cut where the terminal ends. */
   setStatus(describe: (frame: number) => string): void
   /** Shows what is still held back and takes the status away. */
   close(): void
@@ -53,7 +53,7 @@ export function liveScreen(terminal: TextStream, out: TextStream = terminal): Sc
     const finished = lines === "" ? takeFinished() : `${takeFinished()}${takeUnfinished()}${lines}`
     const drawn = [
       ...(unfinished === "" ? [] : [unfinished]),
-      ...(describe ? [wrap(describe(frame), width())[0] ?? ""] : []),
+      ...(describe ? describe(frame).split("\n") : []).map((line) => wrap(line, width())[0] ?? ""),
     ]
     const erase = drawnLines === 0 ? "" : `${drawnLines > 1 ? `\x1b[${drawnLines - 1}A` : ""}\r\x1b[J`
     drawnLines = drawn.length
@@ -88,7 +88,8 @@ export function liveScreen(terminal: TextStream, out: TextStream = terminal): Sc
       incoming += visible(text).replaceAll("\t", "    ")
     },
     endText() {
-      if (incoming !== "" || unfinished !== "") incoming += `${incoming}${unfinished}`.endsWith("\n") ? "" : "\n"
+      const text = `${unfinished}${incoming}`
+      if (text !== "" && !text.endsWith("\n")) incoming += "\n"
     },
     setStatus(next) {
       describe = next

@@ -116,3 +116,12 @@ export class LonghaulError extends Error {
     }
   }
 }
+
+/** A configuration that cannot work, told before anything is done. */
+export class StartupError extends LonghaulError {
+  override readonly name = "StartupError"
+
+  constructor(message: string, details: { readonly fix: string; readonly cause?: unknown }) {
+    super("config_invalid", message, details)
+  }
+}

@@ -8,6 +8,7 @@ import {
   parseCommandLine,
   storeOption,
 } from "../arguments.ts"
+import { configOptions } from "../config-file.ts"
 import { clip, localTime, statusLabel } from "../format.ts"
 import type { Output } from "../output.ts"
 import { openStore } from "../read-store.ts"
@@ -15,6 +16,7 @@ import { openStore } from "../read-store.ts"
 const options = {
   limit: { type: "string", value: "<n>", help: "The most runs to show. Default: 20." },
   ...storeOption,
+  ...configOptions,
   ...commonOptions,
 } as const
 
@@ -26,7 +28,7 @@ export const command: Command = {
     const { values, positionals } = parseCommandLine("runs", args, options)
     noPositionals("runs", positionals)
     const limit = numberOption("limit", values.limit, { from: 1, to: 1_000_000, whole: true }) ?? 20
-    const { store, runtime } = await openStore(values.store)
+    const { store, runtime } = await openStore(values, output)
     const all = await runtime.runs()
     const shown = all.slice(0, limit)
     if (values.json) output.printJson(shown)

@@ -2,6 +2,7 @@ import type { RunRecord } from "../../contract/event.ts"
 import type { RunState } from "../../contract/run.ts"
 import { plainText } from "../../lib/content.ts"
 import { type Command, commonOptions, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
+import { configOptions } from "../config-file.ts"
 import {
   clip,
   counted,
@@ -10,9 +11,9 @@ import {
   localTime,
   modelLabel,
   shortArguments,
+  spending,
   statusLabel,
-  tokens,
-  totalTokens,
+  steered,
   visible,
 } from "../format.ts"
 import type { Colours, Output } from "../output.ts"
@@ -22,6 +23,7 @@ const options = {
   node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
   events: { type: "boolean", help: "Show the journal's records; with --json one on each line." },
   ...storeOption,
+  ...configOptions,
   ...commonOptions,
 } as const
 
@@ -29,11 +31,12 @@ export const command: Command = {
   summary: "Show one run, step by step, from its journal.",
   usage: "[options] <runId>",
   options,
+  completes: "runId",
   notes: ["The start of a run's id is enough where no other run begins so."],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("show", args, options)
     const given = onlyPositional("show", "runId", positionals)
-    const opened = await openStore(values.store)
+    const opened = await openStore(values, output)
     const runId = await findRunId(opened, given)
     const nodeId = values.node ?? "main"
     const state = await opened.runtime.status(runId, nodeId)
@@ -74,9 +77,7 @@ function printRun(state: RunState, records: readonly RunRecord[], output: Output
   for (const record of records) printStep(record, state, output)
 
   output.print("")
-  const { usage } = state
-  const cost = usage.costUsd === null ? "cost unknown" : `$${usage.costUsd.toFixed(4)}`
-  const words = [counted(state.turns, "turn"), tokens(totalTokens(usage)), cost, duration(state.durationMs)]
+  const words = [counted(state.turns, "turn"), spending(state.usage), duration(state.durationMs)]
   output.print(`${statusLabel(state.status, colours)} ${words.join(" · ")}`)
   row("tokens", bucketsOf(state))
   for (const warning of state.warnings) row("warning", `${warning.code}: ${visible(warning.message)}`)
@@ -108,6 +109,9 @@ function printStep(record: RunRecord, state: RunState, output: Output): void {
       remark("↻", `${code}: ${clip(message, 200).replace(/\.$/, "")}: tried again after ${duration(record.delayMs)}`)
       break
     }
+    case "steer":
+      remark("▸", steered(record))
+      break
     case "interrupt":
       remark("▸", `interrupted: ${record.mode}`)
       break

@@ -19,6 +19,7 @@ const options = {
     type: "string",
     multiple: true,
     value: "<kind>[:n]",
+    values: ["401", "429", "500", "529", "cut", "reset", "stall", "malformed"],
     help: "Spoil the first request, or the first n. May be given more than once, for the requests in turn.",
   },
   ...commonOptions,

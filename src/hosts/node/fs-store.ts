@@ -137,7 +137,7 @@ const coherentTypes: ReadonlySet<number> = new Set([
   0x1a, // apfs
 ])
 
-function isCoherent(root: string): boolean {
+export function isCoherent(root: string): boolean {
   let existing = resolve(root)
   while (statSync(existing, { throwIfNoEntry: false }) === undefined) existing = dirname(existing)
   return coherentTypes.has(statfsSync(existing).type)

@@ -1,0 +1,15 @@
+import type { CommandTable } from "./arguments.ts"
+
+/** Each command loads when it is called, so that help is instant. */
+export const commands: CommandTable = {
+  run: { summary: "Run a task to its end.", load: () => import("./commands/run.ts") },
+  chat: { summary: "Talk with a model that has the tools.", load: () => import("./commands/chat.ts") },
+  runs: { summary: "List the runs, newest first.", load: () => import("./commands/runs.ts") },
+  show: { summary: "Show one run, step by step, from its journal.", load: () => import("./commands/show.ts") },
+  logs: { summary: "Print the records of a run, or follow it.", load: () => import("./commands/logs.ts") },
+  cost: { summary: "Sum up what the runs have cost.", load: () => import("./commands/cost.ts") },
+  simulate: { summary: "Serve a simulated model provider.", load: () => import("./commands/simulate.ts") },
+  doctor: { summary: "Look at what a run would find on this machine.", load: () => import("./commands/doctor.ts") },
+  init: { summary: "Write a configuration and an example to begin with.", load: () => import("./commands/init.ts") },
+  completion: { summary: "Print a shell's completion script.", load: () => import("./commands/completion.ts") },
+}

@@ -1,0 +1,127 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { RunRecord } from "../../contract/event.ts"
+import type { Store } from "../../contract/store.ts"
+import { type Command, commonOptions, noPositionals, parseCommandLine, storeOption, UsageError } from "../arguments.ts"
+import { configOptions } from "../config-file.ts"
+import { type CostRow, type CostSum, createCostSum, type Grouping, groupings } from "../cost-sum.ts"
+import { counted, dollars, failureLines, localTime, modelLabel, visible } from "../format.ts"
+import type { Output } from "../output.ts"
+import { openStore } from "../read-store.ts"
+
+const options = {
+  since: { type: "string", value: "<when>", help: "A day such as 2031-04-19, or a span up to now: 24h, 7d, 4w." },
+  by: { type: "string", value: "<what>", values: groupings, help: "model, day or run. Default: model." },
+  ...storeOption,
+  ...configOptions,
+  ...commonOptions,
+} as const
+
+export const command: Command = {
+  summary: "Sum up what the runs have cost.",
+  usage: "[options]",
+  options,
+  notes: [
+    "A model call counts at the time of its answer; one that was never answered does not count.",
+    "A call whose price is not known is unpriced, never free. Exit code 1: a run could not be read.",
+  ],
+  async run(args, output) {
+    const { values, positionals } = parseCommandLine("cost", args, options)
+    noPositionals("cost", positionals)
+    const by = groupingOf(values.by ?? "model")
+    const since = values.since === undefined ? undefined : timeOf(values.since, Date.now())
+    const { store } = await openStore(values, output)
+    const sum = createCostSum(by, since)
+    const unreadable: string[] = []
+    for await (const { id, records } of readRuns(store)) {
+      if (LonghaulError.is(records)) {
+        unreadable.push(id)
+        for (const line of failureLines(records.toJSON(), output.errorColours)) output.complain(line)
+      } else sum.addRun({ id, records })
+    }
+    if (values.json) {
+      const rows = sum.rows().map(([key, row]) => ({ [by]: key, ...row }))
+      output.printJson({ by, since: since ?? null, rows, total: sum.total(), unreadable })
+    } else {
+      printTable(sum, by, since === undefined ? store.location : `${store.location} since ${localTime(since)}`, output)
+    }
+    return unreadable.length > 0 ? 1 : 0
+  },
+}
+
+/** One run after the other: a store may hold more than memory does. */
+async function* readRuns(
+  store: Store,
+): AsyncGenerator<{ readonly id: string; readonly records: readonly RunRecord[] | LonghaulError }> {
+  const { nodesPath, projectsPath, runPath } = await import("../../journal/paths.ts")
+  const { createReader } = await import("../../journal/reader.ts")
+  const { isId } = await import("../../lib/id.ts")
+  const workspaceId = "default"
+  for (const runId of (await store.list(projectsPath(workspaceId))).filter(isId)) {
+    for (const nodeId of (await store.list(nodesPath(workspaceId, runId))).filter(isId)) {
+      const id = nodeId === "main" ? runId : `${runId}/${nodeId}`
+      try {
+        yield { id, records: await createReader(store.folder(runPath({ workspaceId, runId, nodeId }))).next() }
+      } catch (error) {
+        if (!LonghaulError.is(error)) throw error
+        yield { id, records: error }
+      }
+    }
+  }
+}
+
+function groupingOf(given: string): Grouping {
+  const known = groupings.find((name) => name === given)
+  if (known !== undefined) return known
+  throw new UsageError(`--by is ${JSON.stringify(given)}.`, `Give --by as one of: ${groupings.join(", ")}.`)
+}
+
+/** A day begins in the reader's own time zone. */
+function timeOf(given: string, now: number): number {
+  const [, count, unit = ""] = /^(\d{1,6})([hdw])$/.exec(given) ?? []
+  const span = spans[unit]
+  if (span !== undefined) return now - Number(count) * span
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(given)
+  const time =
+    isDay || /^\d{4}-\d{2}-\d{2}[T ]\d/.test(given) ? Date.parse(isDay ? `${given}T00:00` : given) : Number.NaN
+  if (!Number.isNaN(time)) return time
+  throw new UsageError(
+    `--since is ${JSON.stringify(given)}.`,
+    "Give a day such as 2031-04-19, a time such as 2031-04-19T06:30, or a span such as 24h, 7d or 4w.",
+  )
+}
+
+const hour = 3_600_000
+const spans: Readonly<Record<string, number>> = { h: hour, d: 24 * hour, w: 7 * 24 * hour }
+
+function printTable(sum: CostSum, by: Grouping, where: string, output: Output): void {
+  const rows = sum.rows()
+  if (rows.length === 0) {
+    output.print(`No model was asked by the runs in ${where}.`)
+    return
+  }
+  const { colours } = output
+  const head = [by, "runs", "turns", "input", "output", "cache read", "cache write", "cost"]
+  const cells = rows.map(([key, row]) => [by === "model" ? modelLabel(key) : visible(key), ...cellsOf(row)])
+  const last = ["total", ...cellsOf(sum.total())]
+  const widths = head.map((name, column) =>
+    Math.max(name.length, ...[...cells, last].map((row) => row[column]?.length ?? 0)),
+  )
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join("  ")
+  output.print(colours.dim(line(head)))
+  for (const row of cells) output.print(line(row))
+  if (rows.length > 1) output.print(colours.bold(line(last)))
+}
+
+function cellsOf({ runs, turns, unpricedCalls, ...usage }: CostRow): readonly string[] {
+  const buckets = [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens]
+  const unpriced = unpricedCalls === 0 || usage.costUsd === null ? "" : ` + ${counted(unpricedCalls, "unpriced call")}`
+  return [
+    String(runs),
+    String(turns),
+    ...buckets.map((count) => String(count ?? "unknown")),
+    `${dollars(usage.costUsd)}${unpriced}`,
+  ]
+}

@@ -1,0 +1,126 @@
+import { type Command, commonOptions, noPositionals, parseCommandLine, storeOption } from "../arguments.ts"
+import { configOptions } from "../config-file.ts"
+import type { DoctorReport } from "../doctor-report.ts"
+import { clip, counted, modelLabel, visible } from "../format.ts"
+import type { Output } from "../output.ts"
+import type { FoundProgram } from "../probe-programs.ts"
+import type { LocalServer } from "../probe-servers.ts"
+
+const options = {
+  ...storeOption,
+  ...configOptions,
+  ...commonOptions,
+} as const
+
+export const command: Command = {
+  summary: "Look at what a run would find on this machine: store, keys by name, local servers, programs, the model.",
+  usage: "[options]",
+  options,
+  notes: [
+    "Keys are told by the names of their variables only; of addresses, nothing but the host is shown.",
+    "Local servers are asked on this machine only, programs on PATH for their --version.",
+    "Exit codes: 0 runs can work, 1 something that they need is broken, 2 wrong usage.",
+  ],
+  async run(args, output) {
+    const { values, positionals } = parseCommandLine("doctor", args, options)
+    noPositionals("doctor", positionals)
+    // Ends through process.exit, which takes the programs that were asked with it.
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(130))
+    const { examine } = await import("../doctor-report.ts")
+    const report = await examine(values)
+    if (values.json) output.printJson(report)
+    else printReport(report, output)
+    return report.ok ? 0 : 1
+  },
+}
+
+type Mark = "good" | "absent" | "notice" | "bad"
+
+function printReport(report: DoctorReport, output: Output): void {
+  const { colours } = output
+  const signs: Readonly<Record<Mark, string>> = {
+    good: colours.green("✓"),
+    absent: colours.dim("–"),
+    notice: colours.yellow("!"),
+    bad: colours.red("✗"),
+  }
+  const row = (mark: Mark, name: string, text: string) =>
+    output.print(`${signs[mark]} ${name.padEnd(10)}${mark === "absent" ? colours.dim(text) : text}`)
+
+  row("good", "longhaul", report.longhaul)
+  row(report.nodeOk ? "good" : "bad", "node", `${report.node}${report.nodeOk ? "" : ", too old: 20.19 is needed"}`)
+  row(...platformRow(report))
+  row(...storeRow(report))
+  row(...configRow(report))
+  row(report.keys.length > 0 ? "good" : "absent", "keys", report.keys.join(", ") || "none in the environment")
+  for (const [name, host] of Object.entries({ ...report.baseUrls, ...report.proxies })) {
+    row(host === null ? "notice" : "good", "address", `${name}: ${host ?? "what is set is no address"}`)
+  }
+  for (const server of report.localServers) row(...serverRow(server))
+  for (const program of [...report.clis, ...report.programs]) row(...programRow(program))
+  row(report.ok ? "good" : "notice", "model", `${modelLabel(report.model)} (${visible(report.modelReason)})`)
+
+  output.print("")
+  for (const { message, fix } of report.problems) {
+    output.print(`${colours.red("problem:")} ${visible(message)}`)
+    output.print(`${colours.cyan("fix:")} ${visible(fix)}`)
+  }
+  for (const [index, step] of report.next.entries()) {
+    output.print(`${colours.dim((index === 0 ? "next" : "").padEnd(6))}${visible(step)}`)
+  }
+}
+
+type Row = readonly [Mark, string, string]
+
+function platformRow({ platform, platformSupport }: DoctorReport): Row {
+  const remarks = {
+    full: "",
+    partial: ": works, without the sandbox and the guarantees about paths that change under a tool",
+    none: ": use it through WSL",
+  }
+  return [platformSupport === "full" ? "good" : "notice", "platform", `${platform}${remarks[platformSupport]}`]
+}
+
+function storeRow({ store, storeExists, storeWritable, storeForm }: DoctorReport): Row {
+  const where = visible(store)
+  if (!storeWritable) return ["bad", "store", `${where}: cannot be written`]
+  const state = storeExists ? "writable" : "not there yet, can be created"
+  if (storeForm === "appending") return ["good", "store", `${where}: ${state}`]
+  return [
+    "notice",
+    "store",
+    `${where}: ${state}; on this file system runs are kept in create-only form, which is slower`,
+  ]
+}
+
+function configRow({ config, configNotLoaded, problems }: DoctorReport): Row {
+  const other = configNotLoaded === null ? "" : `; ${visible(configNotLoaded)} is a program and was not loaded`
+  if (config === null) return [other === "" ? "absent" : "notice", "config", `none${other}`]
+  const isBroken = problems.some(({ message }) => message.includes(config))
+  return [isBroken ? "bad" : "good", "config", `${visible(config)}${other}`]
+}
+
+function serverRow({ name, host, status, models }: LocalServer): Row {
+  if (host === null) return ["notice", name, "what is set as its address is none"]
+  const listed = models.slice(0, 5).join(", ")
+  const more = models.length > 5 ? ", …" : ""
+  const texts = {
+    up: `${host}: ${counted(models.length, "model")}${listed === "" ? "" : `: ${listed}${more}`}`,
+    down: `nothing answers at ${host}`,
+    other: `something else answers at ${host}`,
+    remote: `${host}: not on this machine, not asked`,
+  }
+  return [status === "up" ? "good" : "absent", name, texts[status]]
+}
+
+function programRow({ name, path, status, version }: FoundProgram): Row {
+  const texts = {
+    ok: `${version} (${path})`,
+    missing: "not on PATH",
+    silent: `${path}: answers nothing to --version`,
+    failed: `${path}: fails at --version`,
+    hung: `${path}: does not answer --version within 3 seconds`,
+  }
+  const mark = status === "ok" ? "good" : status === "missing" ? "absent" : "notice"
+  return [mark, name, clip(texts[status], 200)]
+}

@@ -1,0 +1,86 @@
+import { relative, resolve } from "node:path"
+import type { RunResult, RunStatus } from "../contract/result.ts"
+import { namedProviders } from "../hosts/node/model-names.ts"
+import { invocation } from "./arguments.ts"
+import {
+  clip,
+  counted,
+  duration,
+  failureLines,
+  modelLabel,
+  shellWord,
+  spending,
+  statusLabel,
+  visible,
+} from "./format.ts"
+import type { Output } from "./output.ts"
+
+export const exitCodes: Readonly<Record<RunStatus, number>> = { done: 0, failed: 1, paused: 3, cancelled: 130 }
+
+/** The answer alone. Where it was to have a form: that as JSON, or nothing. */
+export function printAnswer(result: RunResult, { formed }: { readonly formed: boolean }, output: Output): void {
+  if (result.structuredSource !== undefined) output.printJson(result.data)
+  else if (result.text !== "" && !formed) output.print(visible(result.text))
+  printError(result, output)
+}
+
+export function printError({ error }: RunResult, output: Output): void {
+  if (error === undefined) return
+  const fix = error.fix?.replaceAll(settingNames, (setting) => optionNames[setting] ?? setting)
+  for (const line of failureLines({ ...error, ...(fix !== undefined && { fix }) }, output.errorColours)) {
+    output.complain(line)
+  }
+}
+
+/** What the library's advice calls a setting, and what it is called here. */
+const optionNames: Readonly<Record<string, string>> = {
+  "limits.turns": "--max-turns",
+  "limits.timeMs": "--timeout",
+  "limits.tokens": "--max-tokens",
+  "limits.usd": "--max-cost",
+  maxOutputTokens: "--max-output",
+  runId: "--run-id",
+  resolvePricing: "resolvePricing in a config file",
+}
+
+const settingNames = new RegExp(Object.keys(optionNames).join("|").replaceAll(".", "\\."), "g")
+
+/** What came of it, where it is kept, and what to do next. `cwd` is where the tools began. */
+export function printEnding(result: RunResult, cwd: string, store: string | undefined, output: Output): void {
+  const { colours } = output
+  const row = (name: string, text: string) => output.print(`${colours.dim(name.padEnd(9))}${text}`)
+  const words = [
+    result.runId,
+    counted(result.turns, "turn"),
+    spending(result.usage),
+    duration(result.durationMs),
+    ...(result.model === null ? [] : [modelLabel(result.model)]),
+  ]
+  output.print("")
+  output.print(`${statusLabel(result.status, colours)} ${words.join(" · ")}`)
+  printError(result, output)
+  if (result.structuredSource !== undefined) row("data", clip(JSON.stringify(result.data), 300))
+  for (const path of writtenFiles(result, cwd)) row("wrote", visible(path))
+  if (result.transcript.lastShard < 0) return
+  row("journal", result.transcript.path)
+  const self = invocation()
+  const at = store === undefined ? "" : ` --store ${shellWord(store)}`
+  row("next", `${self} show ${result.runId}${at}  # every step of this run, from its journal`)
+  row("", `${self} runs${at}  # all runs`)
+  if (result.model === "offline")
+    row("", `${firstKey}=… ${self} run "…"  # a task for an LLM instead of rules${otherKeys}`)
+}
+
+/** Those that are enough to choose a model. */
+const [firstKey, ...moreKeys] = namedProviders.flatMap(({ keyNames, defaultModel }) =>
+  defaultModel === undefined ? [] : (keyNames[0] ?? []),
+)
+const otherKeys = `; or ${moreKeys.join(", ")}`
+
+function writtenFiles({ toolCalls }: RunResult, cwd: string): readonly string[] {
+  const paths = toolCalls.flatMap(({ name, status, args }) => {
+    const isWrite = name === "Write" && status === "ok" && typeof args === "object" && args !== null && "path" in args
+    return isWrite ? [relative(process.cwd(), resolve(cwd, String(args.path)))] : []
+  })
+  return [...new Set(paths)]
+}

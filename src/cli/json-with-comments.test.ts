@@ -1,0 +1,80 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { parseJsonWithComments } from "./json-with-comments.ts"
+
+describe("comments and commas that JSON does not have", () => {
+  test.each([
+    ["a comment to the end of the line", '{ // why\n"a": 1 // because\n}', { a: 1 }],
+    ["a comment over lines", '/* a\n * b "c" */ {"a": /* x */ 1}', { a: 1 }],
+    ["trailing commas", '{"a": [1, 2,], "b": {"c": 3,},}', { a: [1, 2], b: { c: 3 } }],
+    ["a comma, then a comment, then the end", '{"a": [1, // last\n],\n/* end */}', { a: [1] }],
+    [
+      "what looks like a comment in a string",
+      '{"a": "http://x/*y*/", "b//c": "//"}',
+      { a: "http://x/*y*/", "b//c": "//" },
+    ],
+    [
+      "a quote and a backslash in a string",
+      String.raw`["\"// not a comment", "\\", "// nor this"]`,
+      ['"// not a comment', "\\", "// nor this"],
+    ],
+    ["what looks like a trailing comma in a string", '[",]", ",}"]', [",]", ",}"]],
+    ["a byte order mark and Windows line ends", '\ufeff{\r\n// x\r\n"a": 1\r\n}\r\n', { a: 1 }],
+    ["a comment behind the end", "[] // done", []],
+  ])("%s", (_, text, value) => {
+    expect(parseJsonWithComments(text)).toEqual(value)
+  })
+
+  test("a key named __proto__ is a key like any other", () => {
+    const value = parseJsonWithComments('{"__proto__": {"a": 1}}')
+    expect(Object.keys(value as object)).toEqual(["__proto__"])
+  })
+
+  test("whatever is JSON means the same here", () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 5 }), fc.constantFrom(0, 2), (text, indent) => {
+        const value = JSON.parse(text)
+        expect(parseJsonWithComments(JSON.stringify(value, null, indent))).toEqual(value)
+      }),
+    )
+  })
+
+  test("comments between any two tokens change nothing", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 3 }), (value) => {
+        const plain = JSON.stringify(value)
+        const commented = plain.replaceAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]/g, '/* " */ $& // "\n')
+        expect(parseJsonWithComments(commented)).toEqual(JSON.parse(plain))
+      }),
+    )
+  })
+})
+
+describe("what is wrong is said with its line", () => {
+  test.each([
+    ['{\n"a": 1\n"b": 2}', "line 3: a comma or } is missing"],
+    ['{\n"a" 1}', 'line 2: the colon behind "a" is missing'],
+    ["{a: 1}", "line 1: a key in double quotes is missing"],
+    ["{'a': 1}", "line 1: this is not JSON"],
+    ['{"a": \n}', "line 2: this is no value of JSON"],
+    ['{"a": 1', "line 1: a comma or } is missing"],
+    ["", "line 1: it ends too early"],
+    ["// nothing\n", "line 2: it ends too early"],
+    ['["a\n"]', "line 1: a string does not end on its line"],
+    ["[]\n/* and so on", "line 2: a comment does not end"],
+    ["[,]", "line 1: this is no value of JSON"],
+    ["[1,,2]", "line 1: this is no value of JSON"],
+    ["[1] 2", "line 1: there is more behind the end"],
+    ["[01]", "line 1: this is no value of JSON"],
+    ["[NaN]", "line 1: this is no value of JSON"],
+    ['["\\x"]', "line 1: this is no value of JSON"],
+    ["[".repeat(100_000), "line 1: brackets are nested more than 32 deep"],
+  ])("%j", (text, message) => {
+    expect(() => parseJsonWithComments(text)).toThrow(new SyntaxError(message))
+  })
+
+  test("no value is quoted", () => {
+    const texts = ['{"k": "hunter2" "x"}', '{"k": hunter2}', '{"k": "hunter2', '{"k": "hunter2\\x"}']
+    for (const text of texts) expect(() => parseJsonWithComments(text)).toThrow(/^line 1: (?!.*hunter2)/)
+  })
+})

@@ -1,0 +1,64 @@
+import type { RunRecord } from "../contract/event.ts"
+import { plainText } from "../lib/content.ts"
+import { counted, dollars, duration, modelLabel, shortArguments, spending, steered, tokens } from "./format.ts"
+
+/** What matters of a record. Data as it came is among it: to be clipped, or made visible, before it is shown. */
+export function recordWords(record: RunRecord): string {
+  switch (record.type) {
+    case "run-start": {
+      const { model, cwd, messages } = record.input
+      const task = messages.findLast(({ role }) => role === "user")
+      const words = task?.role === "user" ? plainText(task.content, " ") : ""
+      return `${modelLabel(model)} in ${cwd}, ${counted(record.tools.length, "tool")}: ${words}`
+    }
+    case "run-resume":
+      return record.cause
+    case "choice":
+      return [record.backend, record.model, ...record.reasons].filter((word) => word !== undefined).join(", ")
+    case "session":
+      return record.ref.id
+    case "warning":
+      return `${record.code}: ${record.message}`
+    case "turn-start": {
+      const { turn, reserve } = record
+      if (reserve === undefined) return `turn ${turn}`
+      return `turn ${turn}, set aside: ${tokens(reserve.tokens)} · ${dollars(reserve.usd)}`
+    }
+    case "retry": {
+      const { attempt, delayMs, failure } = record
+      return `attempt ${attempt} failed, again after ${duration(delayMs)}: ${failure.code}: ${failure.message}`
+    }
+    case "reasoning-end":
+      return record.text
+    case "text-end":
+      return `${record.partial ? "[broken off] " : ""}${record.text}`
+    case "tool-call":
+      return `${record.callId} ${record.name} ${shortArguments(record.args, 100)}`
+    case "usage":
+      return `${record.model}: ${spending(record.usage)}, stopped for ${record.stopReason}${took(record.durationMs)}`
+    case "tool-intent":
+      return `${record.callId} will have the effect ${record.effect}`
+    case "tool-result": {
+      const { status, output } = record.outcome
+      return `${record.callId} ${status}${took(record.durationMs)}: ${plainText(output, " ")}`
+    }
+    case "steer":
+      return steered(record)
+    case "interrupt":
+      return record.mode
+    case "cancel":
+      return ""
+    case "turn-end":
+      return `turn ${record.turn}`
+    case "run-pause":
+      return record.reason
+    case "run-end": {
+      const { status, error } = record
+      return error === undefined ? status : `${status}: ${error.code}: ${error.message}`
+    }
+  }
+}
+
+function took(durationMs: number | undefined): string {
+  return durationMs === undefined ? "" : ` after ${duration(durationMs)}`
+}

@@ -1,0 +1,126 @@
+import { resolve } from "node:path"
+import { LonghaulError } from "../contract/error.ts"
+import type { Limits } from "../contract/result.ts"
+import type { RunInput, Runtime } from "../contract/run.ts"
+import type { Variables } from "../hosts/node/model-names.ts"
+import { numberOption, numberSetting } from "./arguments.ts"
+import type { ConfigFile } from "./config-file.ts"
+
+/** As the command line says it. An option goes before the environment, that before the config file. */
+export interface RunChoice {
+  readonly workspace?: string
+  readonly model?: string
+  readonly system?: string
+  readonly "max-turns"?: string
+  readonly timeout?: string
+  readonly store?: string
+  readonly "read-only"?: boolean
+}
+
+export interface OpenRuntime {
+  readonly runtime: Runtime
+  readonly workspace: string
+  /** Of all tools there are, those that are switched off too. */
+  readonly toolNames: readonly string[]
+  /** Where runs are kept, if it had to be said. */
+  readonly store?: string
+}
+
+export async function openRuntime(choice: RunChoice, file: ConfigFile | undefined): Promise<OpenRuntime> {
+  const { createRuntime, fsStore } = await import("../hosts/node/index.ts")
+  const { fileTools } = await import("../tools/index.ts")
+  const { disabledTools = [], tools: ownTools = [], ...settings } = file?.settings ?? {}
+  const workspace = resolve(choice.workspace ?? settings.workspace ?? ".")
+  const store = chooseStore(choice.store, file)
+  const { model } = await chooseModel(choice.model, file)
+  const isReadOnly = choice["read-only"] ?? false
+  const tools = [...fileTools(), ...ownTools]
+  const changing = tools.filter(({ effect }) => effect !== "none").map(({ name }) => name)
+  const { allowedTools, unknownPrice, hooks, observers, resolvePricing } = settings
+  try {
+    const runtime = createRuntime({
+      workspace,
+      model,
+      ...((isReadOnly || ownTools.length > 0) && { tools }),
+      disabledTools: [...disabledTools, ...(isReadOnly ? changing : [])],
+      ...(store !== undefined && { store: fsStore(store) }),
+      ...(allowedTools && { allowedTools }),
+      ...(unknownPrice && { unknownPrice }),
+      ...(hooks && { hooks }),
+      ...(observers && { observers }),
+      ...(resolvePricing && { resolvePricing }),
+    })
+    const toolNames = tools.map(({ name }) => name)
+    return { runtime, workspace, toolNames, ...(store !== undefined && { store }) }
+  } catch (error) {
+    throw file && LonghaulError.is(error) ? withFile(error, file.path) : error
+  }
+}
+
+/** What goes into each run beside its task. */
+export function inputSettings(
+  choice: RunChoice,
+  file: ConfigFile | undefined,
+): Pick<RunInput, "system" | "effort" | "temperature" | "maxOutputTokens" | "limits"> {
+  const { effort, temperature, maxOutputTokens } = file?.settings ?? {}
+  const system = choice.system ?? file?.settings.system
+  return {
+    ...(system !== undefined && { system }),
+    ...(effort !== undefined && { effort }),
+    ...(temperature !== undefined && { temperature }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    limits: limitsOf(choice, file),
+  }
+}
+
+/** Where runs are kept; undefined: where the environment says, or the state folder. */
+export function chooseStore(
+  option: string | undefined,
+  file: ConfigFile | undefined,
+  variables: Variables = process.env,
+): string | undefined {
+  return option ?? (variables.LONGHAUL_STORE ? undefined : file?.settings.store)
+}
+
+/** The model that is used, and why that one. */
+export async function chooseModel(
+  option: string | undefined,
+  file: ConfigFile | undefined,
+  variables: Variables = process.env,
+): Promise<{ readonly model: string; readonly reason: string }> {
+  if (option !== undefined) return { model: option, reason: "--model" }
+  if (variables.LONGHAUL_MODEL) return { model: variables.LONGHAUL_MODEL, reason: "LONGHAUL_MODEL is set" }
+  if (file?.settings.model !== undefined) return { model: file.settings.model, reason: `model in ${file.path}` }
+  const { defaultModelName, keyNameOf, namedProviders } = await import("../hosts/node/model-names.ts")
+  const model = defaultModelName(variables)
+  const provider = namedProviders.find(({ name, keyNames }) =>
+    model === undefined ? keyNames.some((key) => variables[key]) : model.startsWith(`${name}:`),
+  )
+  const key = provider && keyNameOf(provider, variables)
+  if (model !== undefined) return { model, reason: `${key} is set` }
+  return { model: "offline", reason: key === undefined ? "no key is set" : `${key} alone does not say which model` }
+}
+
+function limitsOf(choice: RunChoice, file: ConfigFile | undefined, variables = process.env): Partial<Limits> {
+  const range = { from: 1, to: 1_000_000, whole: true }
+  const turns =
+    numberOption("max-turns", choice["max-turns"], range) ??
+    numberSetting("LONGHAUL_MAX_TURNS", variables.LONGHAUL_MAX_TURNS || undefined, range)
+  const seconds = numberOption("timeout", choice.timeout, { from: 0.001, to: longestSeconds, whole: false })
+  return {
+    ...file?.settings.limits,
+    ...(turns !== undefined && { turns }),
+    ...(seconds !== undefined && { timeMs: Math.round(seconds * 1000) }),
+  }
+}
+
+/** A timer cannot wait longer. */
+const longestSeconds = 2_147_483
+
+/** The setting at fault may stand in the file, and the reader must know that there is one. */
+function withFile({ code, message, fix, cause }: LonghaulError, path: string): LonghaulError {
+  return new LonghaulError(code, `${message} (Settings come from ${path}.)`, {
+    cause,
+    ...(fix !== undefined && { fix }),
+  })
+}
