@@ -828,7 +828,14 @@ export const promises: readonly Promised[] = [
     text: "A log for inspection",
     proof: [["test/promises/controls.test.ts", "OBS-07"]],
   },
-  { id: "OBS-08", text: "A CLI to try it with: one task or a conversation" },
+  {
+    id: "OBS-08",
+    text: "A CLI to try it with: one task or a conversation",
+    proof: [
+      ["src/cli/chat.test.ts", "OBS-08"],
+      ["src/cli/chat-terminal.test.ts", "OBS-08"],
+    ],
+  },
   // Structured output
   { id: "SO-01", text: "The schema goes to the provider's own interface" },
   {
