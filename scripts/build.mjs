@@ -1,16 +1,20 @@
 import { spawnSync } from "node:child_process"
-import { chmodSync, readFileSync, rmSync } from "node:fs"
-import { fileURLToPath } from "node:url"
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, relative } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { build } from "esbuild"
 
 /**
- * tsc checks and writes dist, which mirrors src. Then the entries are bundled in place, sharing chunks: a fresh process
- * loads a handful of files instead of some seventy, which is most of what importing the package costs.
+ * tsc checks and writes dist, which mirrors src. Then the entries are bundled in place. What importing costs is the number
+ * of files, not their size: so all portable entries become one file, of which each gives out its own names. The command
+ * line, whose commands load one by one, is bundled for itself.
  */
 const root = fileURLToPath(new URL("..", import.meta.url))
 process.chdir(root)
 const { exports, bin } = JSON.parse(readFileSync("package.json", "utf8"))
-const entries = [...Object.values(exports).flatMap((target) => target.default ?? []), ...Object.values(bin)]
+const entries = Object.values(exports).flatMap((target) => target.default?.replace("./dist/", "") ?? [])
+const portable = entries.filter((entry) => !entry.startsWith("hosts/"))
+const programs = Object.values(bin).map((path) => path.replace(/^(\.\/)?dist\//, ""))
 
 rmSync("dist", { recursive: true, force: true })
 const tsc = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], {
@@ -18,18 +22,50 @@ const tsc = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p"
 })
 if (tsc.status !== 0) process.exit(1)
 
-await build({
-  entryPoints: entries,
-  outdir: "dist",
-  outbase: "dist",
-  chunkNames: "chunks/[name]-[hash]",
-  allowOverwrite: true,
-  bundle: true,
-  splitting: true,
-  format: "esm",
-  platform: "node",
-  target: "node20",
-  packages: "external",
-  logLevel: "warning",
-})
-for (const file of Object.values(bin)) chmodSync(file, 0o755)
+const shared = await namesOf(portable)
+writeFileSync("dist/core.js", shared.map(({ entry, names }) => reexport(names, `./${entry}`, "", entry)).join(""))
+// First: it must see the modules as tsc wrote them.
+await bundle(programs, "chunks/cli-[name]-[hash]")
+await bundle(["core.js", ...entries.filter((entry) => !portable.includes(entry))], "chunks/[name]-[hash]")
+for (const { entry, names } of shared) {
+  const core = relative(dirname(entry), "core.js")
+  writeFileSync(`dist/${entry}`, reexport(names, core.startsWith(".") ? core : `./${core}`, entry, ""))
+}
+for (const program of programs) chmodSync(`dist/${program}`, 0o755)
+
+function bundle(entryPoints, chunkNames) {
+  return build({
+    entryPoints: entryPoints.map((entry) => `dist/${entry}`),
+    outdir: "dist",
+    outbase: "dist",
+    chunkNames,
+    allowOverwrite: true,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    packages: "external",
+    logLevel: "warning",
+  })
+}
+
+/** What each entry gives out when it runs; types are nobody's business here. */
+function namesOf(list) {
+  return Promise.all(
+    list.map(async (entry) => {
+      const module = await import(pathToFileURL(`dist/${entry}`).href)
+      return { entry, names: Object.keys(module) }
+    }),
+  )
+}
+
+/** In the one file every name carries its entry, since two entries may use the same. */
+function reexport(names, from, fromEntry, asEntry) {
+  const list = names.map((name) => `${marked(name, fromEntry)} as ${marked(name, asEntry)}`)
+  return list.length === 0 ? "" : `export { ${list.join(", ")} } from ${JSON.stringify(from)}\n`
+}
+
+function marked(name, entry) {
+  return entry === "" ? name : `${name}$${entry.replace(/\W/g, "_")}`
+}
