@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { build } from "esbuild"
+import { build, transformSync } from "esbuild"
 import { publint } from "publint"
 import { formatMessage } from "publint/utils"
 
@@ -44,6 +44,7 @@ try {
   checkConsumers(subpaths, portable)
   measureImports([".", "./node"])
   checkProgram()
+  checkReadme()
 } finally {
   rmSync(scratch, { recursive: true, force: true })
 }
@@ -173,6 +174,16 @@ function measureImports(paths) {
     const figures = `${middle("cpuMs").toFixed(1)} ms CPU on top of ${middle("bareMs").toFixed(1)} ms for bare node`
     console.log(`import ${join("longhaul", path)}: ${figures} (goal ${IMPORT_GOAL_MS} ms)`)
   }
+}
+
+/** The README's library example, copied out of it and run where only the package is installed. */
+function checkReadme() {
+  const readme = readFileSync(join(repository, "README.md"), "utf8")
+  const [, code = "", output = ""] = /```ts run\n([\s\S]*?)```\s*```text output\n([\s\S]*?)```/.exec(readme) ?? []
+  write("readme.mjs", transformSync(code, { loader: "ts" }).code)
+  const { stdout, stderr } = node(["readme.mjs"])
+  if (code === "" || stdout !== output) problems.push(`the README's example printed ${stdout}${stderr}`)
+  else console.log("the README's library example: prints what it says")
 }
 
 function checkProgram() {

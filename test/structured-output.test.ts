@@ -1,7 +1,9 @@
+import { createAnthropic } from "@ai-sdk/anthropic"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { z } from "zod"
 import { createRuntime, type Json, type JsonSchema } from "../src/index.ts"
+import { fromAiSdk } from "../src/providers/ai-sdk/index.ts"
 import { createSimulator } from "../src/testing/index.ts"
 import { providersUnderTest } from "./providers-under-test.ts"
 
@@ -63,7 +65,12 @@ test("the samples are what they say, by another library's word", () => {
   }
 })
 
-describe.each(providersUnderTest)("$name", ({ model }) => {
+const throughAiSdk = {
+  name: "an AI SDK model",
+  model: (given: typeof fetch) => fromAiSdk(createAnthropic({ apiKey: "key", fetch: given })("claude-sonnet-4-6")),
+}
+
+describe.each([...providersUnderTest, throughAiSdk])("$name", ({ model }) => {
   test.each(answers)(
     "SO-02 200 schemas, $kind: strict never gives what does not fit, forward says what it is",
     {
