@@ -4,6 +4,8 @@ export interface Environment {
   readonly files?: Files
   /** Absent where there are no processes. */
   readonly shell?: Shell
+  /** Absent where tools have no access to the web. */
+  readonly fetch?: GuardedFetch
 }
 
 export interface FileEntry {
@@ -25,6 +27,8 @@ export interface FileChange {
   readonly content: Uint8Array | null
   /** What it must be before; null: it must not be there. Absent: whatever it is. */
   readonly version?: string | null
+  /** Where the file is new: another one whose permissions it takes, as one that moves keeps its own. */
+  readonly like?: string
 }
 
 /**
@@ -54,19 +58,25 @@ export interface Files {
    * that comes from elsewhere is a `conflict`.
    */
   update(path: string, cwd: string, change: (bytes: Uint8Array) => Uint8Array): Promise<void>
-  /** All of the changes or none, also where the process dies in between: then it is settled when the files are next used. */
+  /**
+   * All of the changes or none, also where the process dies in between: then it is settled when the files are next used.
+   * The same file twice, or one below another, is `invalid_input`.
+   */
   commit(changes: readonly FileChange[], cwd: string): Promise<void>
 }
 
-/** Runs command lines in a process group of their own. */
+/** Runs command lines, each in a process group of its own, without input and without a terminal. */
 export interface Shell {
-  /** What keeps commands inside, for people and results. */
+  /**
+   * What keeps commands inside, for people and results. `sandbox`: nothing that a command started outlives it.
+   * `best-effort`: all that can be found is ended. Known with the first command; until then the weaker of the two.
+   */
   readonly containment: "sandbox" | "best-effort"
   /** Resolves for every ending; rejects with a `ToolError` only where the command could not be started. */
   run(command: ShellCommand): Promise<ShellResult>
-  /** Starts a command that goes on after the call; `shellId` names it from now on. */
-  start(command: ShellCommand): Promise<{ readonly shellId: string }>
-  /** What a started command has said since the last time it was asked. */
+  /** Starts a command that goes on after the call; `shellId` names it from now on. It has no timeout. */
+  start(command: Omit<ShellCommand, "timeoutMs">): Promise<{ readonly shellId: string }>
+  /** What a started command has said since the last time it was asked. An unknown one is `not_found`. */
   poll(shellId: string): Promise<ShellOutput>
   /** Stops a started command and all of its children. */
   stop(shellId: string): Promise<ShellOutput>
@@ -76,9 +86,13 @@ export interface Shell {
 
 export interface ShellCommand {
   readonly command: string
+  /** Refused with `denied` where it lies outside the folders that commands work in. */
   readonly cwd: string
   readonly timeoutMs: number
+  /** Ends the command and all that it started, whenever it aborts. */
   readonly signal: AbortSignal
+  /** The most bytes of output in one answer; a longer one goes to a file as a whole. Default 64 KB. */
+  readonly maxOutputBytes?: number
   /** Heard as it comes: what was said since the last time, bounded. */
   readonly onOutput?: (text: string) => void
 }
@@ -88,8 +102,12 @@ export interface ShellOutput {
   readonly text: string
   /** How many bytes there were in all. */
   readonly bytes: number
-  /** Where the whole output is, if it did not fit. */
+  /** How many bytes `text` leaves out between its first and its last part. */
+  readonly leftOutBytes: number
+  /** Where the output is from its beginning, if it did not fit. */
   readonly spillPath?: string
+  /** How much of it is there: all, unless it was larger than a file may be or the disk was full. */
+  readonly spilledBytes?: number
   /** Null while it runs, or where a signal ended it. */
   readonly exitCode: number | null
   readonly running: boolean
@@ -99,4 +117,36 @@ export interface ShellResult extends ShellOutput {
   readonly endedBy: "exit" | "signal" | "timeout" | "abort"
   readonly signalName?: string
   readonly durationMs: number
+}
+
+/**
+ * The web, for tools whose addresses a model chooses. What is not public (this computer, private networks, wherever a name
+ * or a redirect leads) is refused with a `ToolError` `denied`, before anything is sent there.
+ */
+export interface GuardedFetch {
+  /** Follows redirects. Every status is an answer; where none comes, it is `io`, `timeout` or `aborted`. */
+  get(url: string, options: FetchOptions): Promise<FetchedBody>
+  /** The same with a body to send; a redirect is not followed, it is the answer. */
+  post(url: string, body: string, options: FetchOptions): Promise<FetchedBody>
+}
+
+export interface FetchOptions {
+  readonly signal: AbortSignal
+  /** The most bytes of the body, unpacked: the rest is not read. */
+  readonly maxBytes: number
+  /** For all of it: names, redirects, body. */
+  readonly timeoutMs: number
+  /** Another origin that a redirect leads to sees none of them but `accept`, `accept-language` and `user-agent`. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface FetchedBody {
+  /** Where the answer came from, after all redirects. */
+  readonly url: string
+  readonly status: number
+  /** As the server says; empty where it says nothing. */
+  readonly contentType: string
+  readonly bytes: Uint8Array
+  /** There was more. */
+  readonly truncated: boolean
 }

@@ -24,6 +24,8 @@ export interface Tool extends ToolSpec {
   readonly risk: Risk
   /** The most bytes of text it may return; absent: the dispatcher's limit. */
   readonly maxOutputBytes?: number
+  /** It caps its own text: the dispatcher does not cut it again. */
+  readonly bounded?: boolean
   /** Present where the author gave a Standard Schema: checks and transforms; absent: `inputSchema` decides. */
   readonly validate?: (args: Json) => Promise<ToolInput>
   run(args: unknown, context: ToolContext): unknown

@@ -21,6 +21,8 @@ export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args>
   readonly risk?: Risk
   /** The most bytes of text it may return. Default: the dispatcher's limit. */
   readonly maxOutputBytes?: number
+  /** True where it caps its own text, so that the dispatcher does not cut it again. Default false. */
+  readonly bounded?: boolean
   /** Returns text, content parts or anything JSON. Throws `ToolError` to tell the model what went wrong. */
   run(args: Args, context: ToolContext): unknown
 }
@@ -30,7 +32,7 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
 export function defineTool<Args = JsonObject>(definition: ToolDefinition<JsonSchema, Args>): Tool
 export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchema, never>): Tool {
   checkDefinition(definition)
-  const { name, description, input, effect = "once", maxOutputBytes } = definition
+  const { name, description, input, effect = "once", maxOutputBytes, bounded = false } = definition
   return Object.freeze<Tool>({
     name,
     description,
@@ -39,6 +41,7 @@ export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchem
     concurrent: definition.concurrent ?? effect === "none",
     risk: definition.risk ?? (effect === "none" ? "low" : "medium"),
     ...(maxOutputBytes !== undefined && { maxOutputBytes }),
+    ...(bounded && { bounded }),
     ...(isStandardSchema(input) && { validate: (args: Json) => validateStandard(input, args) }),
     // Safe: the dispatcher hands over only what passed the schema that gave `run` its type.
     run: (args, context) => definition.run(args as never, context),

@@ -71,6 +71,7 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       if (value === abandoned) return stopped(tool)
 
       step = "serialise"
+      if (tool.bounded) return { status: "ok", output: toParts(value) }
       const maxBytes = Math.min(tool.maxOutputBytes ?? maxOutputBytes, maxOutputBytes)
       return { status: "ok", output: boundParts(toParts(value), { maxBytes, maxCharacters }) }
     } catch (error) {

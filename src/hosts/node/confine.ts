@@ -107,7 +107,7 @@ function toRoot(path: string, writable: boolean): Root {
 }
 
 /** The rest of `candidate` after `root`; undefined where it is not inside. `ws-evil` is not inside `ws`; `ws/..foo` is. */
-function insidePath(root: string, candidate: string): string | undefined {
+export function insidePath(root: string, candidate: string): string | undefined {
   // The kernel names what has no path by words such as `pipe:[7]`.
   if (!isAbsolute(candidate)) return undefined
   const rest = relative(root, candidate)

@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { createSocket } from "node:dgram"
+import { once } from "node:events"
+import { existsSync } from "node:fs"
+import { mkdir, rm } from "node:fs/promises"
+import { type AddressInfo, createServer } from "node:net"
+import { join } from "node:path"
+import { text } from "node:stream/consumers"
+import { setTimeout as pause } from "node:timers/promises"
+import { commandEnvironment } from "./command-environment.ts"
+import { endProcesses } from "./process-sweep.ts"
+import { sandboxArguments } from "./sandbox.ts"
+import { sandboxProbe } from "./sandbox-probe.ts"
+
+export interface SandboxTrial {
+  /** Where bubblewrap is. */
+  readonly program: string
+  readonly network: "none" | "all"
+  /** A folder of our own for the trial. */
+  readonly folder: string
+  /** Tells the trial's processes from all others. */
+  readonly mark: string
+}
+
+/**
+ * Lets a program inside try to get out, and looks from outside whether it did. Answers with what is wrong, undefined
+ * where nothing is. A sandbox that was never tried is a hope.
+ */
+export async function findSandboxFault(trial: SandboxTrial): Promise<string | undefined> {
+  const inside = join(trial.folder, "inside")
+  const outside = join(trial.folder, "outside")
+  await mkdir(inside, { recursive: true })
+  await mkdir(outside, { recursive: true })
+  const ears = await listenOnLoopback()
+  try {
+    const { report, error, survived } = await probe(trial, { inside, outside, tcp: ears.tcp, udp: ears.udp })
+    // A datagram is there when it has been sent, but it may not have been read yet.
+    await pause(20)
+    if (report === undefined) return `a program could not be run in it (${error || "it said nothing"})`
+    if (!existsSync(join(inside, "probe"))) return "a program in it could not write to its own folder"
+    if (existsSync(join(outside, "probe"))) return "a program in it wrote outside its folder"
+    if (report.remounted) return "a program in it could mount its file system anew"
+    if (report.capable) return "programs in it keep the rights of root"
+    if (survived) return "a process in it outlived it"
+    if (trial.network === "none" && ears.heard.length > 0)
+      return `a program in it reached the network (${ears.heard[0]})`
+    return undefined
+  } finally {
+    ears.close()
+    await endProcesses({ mark: trial.mark }, 0)
+    await rm(trial.folder, { recursive: true, force: true })
+  }
+}
+
+interface Report {
+  readonly remounted: boolean
+  readonly capable: boolean
+}
+
+async function probe(
+  { program, network, mark }: SandboxTrial,
+  task: { readonly inside: string; readonly outside: string; readonly tcp: number; readonly udp: number },
+): Promise<{ report?: Report; error: string; survived: boolean }> {
+  const view = { root: task.inside, readOnly: [task.outside, process.execPath], network, cwd: task.inside }
+  const command = [process.execPath, "-e", sandboxProbe, JSON.stringify(task)]
+  const child = spawn(program, [...sandboxArguments(view), ...command], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: commandEnvironment({}, { mark }),
+    timeout: longestMs,
+    killSignal: "SIGKILL",
+  })
+  const said = Promise.all([text(child.stdout), text(child.stderr)])
+  const exited = await ending(child)
+  // The survivor holds the output open: nothing that can be missed by looking at the wrong moment.
+  const answer = await Promise.race([said, pause(survivalMs, undefined, { ref: false })])
+  if (answer === undefined) {
+    child.stdout.destroy()
+    child.stderr.destroy()
+    await said.catch(() => {})
+    return { report: { remounted: false, capable: false }, error: exited, survived: true }
+  }
+  const [output, complaint] = answer
+  return { ...parseReport(output), error: complaint.trim().slice(0, 300) || exited, survived: false }
+}
+
+const longestMs = 10_000
+const survivalMs = 1000
+
+function ending(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve(error.message))
+    child.once("exit", (code, signal) => resolve(signal ?? `exit ${code}`))
+  })
+}
+
+function parseReport(output: string): { report?: Report } {
+  try {
+    return { report: JSON.parse(output) as Report } // Written by the probe.
+  } catch {
+    return {}
+  }
+}
+
+/** Hears whoever gets through to the loopback of the machine. */
+async function listenOnLoopback() {
+  const heard: string[] = []
+  const tcp = createServer((socket) => {
+    heard.push("TCP")
+    socket.destroy()
+  })
+  const udp = createSocket("udp4", () => heard.push("UDP"))
+  tcp.listen(0, "127.0.0.1")
+  udp.bind(0, "127.0.0.1")
+  await Promise.all([once(tcp, "listening"), once(udp, "listening")])
+  return {
+    heard: heard as readonly string[],
+    tcp: (tcp.address() as AddressInfo).port, // Safe: it listens on a port.
+    udp: udp.address().port,
+    close() {
+      tcp.close()
+      udp.close()
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import { type FileHandle, open } from "node:fs/promises"
+
+export interface SpillLimits {
+  /** So much stays in memory before there is a file. */
+  readonly fromBytes: number
+  readonly maxBytes: number
+}
+
+/** Output from its first byte on, in a file once there is too much of it. Trouble with the disk ends the file, not the command. */
+export class SpillFile {
+  readonly #path: string
+  readonly #limits: SpillLimits
+  readonly #waiting: Uint8Array
+  #waitingBytes = 0
+  #handle: FileHandle | undefined
+  #full = false
+  #written = 0
+
+  constructor(path: string, limits: SpillLimits) {
+    this.#path = path
+    this.#limits = limits
+    this.#waiting = new Uint8Array(limits.fromBytes)
+  }
+
+  /** Where it is and how much of it; undefined while there is no file. */
+  get place(): { readonly path: string; readonly bytes: number } | undefined {
+    return this.#written > 0 ? { path: this.#path, bytes: this.#written } : undefined
+  }
+
+  /** One after the other: the next only when the last one is done. */
+  async add(bytes: Uint8Array): Promise<void> {
+    if (this.#full) return
+    if (this.#handle === undefined && this.#waitingBytes + bytes.length <= this.#limits.fromBytes) {
+      this.#waiting.set(bytes, this.#waitingBytes)
+      this.#waitingBytes += bytes.length
+      return
+    }
+    try {
+      if (this.#handle === undefined) {
+        this.#handle = await open(this.#path, "wx", 0o600)
+        await this.#write(this.#handle, this.#waiting.subarray(0, this.#waitingBytes))
+      }
+      await this.#write(this.#handle, bytes)
+    } catch {
+      this.#full = true
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#full = true
+    await this.#handle?.close().catch(() => {})
+  }
+
+  async #write(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+    const fitting = bytes.subarray(0, this.#limits.maxBytes - this.#written)
+    await handle.writeFile(fitting)
+    this.#written += fitting.length
+    this.#full = this.#written === this.#limits.maxBytes
+  }
+}

@@ -1,0 +1,69 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { OutputWindow } from "./output-window.ts"
+
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+function windowOf(maxBytes: number, ...pieces: readonly (string | Uint8Array)[]): OutputWindow {
+  const window = new OutputWindow(maxBytes)
+  for (const piece of pieces) window.add(typeof piece === "string" ? bytesOf(piece) : piece)
+  return window
+}
+
+describe("OutputWindow", () => {
+  test("gives back all that fits, and then only what is new", () => {
+    const window = windowOf(10, "abc", "defgh", "ij")
+    expect(window.take(true)).toEqual({ text: "abcdefghij", leftOutBytes: 0 })
+    window.add(bytesOf("k"))
+    expect(window.take(true)).toEqual({ text: "k", leftOutBytes: 0 })
+    expect(window.take(false)).toEqual({ text: "", leftOutBytes: 0 })
+  })
+
+  test("keeps the first and the last part of what is too long", () => {
+    const expected = { text: "abc\n[… 4 bytes left out …]\nhij", leftOutBytes: 4 }
+    expect(windowOf(6, "abcdefghij").take(false)).toEqual(expected)
+    expect(windowOf(6, ..."abcdefghij").take(false)).toEqual(expected)
+    expect(windowOf(6, "ab", "cdefghi", "j").take(false)).toEqual(expected)
+  })
+
+  test("cuts neither part inside a character", () => {
+    expect(windowOf(8, "ab€€€€cd").take(false)).toEqual({
+      text: "ab\n[… 12 bytes left out …]\ncd",
+      leftOutBytes: 12,
+    })
+  })
+
+  test("a character that came by half waits for its rest, and is replaced where there is none", () => {
+    const euro = bytesOf("€")
+    const window = windowOf(100, "a", euro.subarray(0, 2))
+    expect(window.take(true).text).toBe("a")
+    window.add(euro.subarray(2))
+    expect(window.take(true).text).toBe("€")
+    window.add(euro.subarray(0, 2))
+    expect(window.take(false).text).toBe("\ufffd")
+  })
+
+  test("bytes that are no UTF-8 are replaced, a byte order mark stays", () => {
+    expect(windowOf(100, new Uint8Array([0x61, 0xff, 0x62])).take(false).text).toBe("a\ufffdb")
+    expect(windowOf(100, "\ufeffa").take(false).text).toBe("\ufeffa")
+  })
+
+  test("whatever the pieces, the text is the same and its parts are those of the whole", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "binary" })), fc.integer({ min: 8, max: 60 }), (pieces, maxBytes) => {
+        const whole = pieces.join("")
+        const size = bytesOf(whole).length
+        const { text, leftOutBytes } = windowOf(maxBytes, ...pieces).take(false)
+        expect(text).toBe(windowOf(maxBytes, whole).take(false).text)
+        if (size <= maxBytes) {
+          expect(text).toBe(whole)
+          return
+        }
+        const [head = "", tail = ""] = text.split(`\n[… ${leftOutBytes} bytes left out …]\n`)
+        expect(whole.startsWith(head) && whole.endsWith(tail)).toBe(true)
+        expect(bytesOf(head).length + bytesOf(tail).length + leftOutBytes).toBe(size)
+        expect(leftOutBytes).toBeLessThanOrEqual(size - maxBytes + 6)
+      }),
+    )
+  })
+})

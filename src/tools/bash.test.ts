@@ -1,0 +1,214 @@
+import { readFileSync } from "node:fs"
+import { afterAll, describe, expect, test, vi } from "vitest"
+import { countLiving, isRunning, ShellScene, uniqueSleep, until } from "../../test/shell-scene.ts"
+import type { Shell, ShellResult } from "../contract/env.ts"
+import type { JsonObject } from "../contract/json.ts"
+import type { ToolContext } from "../contract/tool.ts"
+import { bashTool, createDispatcher, fileTools, shellPollTool, shellStopTool } from "./index.ts"
+
+const tools = [bashTool(), shellPollTool(), shellStopTool()]
+const dispatcher = createDispatcher(tools)
+const ended: ShellResult = {
+  text: "out\n",
+  bytes: 4,
+  leftOutBytes: 0,
+  exitCode: 0,
+  running: false,
+  endedBy: "exit",
+  durationMs: 1234,
+}
+
+function contextWith(shell: Shell | undefined, more: Partial<ToolContext> = {}): ToolContext {
+  return {
+    signal: new AbortController().signal,
+    idempotencyKey: "key",
+    runId: "run",
+    callId: "1.0",
+    cwd: "/work",
+    env: shell === undefined ? {} : { shell },
+    progress() {},
+    ...more,
+  }
+}
+
+/** Answers every command with the same ending. */
+function shellThat(result: Partial<ShellResult>, containment: Shell["containment"] = "sandbox"): Shell {
+  const answer = { ...ended, ...result }
+  return {
+    containment,
+    run: vi.fn(async () => answer),
+    start: vi.fn(async () => ({ shellId: "shell_1" })),
+    poll: async () => answer,
+    stop: async () => answer,
+    close: async () => {},
+  }
+}
+
+async function textOf(result: Partial<ShellResult>, containment?: Shell["containment"]): Promise<string> {
+  const { isError, text } = await dispatcher.callTool(
+    "Bash",
+    { command: "x" },
+    contextWith(shellThat(result, containment)),
+  )
+  expect(isError).toBe(false)
+  return text
+}
+
+async function errorOf(result: Partial<ShellResult>, containment?: Shell["containment"]) {
+  const { isError, text } = await dispatcher.callTool(
+    "Bash",
+    { command: "x" },
+    contextWith(shellThat(result, containment)),
+  )
+  expect(isError).toBe(true)
+  return (JSON.parse(text) as { error: { code: string; message: string } }).error
+}
+
+describe("Bash", () => {
+  test("TOOL-17 is not among the tools that come by default", () => {
+    expect(fileTools().map(({ name }) => name)).not.toContain("Bash")
+  })
+
+  test("is never run again by itself, runs alone and is of high risk", () => {
+    expect(
+      tools.map(({ name, effect, concurrent, risk, bounded }) => [name, effect, concurrent, risk, bounded]),
+    ).toEqual([
+      ["Bash", "once", false, "high", true],
+      ["BashOutput", "repeatable", false, "low", true],
+      ["BashStop", "repeatable", false, "medium", true],
+    ])
+  })
+
+  test.each([
+    ["Bash", { command: "x" }],
+    ["BashOutput", { shellId: "x" }],
+    ["BashStop", { shellId: "x" }],
+  ])("%s says so where there is no shell", async (name, args) => {
+    const { isError, text } = await dispatcher.callTool(name, args, contextWith(undefined))
+    expect(isError).toBe(true)
+    expect(JSON.parse(text)).toEqual({ error: { code: "denied", message: "This environment has no shell." } })
+  })
+
+  test("hands over where, how long and how much, and tells what it hears", async () => {
+    const shell = shellThat({})
+    const progress = vi.fn()
+    await dispatcher.callTool("Bash", { command: "ls -l" }, contextWith(shell, { progress }))
+    expect(shell.run).toHaveBeenCalledWith({
+      command: "ls -l",
+      cwd: "/work",
+      timeoutMs: 120_000,
+      maxOutputBytes: 32_768,
+      signal: expect.any(AbortSignal),
+      onOutput: expect.any(Function),
+    })
+    vi.mocked(shell.run).mock.calls[0]?.[0].onOutput?.("so far")
+    expect(progress).toHaveBeenCalledWith("so far")
+  })
+
+  test.each([{ timeoutMs: 600_001 }, { timeoutMs: 0 }, { command: "" }, { other: 1 }])(
+    "refuses %j",
+    async (args: JsonObject) => {
+      const shell = shellThat({})
+      const { isError, text } = await dispatcher.callTool("Bash", { command: "x", ...args }, contextWith(shell))
+      expect([isError, JSON.parse(text).error.code]).toEqual([true, "invalid_input"])
+      expect(shell.run).not.toHaveBeenCalled()
+    },
+  )
+
+  test("shows the output, and in its last line how the command ended and what kept it inside", async () => {
+    expect(await textOf({})).toBe("out\n[exit 0 after 1.2 s; containment: sandbox]")
+    expect(await textOf({ exitCode: 2, text: "no newline" }, "best-effort")).toBe(
+      "no newline\n[exit 2 after 1.2 s; containment: best-effort]",
+    )
+    expect(await textOf({ text: "", exitCode: null, endedBy: "signal", signalName: "SIGSEGV" })).toBe(
+      "[ended by SIGSEGV after 1.2 s; containment: sandbox]",
+    )
+  })
+
+  test("says where the rest of a long output is", async () => {
+    const long = { text: "a\n[… 90 bytes left out …]\nb\n", bytes: 100, leftOutBytes: 90 }
+    const ending = "\n[exit 0 after 1.2 s; containment: sandbox]"
+    expect(await textOf({ ...long, spillPath: "/s/1.txt", spilledBytes: 100 })).toBe(
+      `${long.text}[90 bytes left out; the whole output is in /s/1.txt]${ending}`,
+    )
+    expect(await textOf({ ...long, spillPath: "/s/1.txt", spilledBytes: 50 })).toBe(
+      `${long.text}[90 bytes left out; the first 50 are in /s/1.txt]${ending}`,
+    )
+    expect(await textOf(long)).toBe(`${long.text}[90 bytes left out; no file has them]${ending}`)
+  })
+
+  test("TOOL-26 caps itself, whatever a shell hands over, and is not cut again", async () => {
+    const text = await textOf({ text: "€".repeat(100_000), bytes: 300_000 })
+    expect(text).toMatch(
+      /^€{5461}\n\[… \d+ bytes left out …\]\n€{5461}\n\[\d+ bytes left out; no file has them\]\n\[exit 0 /,
+    )
+    const strict = createDispatcher([bashTool({ maxOutputBytes: 100 })], { maxOutputBytes: 50, maxCharacters: 50 })
+    const shown = await strict.callTool("Bash", { command: "x" }, contextWith(shellThat({ text: "y".repeat(1000) })))
+    expect(shown.text).toMatch(/^y{50}\n\[… 900 bytes left out …\]\ny{50}\n\[900 .*\]\n\[exit 0 after 1.2 s; .*\]$/)
+  })
+
+  test("a timeout and an abort are errors that keep the output", async () => {
+    expect(await errorOf({ endedBy: "timeout", exitCode: null })).toEqual({
+      code: "timeout",
+      message:
+        "The command timed out after 1.2 s; containment: sandbox; everything that it started was ended. " +
+        "Its output so far:\nout\n[timed out]",
+    })
+    expect(await errorOf({ endedBy: "abort", exitCode: null }, "best-effort")).toEqual({
+      code: "aborted",
+      message:
+        "The command was stopped after 1.2 s; containment: best-effort; all that could be found of what it started was " +
+        "ended. Its output so far:\nout\n[was stopped]",
+    })
+  })
+
+  test("in the background answers with a name", async () => {
+    const shell = shellThat({}, "best-effort")
+    const { text } = await dispatcher.callTool("Bash", { command: "x", background: true }, contextWith(shell))
+    expect(text).toBe(
+      "Started as shell_1: BashOutput tells what it prints, BashStop stops it.\n[containment: best-effort]",
+    )
+    expect(shell.run).not.toHaveBeenCalled()
+  })
+})
+
+describe("BashOutput and BashStop", () => {
+  test.each([
+    ["BashOutput", { running: true, exitCode: null }, "out\n[still running]"],
+    ["BashOutput", { exitCode: 3 }, "out\n[exit 3]"],
+    ["BashOutput", { exitCode: null }, "out\n[ended by a signal]"],
+    ["BashStop", { exitCode: null }, "out\n[stopped; containment: sandbox]"],
+  ])("%s of %j", async (name, result, expected) => {
+    const { text } = await dispatcher.callTool(name, { shellId: "shell_1" }, contextWith(shellThat(result)))
+    expect(text).toBe(expected)
+  })
+})
+
+describe("on a real shell", () => {
+  const scene = new ShellScene()
+  const shell = scene.shell()
+  const call = (name: string, args: JsonObject) =>
+    dispatcher.callTool(name, args, contextWith(shell, { cwd: scene.root }))
+  afterAll(() => scene.dispose())
+
+  test("TOOL-08 OFF-15 a long output is in the file that the result names", async () => {
+    const { isError, text } = await call("Bash", { command: "seq 20000; exit 1" })
+    expect(isError).toBe(false)
+    expect(text).toMatch(/^1\n2\n3\n/)
+    expect(text).toMatch(/\n20000\n\[\d+ bytes left out; the whole output is in .*\]\n\[exit 1 after \d+\.\d s; .*\]$/)
+    const path = /the whole output is in (.*)\]/.exec(text)?.[1] ?? ""
+    expect(readFileSync(path, "utf8")).toBe(Array.from({ length: 20_000 }, (_, index) => `${index + 1}\n`).join(""))
+  })
+
+  test("a background command is followed and stopped", async () => {
+    const sleep = uniqueSleep()
+    const started = await call("Bash", { command: `echo up; ${sleep}`, background: true })
+    const shellId = /shell_\w+/.exec(started.text)?.[0] ?? ""
+    await until(() => isRunning(sleep))
+    // What it said is in the pipe by now, but may not have been read.
+    await until(async () => (await call("BashOutput", { shellId })).text === "up\n[still running]")
+    expect((await call("BashStop", { shellId })).text).toBe("[stopped; containment: best-effort]")
+    expect(countLiving(sleep)).toBe(0)
+    expect((await call("BashOutput", { shellId: "shell_none" })).text).toContain("not_found")
+  })
+})

@@ -1,0 +1,159 @@
+import type { Shell, ShellOutput, ShellResult } from "../contract/env.ts"
+import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
+import { defineTool } from "../lib/define-tool.ts"
+import { OutputWindow } from "../lib/output-window.ts"
+import { utf8Length } from "../lib/truncate.ts"
+import { stopIfAborted } from "./shared.ts"
+
+export interface BashOptions {
+  /** The most bytes of output that one result shows. Default 32 KB. */
+  readonly maxOutputBytes?: number
+}
+
+/** Command lines in the environment's shell. In no set of tools by default: a host decides on it by itself. */
+export function bashTool({ maxOutputBytes = defaultOutputBytes }: BashOptions = {}): Tool {
+  return defineTool({
+    name: "Bash",
+    description:
+      "Runs a command line with /bin/sh -c in the working directory and returns what it printed, standard output and " +
+      "error in the order in which they came. The last line says how it ended, for example [exit 0 after 0.3 s]; an " +
+      "exit code other than 0 is no error of this tool. There is no input and no terminal: use options that keep " +
+      "programs from asking. Every call is a new shell: cd and variables do not carry over, files do. What it leaves " +
+      "running is ended with it; set background for servers and long jobs, and follow them with BashOutput. " +
+      `Of more than ${maxOutputBytes} bytes only the first and the last part are shown; a line then names the file ` +
+      "that has the whole. With containment: best-effort, a process that hides may outlive its command.",
+    effect: "once",
+    risk: "high",
+    bounded: true,
+    input: {
+      type: "object",
+      properties: {
+        command: { type: "string", minLength: 1, description: "The command line." },
+        timeoutMs: {
+          type: "integer",
+          minimum: 1,
+          maximum: maxTimeoutMs,
+          default: 120_000,
+          description: "After so many milliseconds it is ended, with all that it started. Not for background.",
+        },
+        background: {
+          type: "boolean",
+          default: false,
+          description: "Return at once, with the name of a command that goes on until it ends or BashStop stops it.",
+        },
+      },
+      required: ["command"],
+      additionalProperties: false,
+    },
+    run: (args: BashArgs, context) => bash(args, context, maxOutputBytes),
+  })
+}
+
+/** What a background command has said since it was last asked. */
+export function shellPollTool({ maxOutputBytes = defaultOutputBytes }: BashOptions = {}): Tool {
+  return defineTool({
+    name: "BashOutput",
+    description:
+      "Returns what a background command of Bash has printed since it was last asked. The last line says whether it " +
+      `still runs or how it ended. Of more than ${maxOutputBytes} bytes only the first and the last part are shown.`,
+    // Not `none`: what was read once is not told again, so a call that is dropped would lose it.
+    effect: "repeatable",
+    risk: "low",
+    bounded: true,
+    input: shellIdInput,
+    run: async ({ shellId }: ShellIdArgs, context) => {
+      const output = await shellOf(context).poll(shellId)
+      return report(output, output.running ? "still running" : endOf(output), maxOutputBytes)
+    },
+  })
+}
+
+export function shellStopTool({ maxOutputBytes = defaultOutputBytes }: BashOptions = {}): Tool {
+  return defineTool({
+    name: "BashStop",
+    description: "Stops a background command of Bash with all that it started, and returns what it printed last.",
+    effect: "repeatable",
+    bounded: true,
+    input: shellIdInput,
+    run: async ({ shellId }: ShellIdArgs, context) => {
+      const shell = shellOf(context)
+      const output = await shell.stop(shellId)
+      return report(output, `stopped; containment: ${shell.containment}`, maxOutputBytes)
+    },
+  })
+}
+
+interface BashArgs {
+  readonly command: string
+  readonly timeoutMs: number
+  readonly background: boolean
+}
+
+interface ShellIdArgs {
+  readonly shellId: string
+}
+
+const defaultOutputBytes = 32 * 1024
+const maxTimeoutMs = 600_000
+
+const shellIdInput = {
+  type: "object",
+  properties: { shellId: { type: "string", minLength: 1, description: "The name that Bash gave the command." } },
+  required: ["shellId"],
+  additionalProperties: false,
+} as const
+
+function shellOf(context: ToolContext): Shell {
+  if (context.env.shell === undefined) throw new ToolError("denied", "This environment has no shell.")
+  return context.env.shell
+}
+
+async function bash({ command, timeoutMs, background }: BashArgs, context: ToolContext, maxOutputBytes: number) {
+  const shell = shellOf(context)
+  stopIfAborted(context)
+  const { cwd, signal } = context
+  if (background) {
+    const { shellId } = await shell.start({ command, cwd, signal, maxOutputBytes })
+    return `Started as ${shellId}: BashOutput tells what it prints, BashStop stops it.\n[containment: ${shell.containment}]`
+  }
+  const onOutput = (text: string) => context.progress(text)
+  const result = await shell.run({ command, cwd, timeoutMs, signal, maxOutputBytes, onOutput })
+  const after = `after ${(result.durationMs / 1000).toFixed(1)} s; containment: ${shell.containment}`
+  if (result.endedBy === "exit" || result.endedBy === "signal") {
+    return report(result, `${endOf(result)} ${after}`, maxOutputBytes)
+  }
+  const isTimeout = result.endedBy === "timeout"
+  const what = isTimeout ? "timed out" : "was stopped"
+  const ended = shell.containment === "sandbox" ? "everything that" : "all that could be found of what"
+  // The reason comes first: an error message that is too long loses its end.
+  const reason = `The command ${what} ${after}; ${ended} it started was ended. Its output so far:`
+  throw new ToolError(isTimeout ? "timeout" : "aborted", `${reason}\n${report(result, what, maxOutputBytes)}`)
+}
+
+function endOf(output: ShellOutput & Partial<ShellResult>): string {
+  if (output.exitCode !== null) return `exit ${output.exitCode}`
+  return `ended by ${output.signalName ?? "a signal"}`
+}
+
+/** The output within its bounds, whatever a shell hands over, and the lines about it. */
+function report(output: ShellOutput, ending: string, maxOutputBytes: number): string {
+  let { text, leftOutBytes } = output
+  if (utf8Length(text) > maxOutputBytes + markerRoom) {
+    const window = new OutputWindow(maxOutputBytes)
+    window.add(new TextEncoder().encode(text))
+    const cut = window.take(false)
+    text = cut.text
+    leftOutBytes += cut.leftOutBytes
+  }
+  const lines = leftOutBytes === 0 ? [] : [`[${leftOutBytes} bytes left out; ${whereIs(output)}]`]
+  const separator = text === "" || text.endsWith("\n") ? "" : "\n"
+  return `${text}${separator}${[...lines, `[${ending}]`].join("\n")}`
+}
+
+function whereIs({ bytes, spillPath, spilledBytes = bytes }: ShellOutput): string {
+  if (spillPath === undefined) return "no file has them"
+  return spilledBytes < bytes ? `the first ${spilledBytes} are in ${spillPath}` : `the whole output is in ${spillPath}`
+}
+
+/** The line in the middle that a shell puts where it left something out. */
+const markerRoom = 100
