@@ -19,7 +19,8 @@ const entries = Object.entries(manifest.exports)
 const homes = findHomes(entries)
 const mentioned = mentionedBy([...homes.keys()])
 const code = formatAll([...homes.keys(), ...mentioned])
-writeFileSync(target, `${[preface(), ...entries.map(section), lastSection()].join("\n\n")}\n`)
+const text = `${[preface(), ...entries.map(section), lastSection()].join("\n\n")}\n`
+writeFileSync(target, formatted(text, "api.md"))
 
 function preface() {
   const links = entries.map(({ name }) => `- [\`${name}\`](#${anchorOf(name)})`)
@@ -187,18 +188,25 @@ function words(comment) {
     .trim()
 }
 
-/** Declaration → its code in the style of the house, formatted in one go. */
+/** Declaration → its code, laid out in one go. */
 function formatAll(declarations) {
   const source = declarations.map(({ text }) => `${text}\n${separator}\n`).join("")
+  const texts = formatted(source, "api.d.ts")
+    .split(separator)
+    .map((text) => text.trim().replace(/^(export )?(declare )?/gm, ""))
+  return new Map(declarations.map((declaration, index) => [declaration, texts[index]]))
+}
+
+/** In the style of the house. */
+function formatted(input, name) {
   const program = join(root, "node_modules/@biomejs/biome/bin/biome")
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, "format", "--stdin-file-path=api.d.ts"], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, "format", `--stdin-file-path=${name}`], {
     cwd: root,
-    input: source,
+    input,
     encoding: "utf8",
   })
-  if (status !== 0) throw new Error(`Biome cannot format the declarations: ${stderr}`)
-  const texts = stdout.split(separator).map((text) => text.trim().replace(/^(export )?(declare )?/gm, ""))
-  return new Map(declarations.map((declaration, index) => [declaration, texts[index]]))
+  if (status !== 0) throw new Error(`Biome cannot format ${name}: ${stderr}`)
+  return stdout
 }
 
 function anchorOf(name) {

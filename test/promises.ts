@@ -118,7 +118,11 @@ export const promises: readonly Promised[] = [
   { id: "HOST-03", text: "A host can give keys for Pi's providers" },
   { id: "HOST-04", text: "A host can persist artifacts and say where" },
   { id: "HOST-05", text: "A host hears of each compaction, with the run's id" },
-  { id: "HOST-06", text: "A primary and a secondary allowed root" },
+  {
+    id: "HOST-06",
+    text: "A primary and a secondary allowed root",
+    proof: [["src/hosts/node/agent-tools.test.ts", "HOST-06"]],
+  },
   { id: "HOST-07", text: "ripgrep is looked for as told, then bundled, then on PATH" },
   { id: "HOST-08", text: "Browser artifacts go to a folder per run, else to a fallback" },
   {
@@ -484,16 +488,35 @@ export const promises: readonly Promised[] = [
   },
   // Tools
   { id: "TOOL-01", text: "Built-in tools, chosen by name" },
-  { id: "TOOL-02", text: "Paths outside the allowed roots are refused" },
+  {
+    id: "TOOL-02",
+    text: "Paths outside the allowed roots are refused",
+    proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-02"]],
+  },
   { id: "TOOL-03", text: "Output is cut, and can be kept as an artifact" },
   { id: "TOOL-04", text: "A missing ripgrep names the doctor command" },
   { id: "TOOL-05", text: "Twenty-two built-in tools" },
   { id: "TOOL-06", text: "Four tools that exist only where configured" },
   { id: "TOOL-07", text: "Which tools are safe to run side by side" },
-  { id: "TOOL-08", text: "Bash runs in a shell, on Node only" },
+  {
+    id: "TOOL-08",
+    text: "Bash runs in a shell, on Node only",
+    proof: [
+      ["src/hosts/node/shell.test.ts", "TOOL-08"],
+      ["src/tools/bash.test.ts", "TOOL-08"],
+    ],
+  },
   { id: "TOOL-09", text: "Read numbers lines, and reads PDFs and images" },
-  { id: "TOOL-10", text: "Write is atomic" },
-  { id: "TOOL-11", text: "Edit replaces text that is unique" },
+  {
+    id: "TOOL-10",
+    text: "Write is atomic",
+    proof: [["src/hosts/node/files.test.ts", "TOOL-10"]],
+  },
+  {
+    id: "TOOL-11",
+    text: "Edit replaces text that is unique",
+    proof: [["src/tools/edit.test.ts", "TOOL-11"]],
+  },
   { id: "TOOL-12", text: "Grep uses ripgrep where there is one, else its own walker" },
   { id: "TOOL-13", text: "Pages become text; the web can be searched" },
   { id: "TOOL-14", text: "Messages between agents, sleep, and a search for tools" },
@@ -506,10 +529,22 @@ export const promises: readonly Promised[] = [
       ["src/runtime/runtime.test.ts", "given with a run come on top of the runtime's"],
     ],
   },
-  { id: "TOOL-17", text: "No Bash unless the host adds it" },
+  {
+    id: "TOOL-17",
+    text: "No Bash unless the host adds it",
+    proof: [["src/tools/bash.test.ts", "TOOL-17"]],
+  },
   { id: "TOOL-18", text: "A stub shows a tool and does not run it" },
-  { id: "TOOL-19", text: "Nine kernel tools, four of which read" },
-  { id: "TOOL-20", text: "The read-only surface is exactly those four" },
+  {
+    id: "TOOL-19",
+    text: "Nine kernel tools, four of which read",
+    proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-19"]],
+  },
+  {
+    id: "TOOL-20",
+    text: "The read-only surface is exactly those four",
+    proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-20"]],
+  },
   {
     id: "TOOL-21",
     text: "What is listed is exactly what can be called",
@@ -542,7 +577,14 @@ export const promises: readonly Promised[] = [
       ["src/lib/truncate.test.ts", "TOOL-25"],
     ],
   },
-  { id: "TOOL-26", text: "A tool that bounds itself is not cut again; Bash spills to disk" },
+  {
+    id: "TOOL-26",
+    text: "A tool that bounds itself is not cut again; Bash spills to disk",
+    proof: [
+      ["src/tools/bash.test.ts", "TOOL-26"],
+      ["src/hosts/node/shell-output.test.ts", "TOOL-26"],
+    ],
+  },
   {
     id: "TOOL-27",
     text: "Outcomes are flag and text; tool errors are JSON envelopes, other throws generic",
@@ -551,16 +593,68 @@ export const promises: readonly Promised[] = [
       ["src/tools/dispatch.test.ts", "TOOL-27 LOOP-14"],
     ],
   },
-  { id: "TOOL-28", text: "The kernel's configuration is resolved once and frozen" },
-  { id: "TOOL-29", text: "A bad configuration fails at once" },
-  { id: "TOOL-30", text: "Dispatch keeps no state, so calls run side by side" },
-  { id: "TOOL-31", text: "Writes go to a temporary file and are renamed" },
-  { id: "TOOL-32", text: "A patch is applied as a whole or not at all" },
-  { id: "TOOL-33", text: "Writes to one path wait for each other within a process" },
-  { id: "TOOL-34", text: "The file tools are confined" },
-  { id: "TOOL-35", text: "Confinement can be turned off; Bash is not sandboxed by default" },
-  { id: "TOOL-36", text: "How text and bytes are treated is defined" },
-  { id: "TOOL-37", text: "The kernel works without a loop" },
+  {
+    id: "TOOL-28",
+    text: "The kernel's configuration is resolved once and frozen",
+    proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-28"]],
+  },
+  {
+    id: "TOOL-29",
+    text: "A bad configuration fails at once",
+    proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-29"]],
+  },
+  {
+    id: "TOOL-30",
+    text: "Dispatch keeps no state, so calls run side by side",
+    proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-30"]],
+  },
+  {
+    id: "TOOL-31",
+    text: "Writes go to a temporary file and are renamed",
+    proof: [["src/hosts/node/files.test.ts", "TOOL-31"]],
+  },
+  {
+    id: "TOOL-32",
+    text: "A patch is applied as a whole or not at all",
+    proof: [
+      ["test/commit-crash.test.ts", "TOOL-32"],
+      ["src/tools/apply-patch-whole.test.ts", "TOOL-32"],
+    ],
+  },
+  {
+    id: "TOOL-33",
+    text: "Writes to one path wait for each other within a process",
+    proof: [
+      ["src/hosts/node/agent-tools.test.ts", "TOOL-33"],
+      ["src/tools/apply-patch-whole.test.ts", "TOOL-33"],
+    ],
+  },
+  {
+    id: "TOOL-34",
+    text: "The file tools are confined",
+    proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-34"]],
+  },
+  {
+    id: "TOOL-35",
+    text: "Confinement can be turned off; Bash is not sandboxed by default",
+    proof: [
+      ["src/hosts/node/agent-tools.test.ts", "TOOL-35"],
+      ["src/hosts/node/shell-sandbox.test.ts", "TOOL-35"],
+    ],
+  },
+  {
+    id: "TOOL-36",
+    text: "How text and bytes are treated is defined",
+    proof: [
+      ["src/tools/edit.test.ts", "TOOL-36"],
+      ["src/tools/read.test.ts", "TOOL-36"],
+    ],
+  },
+  {
+    id: "TOOL-37",
+    text: "The kernel works without a loop",
+    proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-37"]],
+  },
   { id: "TOOL-38", text: "Tools that a backend has itself are not mapped" },
   { id: "TOOL-39", text: "Tools are named for Claude as MCP tools" },
   { id: "TOOL-40", text: "Tools are mapped to OpenAI and Gemini functions" },
@@ -750,7 +844,14 @@ export const promises: readonly Promised[] = [
   { id: "OFF-12", text: "References outlive a resume" },
   { id: "OFF-13", text: "The summary can be written by the host" },
   { id: "OFF-14", text: "Per run, and nothing at all where it is not configured" },
-  { id: "OFF-15", text: "The kernel's byte limit, and Bash's spill file" },
+  {
+    id: "OFF-15",
+    text: "The kernel's byte limit, and Bash's spill file",
+    proof: [
+      ["src/hosts/node/shell-output.test.ts", "OFF-15"],
+      ["src/tools/bash.test.ts", "OFF-15"],
+    ],
+  },
   // Compaction
   { id: "CMP-01", text: "Compaction happens by itself" },
   { id: "CMP-02", text: "It summarises, and the host gets its record" },

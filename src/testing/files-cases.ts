@@ -116,8 +116,28 @@ export const filesCases: readonly FilesCase[] = [
       await refused("conflict", files.commit([...changes, { path: "d/b", content: text("x"), version: null }], cwd))
       await refused("conflict", files.commit([...changes, { path: "d/b", content: text("x"), version: "else" }], cwd))
       await refused("invalid_input", files.commit([...changes, { path: "d", content: text("x") }], cwd))
+      const twice = [{ path: "d/../a", content: null }]
+      await refused("invalid_input", files.commit([...changes, ...twice], cwd))
+      await refused("invalid_input", files.commit([...changes, { path: "fresh/c/below", content: text("x") }], cwd))
       equal(await textOf(files, "a", cwd), "a", "the content")
       equal(names(await files.list(".", cwd)), "a:file,d:folder", "the folder")
+    },
+  },
+  {
+    name: "of many commits at once that create one file, one does",
+    async run(files, cwd) {
+      const create = (index: number) =>
+        files.commit([{ path: "new/file", content: text(String(index)), version: null }], cwd).then(
+          () => index,
+          (error: unknown) => {
+            if (error instanceof ToolError && error.code === "conflict") return undefined
+            throw error
+          },
+        )
+      const outcomes = await Promise.all(Array.from({ length: 8 }, (_, index) => create(index)))
+      const done = outcomes.filter((index) => index !== undefined)
+      equal(done.length, 1, "commits that succeeded")
+      equal(await textOf(files, "new/file", cwd), String(done[0]), "the content")
     },
   },
   {

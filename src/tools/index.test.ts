@@ -7,7 +7,7 @@ const { signal } = new AbortController()
 const context: ToolContext = { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env: {}, progress() {} }
 
 describe("fileTools", () => {
-  test("are four that change nothing and three that do", () => {
+  test("are four that change nothing and four that do", () => {
     expect(fileTools().map(({ name, effect, concurrent, risk }) => [name, effect, concurrent, risk])).toEqual([
       ["Read", "none", true, "low"],
       ["List", "none", true, "low"],
@@ -16,6 +16,7 @@ describe("fileTools", () => {
       ["Write", "repeatable", false, "medium"],
       ["Edit", "once", false, "medium"],
       ["MultiEdit", "once", false, "medium"],
+      ["ApplyPatch", "once", false, "medium"],
     ])
     expect(readTools().map(({ name }) => name)).toEqual(["Read", "List", "Glob", "Grep"])
   })
@@ -28,6 +29,7 @@ describe("fileTools", () => {
     ["Write", { path: "a", content: "" }],
     ["Edit", { path: "a", oldText: "a", newText: "b" }],
     ["MultiEdit", { path: "a", edits: [{ oldText: "a", newText: "b" }] }],
+    ["ApplyPatch", { patch: "*** Begin Patch\n*** Delete File: a\n*** End Patch" }],
   ])("%s says so where there is no file system", async (name, args) => {
     const { isError, text } = await dispatcher.callTool(name, args, context)
     expect(isError).toBe(true)

@@ -34,7 +34,10 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
 
   function requireVersion(path: string, shown: string, version: string | null | undefined): void {
     if (version === undefined || version === (files.get(path)?.version ?? null)) return
-    throw new ToolError("conflict", `${shown} has changed since it was read.`)
+    throw new ToolError(
+      "conflict",
+      `${shown} ${version === null ? "exists already" : "has changed since it was read"}.`,
+    )
   }
 
   for (const [path, content] of Object.entries(initial)) {
@@ -89,6 +92,9 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
       for (const { at, path, version, content } of resolved) {
         const shown = display(path, cwd)
         refuseOurs(at, shown)
+        if (resolved.filter((each) => each.at === at || at.startsWith(`${each.at}/`)).length > 1) {
+          throw new ToolError("invalid_input", `${shown} is changed twice, or lies below a file of the same change.`)
+        }
         requireVersion(at, shown, version)
         if (content === null) fileAt(at, shown)
         else requirePlace(at, shown)

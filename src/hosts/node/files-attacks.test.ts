@@ -85,6 +85,9 @@ const tools: readonly [name: string, args: (path: string) => JsonObject][] = [
   ["List", (path) => ({ path })],
   ["Grep", (path) => ({ path, pattern: "." })],
   ["Write", (path) => ({ path, content: "overwritten" })],
+  ["ApplyPatch", (path) => ({ patch: `*** Begin Patch\n*** Add File: ${path}\n+added\n*** End Patch` })],
+  ["ApplyPatch", (path) => ({ patch: `*** Begin Patch\n*** Delete File: ${path}\n*** End Patch` })],
+  ["ApplyPatch", (path) => ({ patch: `--- ${path}\n+++ ${path}\n@@ -1 +1 @@\n-${secret}\n+overwritten` })],
 ]
 
 const escapes: readonly [attack: string, path: string][] = [

@@ -57,12 +57,13 @@ afterEach(() => rmSync(base, { recursive: true, force: true }))
 async function whileSwapping(
   kind: "file" | "folder",
   act: (round: number) => Promise<string>,
+  times = rounds,
 ): Promise<Map<string, number>> {
   const worker = new Worker(swapper, { eval: true, workerData: { kind, workspace, outside } })
   const outcomes = new Map<string, number>()
   try {
     await new Promise((resolve) => worker.once("online", resolve))
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < times; round++) {
       const outcome = await act(round).catch((error: unknown) => {
         if (!(error instanceof ToolError)) throw error
         return error.code
@@ -125,6 +126,36 @@ describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
         expect(outcomes.get("written") ?? 0).toBeGreaterThan(0)
         expect(outcomes.get("denied") ?? 0).toBeGreaterThan(0)
         const left = readdirSync(workspace, { recursive: true }).filter((name) => String(name).includes(".tmp-"))
+        expect(left).toEqual([])
+      },
+      timeoutMs,
+    )
+
+    test(
+      `${rounds / 4} commits never land outside, remove nothing there, and leave no temporary file`,
+      async () => {
+        const files = nodeFiles({ roots: [workspace], redoFolder: join(base, "redo") })
+        const content = new TextEncoder().encode("written")
+        const outcomes = await whileSwapping(
+          kind,
+          async (round) => {
+            await files.commit(
+              [
+                { path: "folder/target", content: round % 2 === 0 ? content : null },
+                { path: `folder/made-${round}/new`, content },
+                { path: "beside", content },
+              ],
+              workspace,
+            )
+            return "written"
+          },
+          rounds / 4,
+        )
+        expect(readdirSync(outside, { recursive: true }).sort()).toEqual(["deep", "target"])
+        expect(readFileSync(join(outside, "target"), "utf8")).toBe("OUTSIDE")
+        expect(outcomes.get("written") ?? 0).toBeGreaterThan(0)
+        expect(outcomes.size).toBeGreaterThan(1)
+        const left = readdirSync(base, { recursive: true }).filter((name) => /\.tmp-|\.json$/.test(String(name)))
         expect(left).toEqual([])
       },
       timeoutMs,

@@ -1,11 +1,11 @@
 import type { Dirent, Stats } from "node:fs"
 import { constants, type FileHandle, open, readdir } from "node:fs/promises"
-import { basename, dirname, join } from "node:path"
-import type { FileEntry, Files } from "../../contract/env.ts"
+import { basename, dirname } from "node:path"
+import type { FileChange, FileEntry, Files } from "../../contract/env.ts"
 import { ToolError, type ToolErrorCode } from "../../contract/tool.ts"
 import { Locks } from "../../lib/locks.ts"
 import { isOurs } from "../../lib/own-names.ts"
-import { FileCommits } from "./commit-files.ts"
+import { FileCommits, type Located, placeOf } from "./commit-files.ts"
 import { type Confinement, confineTo, type Location, type Pin } from "./confine.ts"
 import { closing, errnoOf, makeFolders, replaceFile, requireFile, requireVersion, versionOf } from "./place-file.ts"
 
@@ -29,9 +29,14 @@ export function nodeFiles({ roots, readOnlyRoots = [], redoFolder }: NodeFilesOp
   const commits = new FileCommits(confinement, redoFolder)
 
   /** Every failure names the path as its author knows it, never where it led. */
-  async function named<Value>(path: string, cwd: string, work: () => Promise<Value>): Promise<Value> {
+  async function named<Value>(
+    path: string,
+    cwd: string,
+    work: () => Promise<Value>,
+    { toWrite = false } = {},
+  ): Promise<Value> {
     try {
-      await commits.settled()
+      await commits.settled(toWrite)
       return await work()
     } catch (error) {
       throw toToolError(error, confinement.display(path, cwd))
@@ -43,6 +48,15 @@ export function nodeFiles({ roots, readOnlyRoots = [], redoFolder }: NodeFilesOp
     if (missing.length > 0) throw new ToolError("not_found", "does not exist")
     const pin = await confinement.pin(real, "read")
     return closing(pin, use)
+  }
+
+  async function locateChange(change: FileChange, cwd: string): Promise<Located> {
+    const at = await confinement.locate(change.path, cwd, "write")
+    return {
+      change,
+      at,
+      ...(change.like !== undefined && { like: await confinement.locate(change.like, cwd, "read") }),
+    }
   }
 
   return {
@@ -74,40 +88,47 @@ export function nodeFiles({ roots, readOnlyRoots = [], redoFolder }: NodeFilesOp
       ),
 
     write: (path, cwd, bytes, options) =>
-      named(path, cwd, async () => {
-        const location = await confinement.locate(path, cwd, "write")
-        return locks.run(placeOf(location), () => write(confinement, location, bytes, options?.version))
-      }),
+      named(
+        path,
+        cwd,
+        async () => {
+          const location = await confinement.locate(path, cwd, "write")
+          return locks.run(placeOf(location), () => write(confinement, location, bytes, options?.version))
+        },
+        { toWrite: true },
+      ),
 
     update: (path, cwd, change) =>
-      named(path, cwd, async () => {
-        const location = await confinement.locate(path, cwd, "write")
-        if (location.missing.length > 0) throw new ToolError("not_found", "does not exist")
-        await locks.run(placeOf(location), async () => {
-          const pin = await confinement.pin(location.real, "write")
-          const { bytes, stats } = await closing(pin, () => readPinned(pin, (size) => rangeWithin(size)))
-          await write(confinement, location, change(bytes), versionOf(stats))
-        })
-      }),
+      named(
+        path,
+        cwd,
+        async () => {
+          const location = await confinement.locate(path, cwd, "write")
+          if (location.missing.length > 0) throw new ToolError("not_found", "does not exist")
+          await locks.run(placeOf(location), async () => {
+            const pin = await confinement.pin(location.real, "write")
+            const { bytes, stats } = await closing(pin, () => readPinned(pin, (size) => rangeWithin(size)))
+            await write(confinement, location, change(bytes), versionOf(stats))
+          })
+        },
+        { toWrite: true },
+      ),
 
     commit: async (changes, cwd) => {
-      const located = await Promise.all(
-        changes.map((change) =>
-          named(change.path, cwd, async () => ({ change, at: await confinement.locate(change.path, cwd, "write") })),
-        ),
-      )
-      const places = located.map(({ at }) => placeOf(at))
+      const [first] = changes
+      if (first === undefined) return
+      await named(first.path, cwd, async () => {}, { toWrite: true })
+      const locate = () =>
+        Promise.all(changes.map((change) => named(change.path, cwd, () => locateChange(change, cwd))))
+      const places = (await locate()).map(({ at }) => placeOf(at))
       try {
-        await locks.runAll(places, () => commits.commit(located, (path, work) => named(path, cwd, work)))
+        // Located anew: what was missing may have been made by whoever had the locks before.
+        await locks.runAll(places, async () => commits.commit(await locate(), (path, work) => named(path, cwd, work)))
       } catch (error) {
         throw error instanceof ToolError ? error : toToolError(error, "A change of several files")
       }
     },
   }
-}
-
-function placeOf({ real, missing }: Location): string {
-  return join(real, ...missing)
 }
 
 async function write(

@@ -49,7 +49,8 @@ export async function replaceFile(
 /** A new file, durable under its name; the folder is the caller's to sync. `mode`: that of what it will replace. */
 export async function writeNew(path: string, bytes: Uint8Array, mode?: number): Promise<void> {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
-  const handle = await open(path, flags, 0o666)
+  // From the start: what is private is never readable by others for a moment.
+  const handle = await open(path, flags, (mode ?? 0o666) & 0o777)
   await closing(handle, async () => {
     await handle.writeFile(bytes)
     if (mode !== undefined) await handle.chmod(mode & 0o777)
@@ -85,6 +86,11 @@ export async function statOf(path: string): Promise<Stats | undefined> {
 /** Whatever replaces a file or writes to it changes one of these. */
 export function versionOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return [ino, size, mtimeMs, ctimeMs].map((each) => each.toString(36)).join("-")
+}
+
+/** The part of a version that outlasts a file system that is mounted anew. */
+export function stampOf({ size, mtimeMs }: Stats): string {
+  return [size, mtimeMs].map((each) => each.toString(36)).join("-")
 }
 
 export function requireVersion(stats: Stats | undefined, version: string | null): void {

@@ -1,0 +1,118 @@
+import { mkdirSync, statSync } from "node:fs"
+import { join, resolve } from "node:path"
+import type { Environment } from "../../contract/env.ts"
+import { LonghaulError, StartupError } from "../../contract/error.ts"
+import type { Json } from "../../contract/json.ts"
+import type { Logger } from "../../contract/run.ts"
+import type { Tool, ToolContext, ToolSpec } from "../../contract/tool.ts"
+import { newNonce } from "../../lib/id.ts"
+import { bashTool, createDispatcher, fileTools, readTools } from "../../tools/index.ts"
+import { nodeFiles } from "./files.ts"
+import { nodeShell } from "./shell.ts"
+import { defaultStoreRoot } from "./state-folder.ts"
+
+export interface AgentToolsOptions {
+  /** The folder the tools work in. It must exist. */
+  readonly root: string
+  /** Further folders that they may use. */
+  readonly roots?: readonly string[]
+  /** Only the four tools that change nothing. Default false. */
+  readonly readOnly?: boolean
+  /** False: the file tools may use every path. Bash is never confined by this: see `sandbox`. Default true. */
+  readonly confine?: boolean
+  readonly limits?: {
+    /** The most bytes of one result. Default 256 KB. */
+    readonly maxOutputBytes?: number
+    /** The most characters of one result. Default 100,000. */
+    readonly maxCharacters?: number
+  }
+  /** What Bash runs in: nothing, a sandbox where there is one, or a sandbox or not at all. Default `off`. */
+  readonly sandbox?: "off" | "auto" | "required"
+  /** Further tools, beside ours. */
+  readonly tools?: readonly Tool[]
+  readonly logger?: Logger
+}
+
+/** The tools alone, for hosts with a loop of their own. What it lists is exactly what it runs. */
+export interface AgentTools extends AsyncDisposable {
+  listTools(): readonly ToolSpec[]
+  /** Never rejects: whatever goes wrong is a result with `isError`. Independent calls run side by side. */
+  callTool(name: string, args: Json, options?: CallOptions): Promise<{ isError: boolean; text: string }>
+  /** Ends what commands still run in the background. */
+  close(): Promise<void>
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** Where relative paths start. Default: the root. */
+  readonly cwd?: string
+  /** Hears what a tool says while it works. */
+  readonly onProgress?: (message: string) => void
+}
+
+/** Everything is resolved once and frozen; what cannot work throws a `StartupError` here. */
+export function createAgentTools(options: AgentToolsOptions): AgentTools {
+  const root = checkedRoot(options.root)
+  const env = startup(() => environmentOf(options, root))
+  const ours = options.readOnly ? readTools() : [...fileTools(), bashTool()]
+  const dispatcher = startup(() =>
+    createDispatcher([...ours, ...(options.tools ?? [])], {
+      ...options.limits,
+      ...(options.logger && { logger: options.logger }),
+    }),
+  )
+  const close = async () => env.shell?.close()
+  return Object.freeze<AgentTools>({
+    listTools: () => dispatcher.listTools(),
+    callTool: (name, args, call = {}) => dispatcher.callTool(name, args, contextOf(env, root, call)),
+    close,
+    [Symbol.asyncDispose]: close,
+  })
+}
+
+function environmentOf({ roots = [], confine = true, readOnly, sandbox = "off" }: AgentToolsOptions, root: string) {
+  const allowed = confine ? [root, ...roots] : [root, "/"]
+  if (readOnly) return Object.freeze<Environment>({ files: nodeFiles({ roots: [], readOnlyRoots: allowed }) })
+  // What a command said too much of is kept there, and must be there to be read.
+  const spillFolder = join(defaultStoreRoot(), "spill")
+  mkdirSync(spillFolder, { recursive: true, mode: 0o700 })
+  return Object.freeze<Environment>({
+    files: nodeFiles({ roots: allowed, readOnlyRoots: [spillFolder] }),
+    shell: nodeShell({ root, sandbox, spillFolder }),
+  })
+}
+
+function contextOf(env: Environment, root: string, { signal, cwd, onProgress }: CallOptions): ToolContext {
+  const callId = newNonce()
+  return {
+    signal: signal ?? neverAborted,
+    idempotencyKey: callId,
+    runId: "none",
+    callId,
+    cwd: cwd ?? root,
+    env,
+    progress: onProgress ?? (() => {}),
+  }
+}
+
+const neverAborted = new AbortController().signal
+
+function checkedRoot(root: unknown): string {
+  if (typeof root !== "string" || root === "") {
+    throw new StartupError("The tools have no folder to work in.", { fix: "Give `root`." })
+  }
+  const path = resolve(root)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path
+  throw new StartupError(`The folder ${JSON.stringify(root)} does not exist.`, {
+    fix: "Create it, or name an existing folder as `root`.",
+  })
+}
+
+function startup<Value>(work: () => Value): Value {
+  try {
+    return work()
+  } catch (error) {
+    if (!LonghaulError.is(error) || error instanceof StartupError) throw error
+    throw new StartupError(error.message, { fix: error.fix ?? "Check the options.", cause: error })
+  }
+}

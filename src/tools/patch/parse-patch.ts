@@ -1,0 +1,28 @@
+import { type FilePatch, malformed, shown } from "./file-patch.ts"
+import { isBegin, parseEnvelope } from "./parse-envelope.ts"
+import { beginsUnified, parseUnified } from "./parse-unified.ts"
+import { unwrap } from "./unwrap.ts"
+
+/** Reads a patch in either format, out of whatever a model has put around it. */
+export function parsePatch(patch: string): readonly FilePatch[] {
+  const lines = unwrap(patch)
+  const start = lines.findIndex((line, at) => isBegin(line) || beginsUnified(lines, at))
+  if (start === -1) throw malformed(whyNot(lines))
+  const isEnvelope = isBegin(lines[start] ?? "")
+  if (isEnvelope && start > 0) {
+    throw malformed(`Before "*** Begin Patch" stands ${shown(lines[0] ?? "")}: give nothing but the patch.`)
+  }
+  const patches = isEnvelope ? parseEnvelope(lines) : parseUnified(lines.slice(start))
+  if (patches.length === 0) throw malformed("The patch is empty: it names no file.")
+  return patches
+}
+
+function whyNot(lines: readonly string[]): string {
+  if (lines.every((line) => line.trim() === "")) return "The patch is empty."
+  if (lines.some((line) => /^\*\*\* (Add|Delete|Update) File:/.test(line))) {
+    return `The patch does not begin with "*** Begin Patch".`
+  }
+  if (lines.some((line) => /^\*{15}/.test(line))) return "This is a context diff: give a unified one."
+  if (lines.some((line) => line.startsWith("@@"))) return "The patch names no file."
+  return `This is no patch: give "*** Begin Patch" … "*** End Patch", or a unified diff.`
+}

@@ -1,0 +1,77 @@
+import { malformed, shown } from "./file-patch.ts"
+
+/** The name in a line such as `--- a/path<tab>date`, still with git's `a/`; null: there is no such file. */
+export function nameIn(rest: string): string | null {
+  const line = rest.trimEnd()
+  const [behind, day, time, hours, minutes] = dateBehind.exec(line) ?? []
+  const before = behind === undefined ? line : line.slice(0, -behind.length)
+  const name = line.startsWith('"') ? unquote(line) : (before.split("\t", 1)[0] ?? "").trimEnd()
+  if (name === "") throw malformed(`The line ${shown(rest)} of the patch names no file.`)
+  // The beginning of time is GNU diff's word for a file that is not there.
+  const isNowhere = hours !== undefined && Date.parse(`${day}T${time}${hours}:${minutes}`) === 0
+  return name === "/dev/null" || isNowhere ? null : name
+}
+
+/** GNU diff puts a tab before it; what copies a patch may make spaces of that. */
+const dateBehind = /\s(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.\d+)?(?: ([+-]\d\d)(\d\d))?$/
+
+/** Takes off the prefixes that git gives to both sides, if both have them. */
+export function withoutPrefixes(
+  oldName: string | null,
+  newName: string | null,
+): readonly [oldName: string | null, newName: string | null] {
+  const [oldMark, oldRest] = split(oldName)
+  const [newMark, newRest] = split(newName)
+  if (oldName !== null && newName !== null) {
+    if (prefixPairs.includes(`${oldMark}${newMark}`)) return [oldRest, newRest]
+    // One side with its prefix, the other without.
+    if (oldMark === "a" && oldRest === newName) return [newName, newName]
+    if (newMark === "b" && newRest === oldName) return [oldName, oldName]
+    return [oldName, newName]
+  }
+  return [oldMark === "a" ? oldRest : oldName, newMark === "b" ? newRest : newName]
+}
+
+/** Old and new; also those of `diff.mnemonicPrefix`: commit, index, object, working tree. */
+const prefixPairs = ["ab", "ci", "cw", "iw", "ow"]
+
+function split(name: string | null): readonly [mark: string, rest: string] {
+  const [, mark = "", rest = ""] = /^([a-z])\/(.+)$/s.exec(name ?? "") ?? []
+  return [mark, rest]
+}
+
+/** Both names of `diff --git a/x b/x`, which has no clear border: they are told where they are the same. */
+export function namesInGitHeader(rest: string): readonly [oldName: string, newName: string] | undefined {
+  const line = rest.trimEnd()
+  if (line.startsWith('"')) {
+    const [first = ""] = /^"(?:[^"\\]|\\.)*"/.exec(line) ?? []
+    const second = line.slice(first.length).trim()
+    return [unquote(first), second.startsWith('"') ? unquote(second) : second]
+  }
+  const middle = line.length >> 1
+  const [oldName, newName] = [line.slice(0, middle), line.slice(middle + 1)]
+  const isSame = line[middle] === " " && oldName.replace(/^\w\//, "") === newName.replace(/^\w\//, "")
+  return isSame ? [oldName, newName] : undefined
+}
+
+/** As git writes names with unusual characters: a string of C, its bytes UTF-8. */
+export function unquote(quoted: string): string {
+  const bytes: number[] = []
+  const inner = /^"((?:[^"\\]|\\.)*)"/.exec(quoted)?.[1]
+  if (inner === undefined) throw malformed(`The name ${shown(quoted)} of the patch lacks its closing quote.`)
+  for (const [, octal, letter, plain = ""] of inner.matchAll(/\\([0-7]{1,3})|\\(.)|([^\\]+)/gs)) {
+    if (octal !== undefined) bytes.push(Number.parseInt(octal, 8) & 0xff)
+    else bytes.push(...new TextEncoder().encode(letter === undefined ? plain : (escapes[letter] ?? letter)))
+  }
+  return new TextDecoder().decode(Uint8Array.from(bytes))
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  a: "\x07",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+}
