@@ -518,9 +518,21 @@ export const promises: readonly Promised[] = [
     proof: [["src/tools/edit.test.ts", "TOOL-11"]],
   },
   { id: "TOOL-12", text: "Grep uses ripgrep where there is one, else its own walker" },
-  { id: "TOOL-13", text: "Pages become text; the web can be searched" },
+  {
+    id: "TOOL-13",
+    text: "Pages become text; the web can be searched",
+    proof: [
+      ["src/hosts/node/guarded-fetch-refusals.test.ts", "TOOL-13"],
+      ["src/tools/web-fetch.test.ts", "TOOL-13"],
+      ["src/tools/web-search.test.ts", "TOOL-13"],
+    ],
+  },
   { id: "TOOL-14", text: "Messages between agents, sleep, and a search for tools" },
-  { id: "TOOL-15", text: "Notebooks can be edited" },
+  {
+    id: "TOOL-15",
+    text: "Notebooks can be edited",
+    proof: [["src/tools/notebook-edit.test.ts", "TOOL-15"]],
+  },
   {
     id: "TOOL-16",
     text: "Own tools can be added, any tool disabled",
@@ -534,7 +546,11 @@ export const promises: readonly Promised[] = [
     text: "No Bash unless the host adds it",
     proof: [["src/tools/bash.test.ts", "TOOL-17"]],
   },
-  { id: "TOOL-18", text: "A stub shows a tool and does not run it" },
+  {
+    id: "TOOL-18",
+    text: "A stub shows a tool and does not run it",
+    proof: [["src/tools/capability-stub.test.ts", "TOOL-18"]],
+  },
   {
     id: "TOOL-19",
     text: "Nine kernel tools, four of which read",

@@ -83,8 +83,8 @@ export async function startProxy({ secure = false, refuse, login }: ProxyOptions
 }
 
 /** Until `stopServers`, at a free port of this computer. */
-export async function listen(server: Server): Promise<number> {
+export async function listen(server: Server, address = "127.0.0.1"): Promise<number> {
   servers.add(server)
-  await once(server.listen(0, "127.0.0.1"), "listening")
+  await once(server.listen(0, address), "listening")
   return (server.address() as AddressInfo).port
 }

@@ -1,10 +1,15 @@
-import type { FileEntry, Files } from "../contract/env.ts"
+import type { FileEntry, Files, GuardedFetch } from "../contract/env.ts"
 import { type ToolContext, ToolError } from "../contract/tool.ts"
 import { PatternError } from "../lib/linear-pattern.ts"
 
 export function filesOf(context: ToolContext): Files {
   if (context.env.files === undefined) throw new ToolError("denied", "This environment has no file system.")
   return context.env.files
+}
+
+export function fetchOf(context: ToolContext): GuardedFetch {
+  if (context.env.fetch === undefined) throw new ToolError("denied", "This environment has no access to the web.")
+  return context.env.fetch
 }
 
 export function stopIfAborted(context: ToolContext): void {

@@ -7,6 +7,7 @@ import { assembleRuntime } from "../../runtime/runtime.ts"
 import { fileTools } from "../../tools/index.ts"
 import { nodeFiles } from "./files.ts"
 import { fsStore } from "./fs-store.ts"
+import { nodeFetch } from "./guarded-fetch.ts"
 import { nodeTransport } from "./http-transport.ts"
 import { defaultModelName, namedModel } from "./model-names.ts"
 import { processOwner } from "./owner.ts"
@@ -29,7 +30,7 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
       store,
       ...(model !== undefined && { model }),
       tools: config.tools ?? fileTools(),
-      env: config.env ?? { files: nodeFiles({ roots: [workspace] }) },
+      env: config.env ?? { files: nodeFiles({ roots: [workspace] }), fetch: nodeFetch() },
       transport: config.transport ?? (config.fetch ? fetchTransport(config.fetch) : nodeTransport()),
       owner: config.owner ?? processOwner(),
     },
@@ -69,8 +70,11 @@ export { type AiSdkModel, type AiSdkOptions, fromAiSdk } from "../../providers/a
 export { type AnthropicOptions, anthropic } from "../../providers/anthropic/index.ts"
 export { type GoogleOptions, google } from "../../providers/google/index.ts"
 export { type OpenAiOptions, openai } from "../../providers/openai/index.ts"
+export { type AgentTools, type AgentToolsOptions, type CallOptions, createAgentTools } from "./agent-tools.ts"
 export { type NodeFilesOptions, nodeFiles } from "./files.ts"
 export { createOnlyStore, type FsStoreOptions, fsStore } from "./fs-store.ts"
+export { type NodeFetchOptions, nodeFetch } from "./guarded-fetch.ts"
 export { parseModelName } from "./model-names.ts"
 export { type FetchHandler, type Served, type ServeOptions, serve } from "./serve.ts"
+export { type NodeShellOptions, nodeShell } from "./shell.ts"
 export { defaultStoreRoot, native }

@@ -1,0 +1,109 @@
+import { decodeEntities } from "./html-entities.ts"
+
+export type HtmlToken =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "start"; readonly name: string; readonly attributes: HtmlAttributes }
+  | { readonly kind: "end"; readonly name: string }
+
+/** Only those that anybody here asks for. */
+export type HtmlAttributes = Readonly<Partial<Record<"href" | "alt" | "class", string>>>
+
+/**
+ * Tags and texts of a page in their order, without a tree: whatever is unclosed or nested wrongly is as it is. Scripts,
+ * styles and comments are left out. Takes time in proportion to the length of the page, whatever it holds.
+ */
+export function* htmlTokens(html: string): Generator<HtmlToken, void, undefined> {
+  const unclosed = new Set<string>()
+  let textFrom = 0
+  for (let at = html.indexOf("<"); at !== -1; at = html.indexOf("<", at)) {
+    const next = html.charCodeAt(at + 1)
+    const isMarkup = isLetter(next) || next === slash || next === exclamation || next === question
+    if (!isMarkup) {
+      at++
+      continue
+    }
+    if (at > textFrom) yield { kind: "text", text: decodeEntities(html.slice(textFrom, at)) }
+    if (isLetter(next)) {
+      const tag = readTag(html, at + 1)
+      yield { kind: "start", name: tag.name, attributes: tag.attributes }
+      at = tag.end
+      const end = endOfRawContent(html, tag.name, at, unclosed)
+      if (tag.name === "title" && end > at) yield { kind: "text", text: decodeEntities(html.slice(at, end)) }
+      at = end
+    } else if (next === slash && isLetter(html.charCodeAt(at + 2))) {
+      const tag = readTag(html, at + 2)
+      yield { kind: "end", name: tag.name }
+      at = tag.end
+    } else {
+      at = afterComment(html, at)
+    }
+    textFrom = at
+  }
+  if (textFrom < html.length) yield { kind: "text", text: decodeEntities(html.slice(textFrom)) }
+}
+
+const slash = 0x2f
+const exclamation = 0x21
+const question = 0x3f
+
+function isLetter(code: number): boolean {
+  return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)
+}
+
+/** `at`: where the name begins. `end`: after the ">", or the end of the page. */
+function readTag(html: string, at: number): { name: string; attributes: HtmlAttributes; end: number } {
+  tagName.lastIndex = at
+  const [name = ""] = tagName.exec(html) ?? []
+  const attributes: { -readonly [Name in keyof HtmlAttributes]: HtmlAttributes[Name] } = {}
+  let end = at + name.length
+  for (;;) {
+    attribute.lastIndex = end
+    const match = attribute.exec(html)
+    if (match === null) break
+    end = attribute.lastIndex
+    const [, written = "", double, single, bare] = match
+    const key = written.length <= longestKey ? written.toLowerCase() : ""
+    const isKept = key === "href" || key === "alt" || key === "class"
+    // The first one counts.
+    if (isKept) attributes[key] ??= decodeEntities(double ?? single ?? bare ?? "")
+  }
+  const close = html.indexOf(">", end)
+  return { name: name.toLowerCase(), attributes, end: close === -1 ? html.length : close + 1 }
+}
+
+const tagName = /[a-z][^\s/>]*/iy
+const longestKey = 5
+/** A quote that is never closed is looked for once: after it there is none of its kind. */
+const attribute = /[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))?)?/y
+
+/** Elements whose content is not for readers. Those of `true` swallow the rest of a page that does not close them. */
+const rawElements: Readonly<Record<string, boolean>> = {
+  script: true,
+  style: true,
+  title: false,
+  textarea: false,
+  template: false,
+  svg: false,
+  iframe: false,
+  noembed: false,
+  noframes: false,
+}
+
+/** Where the end tag of such an element begins; `at` where there is nothing to skip. `unclosed`: what was not found. */
+function endOfRawContent(html: string, name: string, at: number, unclosed: Set<string>): number {
+  if (!Object.hasOwn(rawElements, name) || unclosed.has(name)) return at
+  const end = new RegExp(`</${name}(?=[\\s/>])`, "gi")
+  end.lastIndex = at
+  const found = end.exec(html)
+  if (found !== null) return found.index
+  unclosed.add(name)
+  return rawElements[name] ? html.length : at
+}
+
+/** Comments, and what else begins with "<" and is no tag: a doctype, an instruction. */
+function afterComment(html: string, at: number): number {
+  const isComment = html.startsWith("<!--", at)
+  // "<!-->" is a whole comment.
+  const close = isComment ? html.indexOf("-->", at + 2) : html.indexOf(">", at)
+  return close === -1 ? html.length : close + (isComment ? 3 : 1)
+}

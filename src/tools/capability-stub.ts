@@ -1,0 +1,20 @@
+import { type Tool, ToolError } from "../contract/tool.ts"
+import { defineTool } from "../lib/define-tool.ts"
+
+export interface CapabilityStubOptions {
+  readonly name: string
+  readonly description: string
+}
+
+/** A tool that a model sees and that is never run: every call is refused, whatever its arguments. */
+export function capabilityStub({ name, description }: CapabilityStubOptions): Tool {
+  return defineTool({
+    name,
+    description,
+    effect: "none",
+    input: { type: "object" },
+    run: () => {
+      throw new ToolError("denied", `${name} is not available here. Nothing was done.`)
+    },
+  })
+}

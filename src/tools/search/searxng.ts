@@ -1,0 +1,21 @@
+import { readBaseUrl, readJsonAnswer, readResults, requestOptions, type SearchEngine } from "./engine.ts"
+
+export interface SearxngOptions {
+  /** Its `settings.yml` must list `json` under `search.formats`. */
+  readonly baseUrl: string
+}
+
+/** One's own search engine. In a private network, the environment's fetch must allow its host by name. */
+export function searxng({ baseUrl }: SearxngOptions): SearchEngine {
+  const base = readBaseUrl(name, baseUrl)
+  return {
+    name,
+    async search(query, { limit, signal, fetch }) {
+      const url = `${base}/search?q=${encodeURIComponent(query)}&format=json`
+      const answer = await fetch.get(url, requestOptions(signal, { accept: "application/json" }))
+      return readResults(name, readJsonAnswer(name, answer).results, "content").slice(0, limit)
+    },
+  }
+}
+
+const name = "SearXNG"

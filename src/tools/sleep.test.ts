@@ -1,0 +1,49 @@
+import { afterEach, expect, test, vi } from "vitest"
+import type { ToolContext } from "../contract/tool.ts"
+import { createDispatcher, sleepTool } from "./index.ts"
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const dispatcher = createDispatcher([sleepTool()])
+
+function contextWith(signal: AbortSignal): ToolContext {
+  return { signal, idempotencyKey: "k", runId: "r", callId: "1.0", cwd: "/", env: {}, progress() {} }
+}
+
+test("TOOL-14 Sleep waits as long as it is told and does nothing else", async () => {
+  vi.useFakeTimers()
+  expect(sleepTool()).toMatchObject({ name: "Sleep", effect: "none", concurrent: true, risk: "low" })
+  let isDone = false
+  const sleeping = Promise.resolve(sleepTool().run({ ms: 300_000 }, contextWith(new AbortController().signal)))
+  sleeping.then(() => {
+    isDone = true
+  })
+  await vi.advanceTimersByTimeAsync(299_999)
+  expect(isDone).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(await sleeping).toBe("Waited 300000 ms.")
+})
+
+test("waiting for nothing is allowed", async () => {
+  const answer = await dispatcher.callTool("Sleep", { ms: 0 }, contextWith(new AbortController().signal))
+  expect(answer).toEqual({ isError: false, text: "Waited 0 ms." })
+})
+
+test("ends as soon as the run is stopped, and leaves no timer behind", async () => {
+  vi.useFakeTimers()
+  const abort = new AbortController()
+  const { signal } = abort
+  const sleeping = Promise.resolve(sleepTool().run({ ms: 300_000 }, contextWith(signal)))
+  const dispatched = dispatcher.callTool("Sleep", { ms: 300_000 }, contextWith(signal))
+  abort.abort()
+  await expect(sleeping).rejects.toMatchObject({ code: "aborted" })
+  expect(JSON.parse((await dispatched).text)).toMatchObject({ error: { code: "aborted" } })
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test.each([{}, { ms: -1 }, { ms: 300_001 }, { ms: 0.5 }, { ms: "1" }])("refuses %j", async (args) => {
+  const { text } = await dispatcher.callTool("Sleep", args, contextWith(new AbortController().signal))
+  expect(JSON.parse(text)).toMatchObject({ error: { code: "invalid_input" } })
+})

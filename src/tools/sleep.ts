@@ -1,0 +1,29 @@
+import type { Tool } from "../contract/tool.ts"
+import { delay } from "../lib/abort.ts"
+import { defineTool } from "../lib/define-tool.ts"
+import { stopIfAborted } from "./shared.ts"
+
+export function sleepTool(): Tool {
+  return defineTool({
+    name: "Sleep",
+    description:
+      "Waits, for example until a job that runs elsewhere has got further, and does nothing else. " +
+      `At most ${maxMs} milliseconds (${maxMs / 60_000} minutes) at a time.`,
+    effect: "none",
+    input: {
+      type: "object",
+      properties: {
+        ms: { type: "integer", minimum: 0, maximum: maxMs, description: "How many milliseconds to wait." },
+      },
+      required: ["ms"],
+      additionalProperties: false,
+    },
+    run: async ({ ms }: { readonly ms: number }, context) => {
+      await delay(ms, context.signal)
+      stopIfAborted(context)
+      return `Waited ${ms} ms.`
+    },
+  })
+}
+
+const maxMs = 300_000

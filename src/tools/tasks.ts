@@ -1,0 +1,156 @@
+import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
+import { defineTool } from "../lib/define-tool.ts"
+import { onOneLine } from "./shared.ts"
+
+export interface TaskToolsOptions {
+  /** How many runs' lists are kept; of more, the list that was not added to for longest is forgotten. Default 1000. */
+  readonly maxRuns?: number
+}
+
+/**
+ * A list of tasks for each run: TaskCreate, TaskGet, TaskList and TaskUpdate. It is in memory only: where a run goes on in
+ * another process, the list begins anew.
+ */
+export function taskTools({ maxRuns = 1000 }: TaskToolsOptions = {}): readonly Tool[] {
+  const lists = new TaskLists(maxRuns)
+  return [createTool(lists), getTool(lists), listTool(lists), updateTool(lists)]
+}
+
+const statuses = ["pending", "in_progress", "completed", "cancelled"] as const
+type TaskStatus = (typeof statuses)[number]
+
+interface Task {
+  readonly id: string
+  readonly subject: string
+  readonly description: string
+  readonly status: TaskStatus
+}
+
+interface TaskList {
+  readonly tasks: Map<string, Task>
+  /** Which task a call made, so that it makes none twice. */
+  readonly made: Map<string, Task>
+}
+
+const mostTasks = 200
+const subject = {
+  type: "string",
+  minLength: 1,
+  maxLength: 200,
+  description: "What is to be done, in a few words.",
+} as const
+const description = { type: "string", maxLength: 2000, description: "Whatever else belongs to it." } as const
+const taskId = { type: "string", minLength: 1, maxLength: 20, description: "The number that TaskCreate gave." } as const
+
+function createTool(lists: TaskLists): Tool {
+  return defineTool({
+    name: "TaskCreate",
+    description:
+      "Adds a task to the list of this run, as pending, and returns its number. Use the list to plan work of several steps " +
+      `and to keep track of it. At most ${mostTasks} tasks; the list does not outlive the process.`,
+    // Not `once`: a second attempt at the same call finds the task that the first one made.
+    effect: "repeatable",
+    risk: "low",
+    input: {
+      type: "object",
+      properties: { subject, description: { ...description, default: "" } },
+      required: ["subject"],
+      additionalProperties: false,
+    },
+    run: (args: Pick<Task, "subject" | "description">, context) => {
+      const { tasks, made } = lists.open(context)
+      const before = made.get(context.idempotencyKey)
+      if (before === undefined && tasks.size >= mostTasks) {
+        throw new ToolError("conflict", `There are ${mostTasks} tasks already. Update some of them instead.`)
+      }
+      const task = before ?? { id: String(tasks.size + 1), ...args, status: "pending" as const }
+      if (before === undefined) tasks.set(task.id, task)
+      made.set(context.idempotencyKey, task)
+      return `Created task ${task.id}: ${onOneLine(task.subject)}`
+    },
+  })
+}
+
+function getTool(lists: TaskLists): Tool {
+  return defineTool({
+    name: "TaskGet",
+    description: "Returns one task of this run with all that is known about it.",
+    effect: "none",
+    input: { type: "object", properties: { id: taskId }, required: ["id"], additionalProperties: false },
+    run: ({ id }: { readonly id: string }, context) => describeTask(taskOf(lists.of(context), id)),
+  })
+}
+
+function listTool(lists: TaskLists): Tool {
+  return defineTool({
+    name: "TaskList",
+    description: "Returns all tasks of this run, one on each line: number, status and what is to be done.",
+    effect: "none",
+    input: { type: "object", properties: {}, additionalProperties: false },
+    run: (_args, context) => {
+      const lines = Array.from(lists.of(context).tasks.values(), lineOf)
+      return lines.length === 0 ? "There are no tasks." : lines.join("\n")
+    },
+  })
+}
+
+function updateTool(lists: TaskLists): Tool {
+  return defineTool({
+    name: "TaskUpdate",
+    description:
+      "Changes a task of this run: its status, what is to be done, or its description. What is left out stays. " +
+      "Set in_progress before working on it and completed right after.",
+    effect: "repeatable",
+    risk: "low",
+    input: {
+      type: "object",
+      properties: { id: taskId, status: { type: "string", enum: [...statuses] }, subject, description },
+      required: ["id"],
+      additionalProperties: false,
+    },
+    run: ({ id, ...changes }: Pick<Task, "id"> & Partial<Task>, context) => {
+      const list = lists.of(context)
+      const task = { ...taskOf(list, id), ...changes }
+      list.tasks.set(id, task)
+      return describeTask(task)
+    },
+  })
+}
+
+function taskOf({ tasks }: TaskList, id: string): Task {
+  const task = tasks.get(id)
+  if (task !== undefined) return task
+  throw new ToolError("not_found", `There is no task ${JSON.stringify(id)}; the list has ${tasks.size}.`)
+}
+
+function lineOf({ id, status, subject }: Task): string {
+  return `${id} [${status}] ${onOneLine(subject)}`
+}
+
+function describeTask(task: Task): string {
+  return task.description === "" ? lineOf(task) : `${lineOf(task)}\n${task.description}`
+}
+
+class TaskLists {
+  readonly #lists = new Map<string, TaskList>()
+  readonly #maxRuns: number
+
+  constructor(maxRuns: number) {
+    this.#maxRuns = maxRuns
+  }
+
+  /** To look at: a run without tasks takes no room. */
+  of({ runId }: ToolContext): TaskList {
+    return this.#lists.get(runId) ?? { tasks: new Map(), made: new Map() }
+  }
+
+  /** To add to: it is now the last to be forgotten. */
+  open(context: ToolContext): TaskList {
+    const list = this.of(context)
+    this.#lists.delete(context.runId)
+    this.#lists.set(context.runId, list)
+    const [oldest] = this.#lists.keys()
+    if (this.#lists.size > this.#maxRuns && oldest !== undefined) this.#lists.delete(oldest)
+    return list
+  }
+}
