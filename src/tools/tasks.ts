@@ -47,7 +47,7 @@ function createTool(lists: TaskLists): Tool {
     name: "TaskCreate",
     description:
       "Adds a task to the list of this run, as pending, and returns its number. Use the list to plan work of several steps " +
-      `and to keep track of it. At most ${mostTasks} tasks; the list does not outlive the process.`,
+      `and to keep track of it. At most ${mostTasks} tasks; the list is gone when the program ends.`,
     // Not `once`: a second attempt at the same call finds the task that the first one made.
     effect: "repeatable",
     risk: "low",
