@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { nodeFiles } from "../src/hosts/node/files.ts"
 import { filesCases } from "../src/testing/index.ts"
 import { memoryFiles } from "../src/tools/memory-files.ts"
@@ -25,6 +25,6 @@ const kinds = {
 describe.each(Object.entries(kinds))("files %s", (_, create) => {
   test.each(filesCases)("$name", async ({ run }) => {
     const { files, cwd } = create()
-    await run(files, cwd)
+    await expect(run(files, cwd)).resolves.toBeUndefined()
   })
 })
