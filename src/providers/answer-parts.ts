@@ -1,22 +1,21 @@
-import type { LonghaulError } from "../contract/error.ts"
 import type { Json } from "../contract/json.ts"
 import type { AnswerPart, AnswerSink } from "../contract/provider.ts"
+import { malformed } from "./failure.ts"
 
 /**
  * The parts of one answer while it streams, in the model's order. Deltas that came together are put and told together:
  * nobody gains from taking them one by one. A call is given out only when its arguments are whole.
  */
 export class AnswerParts {
+  /** The provider's own id of the request, once it is known. */
+  requestId: string | undefined
   readonly #sink: AnswerSink
-  readonly #broken: (what: string) => LonghaulError
   readonly #parts: Part[] = []
   #untold = ""
   #untoldIndex = 0
 
-  /** `broken`: the error for a stream that refers to what is not there. */
-  constructor(sink: AnswerSink, broken: (what: string) => LonghaulError) {
+  constructor(sink: AnswerSink) {
     this.#sink = sink
-    this.#broken = broken
   }
 
   get count(): number {
@@ -88,7 +87,8 @@ export class AnswerParts {
 
   #openAt(index: number): Part {
     const part = this.#parts[index]
-    if (part === undefined || part.whole !== null) throw this.#broken("it refers to a block that is not open")
+    if (part === undefined || part.whole !== null)
+      throw malformed("it refers to a block that is not open", this.requestId)
     return part
   }
 }

@@ -3,6 +3,8 @@ import type { Message } from "../contract/message.ts"
 import type { Answer, AnswerSink, Conversation, Transport, TransportSink } from "../contract/provider.ts"
 import { defaultDeadlines, WatchedTransport } from "../lib/deadline.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
+import { SseCutter } from "../lib/sse.ts"
+import { AnswerParts } from "./answer-parts.ts"
 import { BodyBuffer, type BodyShape } from "./body-buffer.ts"
 import type { Refusal } from "./failure.ts"
 import type { ProviderOptions } from "./options.ts"
@@ -15,14 +17,14 @@ export interface Wire {
   /** The response header that names the request. */
   readonly requestIdHeader: string
   /** Takes one answer apart. */
-  reader(sink: AnswerSink): AnswerReader
+  reader(parts: AnswerParts): AnswerReader
   refused(refusal: Refusal): LonghaulError
 }
 
 /** Assembles one streamed answer. Throws where the stream breaks its protocol; never gives out half a tool call. */
 export interface AnswerReader {
-  requestId: string | undefined
-  push(bytes: Uint8Array): void
+  /** The data of one server-sent event. */
+  event(data: string): void
   /** The stream has ended: the answer, or why there is none. */
   finish(): Answer
 }
@@ -34,7 +36,8 @@ export class WireConversation implements Conversation, TransportSink {
   readonly #transport: Transport
   readonly #buffer: BodyBuffer
   readonly #apiKey: string | undefined
-  #reader: AnswerReader | undefined
+  #parts: AnswerParts | undefined
+  #cutter: SseCutter | undefined
   #refusal: { readonly status: number; readonly header: Refusal["header"]; body: string } | undefined
   #decoder: InstanceType<typeof TextDecoder> | undefined
 
@@ -52,8 +55,10 @@ export class WireConversation implements Conversation, TransportSink {
 
   async call(messages: readonly Message[], sink: AnswerSink, signal: AbortSignal): Promise<Answer> {
     const { url, headers } = this.#wire
-    const reader = this.#wire.reader(sink)
-    this.#reader = reader
+    const parts = new AnswerParts(sink)
+    const reader = this.#wire.reader(parts)
+    this.#parts = parts
+    this.#cutter = new SseCutter((data) => reader.event(data))
     this.#refusal = undefined
     await this.#transport.stream({ url, headers, body: this.#buffer.body(messages), signal }, this)
     if (this.#refusal) throw this.#wire.refused(withoutKey(this.#refusal, this.#apiKey))
@@ -61,15 +66,17 @@ export class WireConversation implements Conversation, TransportSink {
   }
 
   head(status: number, header: Refusal["header"]): void {
-    if (this.#reader) this.#reader.requestId = header(this.#wire.requestIdHeader)
+    if (this.#parts) this.#parts.requestId = header(this.#wire.requestIdHeader)
     if (status === 200) return
     this.#refusal = { status, header, body: "" }
     this.#decoder = new TextDecoder()
   }
 
   chunk(bytes: Uint8Array): void {
-    if (this.#refusal === undefined) this.#reader?.push(bytes)
-    else if (this.#refusal.body.length < LONGEST_REFUSAL)
+    if (this.#refusal === undefined) {
+      this.#cutter?.push(bytes)
+      this.#parts?.tell()
+    } else if (this.#refusal.body.length < LONGEST_REFUSAL)
       this.#refusal.body += this.#decoder?.decode(bytes, { stream: true })
   }
 }

@@ -21,13 +21,15 @@ export class AiSdkReader {
 
   constructor(sink: AnswerSink, source: Source) {
     this.#source = source
-    this.#parts = new AnswerParts(sink, (what) => malformed(what, source.requestId))
+    this.#parts = new AnswerParts(sink)
+    this.#parts.requestId = source.requestId
   }
 
   push(part: AiSdkPart): void {
     switch (part.type) {
       case "response-metadata":
         this.#source.requestId ??= part.id
+        this.#parts.requestId = this.#source.requestId
         this.#source.model = part.modelId ?? this.#source.model
         break
       case "text-start":

@@ -1,8 +1,7 @@
 import type { JsonObject } from "../../contract/json.ts"
-import type { Answer, AnswerSink, StopReason } from "../../contract/provider.ts"
+import type { Answer, StopReason } from "../../contract/provider.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { SseCutter } from "../../lib/sse.ts"
-import { AnswerParts } from "../answer-parts.ts"
+import type { AnswerParts } from "../answer-parts.ts"
 import type { AnswerReader } from "../converse.ts"
 import { incomplete, malformed, unexpectedStop } from "../failure.ts"
 import { count, parseEvent, unescaped } from "../json.ts"
@@ -10,8 +9,6 @@ import { streamFailure } from "./failure.ts"
 
 /** Reads one Messages stream. */
 export class AnthropicReader implements AnswerReader {
-  requestId: string | undefined
-  readonly #cutter = new SseCutter((data) => this.#event(data))
   readonly #parts: AnswerParts
   #model = ""
   #stopReason: string | null = null
@@ -19,19 +16,14 @@ export class AnthropicReader implements AnswerReader {
   #started = false
   #stopped = false
 
-  constructor(sink: AnswerSink) {
-    this.#parts = new AnswerParts(sink, (what) => malformed(what, this.requestId))
-  }
-
-  push(bytes: Uint8Array): void {
-    this.#cutter.push(bytes)
-    this.#parts.tell()
+  constructor(parts: AnswerParts) {
+    this.#parts = parts
   }
 
   finish(): Answer {
-    if (!this.#stopped) throw incomplete(this.requestId)
+    if (!this.#stopped) throw incomplete(this.#parts.requestId)
     const stopReason = this.#stopReason === null ? undefined : stopReasons[this.#stopReason]
-    if (stopReason === undefined) throw unexpectedStop(String(this.#stopReason), this.requestId)
+    if (stopReason === undefined) throw unexpectedStop(String(this.#stopReason), this.#parts.requestId)
     return {
       parts: this.#parts.whole(),
       stopReason,
@@ -43,11 +35,11 @@ export class AnthropicReader implements AnswerReader {
         costUsd: null,
       },
       model: this.#model,
-      ...(this.requestId !== undefined && { requestId: this.requestId }),
+      ...(this.#parts.requestId !== undefined && { requestId: this.#parts.requestId }),
     }
   }
 
-  #event(data: string): void {
+  event(data: string): void {
     if (this.#stopped) return
     // Nearly all events of a long answer are these: taking them apart in full would be most of its cost.
     const plain = plainDelta(data)
@@ -55,7 +47,7 @@ export class AnthropicReader implements AnswerReader {
       this.#parts.grow(plain.index, plain.text)
       return
     }
-    const event = parseEvent(data, this.requestId)
+    const event = parseEvent(data, this.#parts.requestId)
     switch (event.type) {
       case "message_start":
         this.#start(event)
@@ -75,19 +67,19 @@ export class AnthropicReader implements AnswerReader {
         if (isJsonObject(event.usage)) this.#addUsage(event.usage)
         break
       case "message_stop":
-        if (this.#parts.anyOpen) throw malformed("it stopped inside a block", this.requestId)
+        if (this.#parts.anyOpen) throw malformed("it stopped inside a block", this.#parts.requestId)
         this.#stopped = true
         break
       case "error": {
         const error = isJsonObject(event.error) ? event.error : {}
-        throw streamFailure(String(error.type), String(error.message), this.requestId)
+        throw streamFailure(String(error.type), String(error.message), this.#parts.requestId)
       }
       // New kinds of event may come at any time, and `ping` does: the protocol says to pass over them.
     }
   }
 
   #start(event: JsonObject): void {
-    if (this.#started) throw malformed("it began twice", this.requestId)
+    if (this.#started) throw malformed("it began twice", this.#parts.requestId)
     this.#started = true
     if (!isJsonObject(event.message)) return
     this.#model = String(event.message.model ?? "")
@@ -97,7 +89,7 @@ export class AnthropicReader implements AnswerReader {
   #openBlock(event: JsonObject): void {
     const start = event.content_block
     if (!this.#started || !isJsonObject(start) || event.index !== this.#parts.count)
-      throw malformed("a block out of order", this.requestId)
+      throw malformed("a block out of order", this.#parts.requestId)
     switch (start.type) {
       case "tool_use":
         this.#parts.openCall(String(start.id), String(start.name), start.input)
@@ -116,7 +108,7 @@ export class AnthropicReader implements AnswerReader {
   #delta(event: JsonObject): void {
     const { delta } = event
     const index = indexOf(event)
-    if (!isJsonObject(delta)) throw malformed("a delta without content", this.requestId)
+    if (!isJsonObject(delta)) throw malformed("a delta without content", this.#parts.requestId)
     if (delta.type === "text_delta") this.#parts.grow(index, String(delta.text))
     else if (delta.type === "thinking_delta") this.#parts.grow(index, String(delta.thinking))
     else if (delta.type === "input_json_delta") this.#parts.grow(index, String(delta.partial_json))

@@ -31,7 +31,7 @@ export function anthropic(options: AnthropicOptions): Model {
           headers,
           shape: bodyShape(options, setup),
           requestIdHeader: "request-id",
-          reader: (sink) => new AnthropicReader(sink),
+          reader: (parts) => new AnthropicReader(parts),
           refused: failureOf,
         },
         options,

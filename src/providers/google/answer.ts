@@ -1,9 +1,8 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
-import type { Answer, AnswerSink, StopReason } from "../../contract/provider.ts"
+import type { Answer, StopReason } from "../../contract/provider.ts"
 import type { Usage } from "../../contract/result.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { SseCutter } from "../../lib/sse.ts"
-import { AnswerParts } from "../answer-parts.ts"
+import type { AnswerParts } from "../answer-parts.ts"
 import type { AnswerReader } from "../converse.ts"
 import { brokenOff, incomplete, malformed, unexpectedStop } from "../failure.ts"
 import { count, parseEvent } from "../json.ts"
@@ -11,8 +10,6 @@ import { streamFailure } from "./failure.ts"
 
 /** Reads one streamGenerateContent stream. It has no end mark: a finish reason and a body that ended properly are one. */
 export class GoogleReader implements AnswerReader {
-  requestId: string | undefined
-  readonly #cutter = new SseCutter((data) => this.#event(data))
   readonly #parts: AnswerParts
   #model: string
   /** The text or thought that still grows. */
@@ -23,14 +20,9 @@ export class GoogleReader implements AnswerReader {
   #blocked = false
   readonly #usage: Partial<Record<(typeof counts)[number], number | null>> = {}
 
-  constructor(sink: AnswerSink, model: string) {
-    this.#parts = new AnswerParts(sink, (what) => malformed(what, this.requestId))
+  constructor(parts: AnswerParts, model: string) {
+    this.#parts = parts
     this.#model = model
-  }
-
-  push(bytes: Uint8Array): void {
-    this.#cutter.push(bytes)
-    this.#parts.tell()
   }
 
   finish(): Answer {
@@ -41,7 +33,7 @@ export class GoogleReader implements AnswerReader {
       stopReason,
       usage: usageOf(this.#usage),
       model: this.#model,
-      ...(this.requestId !== undefined && { requestId: this.requestId }),
+      ...(this.#parts.requestId !== undefined && { requestId: this.#parts.requestId }),
     }
   }
 
@@ -49,20 +41,20 @@ export class GoogleReader implements AnswerReader {
     const reason = this.#finishReason
     if (reason === null) {
       if (this.#blocked) return "refusal"
-      throw incomplete(this.requestId)
+      throw incomplete(this.#parts.requestId)
     }
     // Worth another attempt, unlike a reason that nobody knows: the model slipped, and seldom does so twice.
     if (slips.has(reason))
-      throw brokenOff("provider_error", `the model's answer made no sense (${reason})`, this.requestId)
+      throw brokenOff("provider_error", `the model's answer made no sense (${reason})`, this.#parts.requestId)
     const stopReason = stopReasons[reason]
-    if (stopReason === undefined) throw unexpectedStop(reason, this.requestId)
+    if (stopReason === undefined) throw unexpectedStop(reason, this.#parts.requestId)
     return stopReason === "end" && this.#calls > 0 ? "tool-calls" : stopReason
   }
 
-  #event(data: string): void {
-    const chunk = parseEvent(data, this.requestId)
-    if (typeof chunk.responseId === "string") this.requestId ??= chunk.responseId
-    if (isJsonObject(chunk.error)) throw streamFailure(chunk.error, this.requestId)
+  event(data: string): void {
+    const chunk = parseEvent(data, this.#parts.requestId)
+    if (typeof chunk.responseId === "string") this.#parts.requestId ??= chunk.responseId
+    if (isJsonObject(chunk.error)) throw streamFailure(chunk.error, this.#parts.requestId)
     if (typeof chunk.modelVersion === "string") this.#model = chunk.modelVersion
     if (isJsonObject(chunk.usageMetadata)) this.#addUsage(chunk.usageMetadata)
     if (isJsonObject(chunk.promptFeedback) && typeof chunk.promptFeedback.blockReason === "string") this.#blocked = true
@@ -74,7 +66,7 @@ export class GoogleReader implements AnswerReader {
 
   /** Parts that only the server's own tools make are passed over. */
   #part(part: Json): void {
-    if (!isJsonObject(part)) throw malformed("a part without content", this.requestId)
+    if (!isJsonObject(part)) throw malformed("a part without content", this.#parts.requestId)
     const signature = typeof part.thoughtSignature === "string" ? part.thoughtSignature : ""
     if (isJsonObject(part.functionCall)) this.#call(part.functionCall, signature)
     else if (typeof part.text === "string") this.#text(part.text, part.thought === true, signature)
@@ -82,7 +74,7 @@ export class GoogleReader implements AnswerReader {
 
   /** Calls come whole, and without an id from older models. */
   #call({ id, name, args }: JsonObject, signature: string): void {
-    if (typeof name !== "string") throw malformed("a call without a name", this.requestId)
+    if (typeof name !== "string") throw malformed("a call without a name", this.#parts.requestId)
     this.#closeGrowing()
     const number = this.#calls++
     const index = this.#parts.openCall(typeof id === "string" && id !== "" ? id : `call_${number}`, name, args)

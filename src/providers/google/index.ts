@@ -33,7 +33,7 @@ export function google(options: GoogleOptions): Model {
           headers,
           shape: bodyShape(options, setup),
           requestIdHeader: REQUEST_ID_HEADER,
-          reader: (sink) => new GoogleReader(sink, options.model),
+          reader: (parts) => new GoogleReader(parts, options.model),
           refused: failureOf,
         },
         options,

@@ -1,8 +1,7 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
-import type { Answer, AnswerSink, StopReason } from "../../contract/provider.ts"
+import type { Answer, StopReason } from "../../contract/provider.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { SseCutter } from "../../lib/sse.ts"
-import { AnswerParts } from "../answer-parts.ts"
+import type { AnswerParts } from "../answer-parts.ts"
 import type { AnswerReader } from "../converse.ts"
 import { brokenOff, incomplete, malformed, unexpectedStop } from "../failure.ts"
 import { parseEvent } from "../json.ts"
@@ -12,8 +11,6 @@ import { usageOf } from "./usage.ts"
 
 /** Reads one Chat Completions stream, also of servers that take its protocol lightly. */
 export class ChatReader implements AnswerReader {
-  requestId: string | undefined
-  readonly #cutter = new SseCutter((data) => this.#event(data))
   readonly #parts: AnswerParts
   /** The part that text or reasoning goes on in. */
   #prose: { readonly kind: string; readonly part: number } | null = null
@@ -25,34 +22,29 @@ export class ChatReader implements AnswerReader {
   #usage: JsonObject | undefined
   #done = false
 
-  constructor(sink: AnswerSink) {
-    this.#parts = new AnswerParts(sink, (what) => malformed(what, this.requestId))
-  }
-
-  push(bytes: Uint8Array): void {
-    this.#cutter.push(bytes)
-    this.#parts.tell()
+  constructor(parts: AnswerParts) {
+    this.#parts = parts
   }
 
   finish(): Answer {
-    if (!this.#done || this.#finishReason === null) throw incomplete(this.requestId)
+    if (!this.#done || this.#finishReason === null) throw incomplete(this.#parts.requestId)
     return {
       parts: this.#parts.whole(),
       stopReason: this.#stopReason(this.#finishReason),
       usage: usageOf(this.#usage),
       model: this.#model,
-      ...(this.requestId !== undefined && { requestId: this.requestId }),
+      ...(this.#parts.requestId !== undefined && { requestId: this.#parts.requestId }),
     }
   }
 
-  #event(data: string): void {
+  event(data: string): void {
     if (this.#done) return
     if (data === "[DONE]") {
       this.#done = true
       return
     }
-    const event = parseEvent(data, this.requestId)
-    if (event.error !== undefined && event.error !== null) throw streamFailure(event.error, this.requestId)
+    const event = parseEvent(data, this.#parts.requestId)
+    if (event.error !== undefined && event.error !== null) throw streamFailure(event.error, this.#parts.requestId)
     if (this.#model === "" && typeof event.model === "string") this.#model = event.model
     // Usage comes with the last chunks or with each one; the last report is the whole.
     if (isJsonObject(event.usage)) this.#usage = event.usage
@@ -98,7 +90,7 @@ export class ChatReader implements AnswerReader {
   }
 
   #openCall(at: number, given: Json | undefined, name: Json | undefined): number {
-    if (!isText(name)) throw malformed("a call without a name", this.requestId)
+    if (!isText(name)) throw malformed("a call without a name", this.#parts.requestId)
     // Calls come one after the other, so whatever came before this one is whole.
     this.#parts.closeAll()
     this.#prose = null
@@ -111,9 +103,9 @@ export class ChatReader implements AnswerReader {
 
   #stopReason(reason: string): StopReason {
     const fault = faults[reason]
-    if (fault !== undefined) throw brokenOff(fault, reason, this.requestId)
+    if (fault !== undefined) throw brokenOff(fault, reason, this.#parts.requestId)
     const known = stopReasons[reason]
-    if (known === undefined) throw unexpectedStop(reason, this.requestId)
+    if (known === undefined) throw unexpectedStop(reason, this.#parts.requestId)
     if (known !== "end") return known
     // The calls decide: some servers do not say that they stopped for one, others say so of none.
     if (this.#calls.size > 0) return "tool-calls"

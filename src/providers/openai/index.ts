@@ -49,12 +49,12 @@ function wireOf(options: OpenAiSetup, headers: Readonly<Record<string, string>>,
         ...shared,
         url: `${baseUrl}/chat/completions`,
         shape: chatShape(options, setup),
-        reader: (sink) => new ChatReader(sink),
+        reader: (parts) => new ChatReader(parts),
       }
     : {
         ...shared,
         url: `${baseUrl}/responses`,
         shape: responsesShape(options, setup),
-        reader: (sink) => new ResponsesReader(sink),
+        reader: (parts) => new ResponsesReader(parts),
       }
 }

@@ -1,8 +1,7 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
-import type { Answer, AnswerSink, StopReason } from "../../contract/provider.ts"
+import type { Answer, StopReason } from "../../contract/provider.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { SseCutter } from "../../lib/sse.ts"
-import { AnswerParts } from "../answer-parts.ts"
+import type { AnswerParts } from "../answer-parts.ts"
 import type { AnswerReader } from "../converse.ts"
 import { incomplete, malformed, unexpectedStop } from "../failure.ts"
 import { parseEvent, unescaped } from "../json.ts"
@@ -11,8 +10,6 @@ import { usageOf } from "./usage.ts"
 
 /** Reads one Responses stream. */
 export class ResponsesReader implements AnswerReader {
-  requestId: string | undefined
-  readonly #cutter = new SseCutter((data) => this.#event(data))
   readonly #parts: AnswerParts
   /** By `output_index`; null: of a kind that is not for us. */
   readonly #items = new Map<number, Item | null>()
@@ -22,28 +19,23 @@ export class ResponsesReader implements AnswerReader {
   #ended: { readonly response: JsonObject; readonly cutFor: string | undefined } | undefined
   #model = ""
 
-  constructor(sink: AnswerSink) {
-    this.#parts = new AnswerParts(sink, (what) => malformed(what, this.requestId))
-  }
-
-  push(bytes: Uint8Array): void {
-    this.#cutter.push(bytes)
-    this.#parts.tell()
+  constructor(parts: AnswerParts) {
+    this.#parts = parts
   }
 
   finish(): Answer {
-    if (this.#ended === undefined) throw incomplete(this.requestId)
+    if (this.#ended === undefined) throw incomplete(this.#parts.requestId)
     const { response, cutFor } = this.#ended
     return {
       parts: this.#parts.whole(),
       stopReason: this.#stopReason(cutFor),
       usage: usageOf(isJsonObject(response.usage) ? response.usage : undefined),
       model: typeof response.model === "string" ? response.model : this.#model,
-      ...(this.requestId !== undefined && { requestId: this.requestId }),
+      ...(this.#parts.requestId !== undefined && { requestId: this.#parts.requestId }),
     }
   }
 
-  #event(data: string): void {
+  event(data: string): void {
     if (this.#ended !== undefined) return
     // Nearly all events of a long answer are these: taking them apart in full would be most of its cost.
     const plain = plainDelta(data)
@@ -51,7 +43,7 @@ export class ResponsesReader implements AnswerReader {
       this.#grow(plain.index, plain.text)
       return
     }
-    const event = parseEvent(data, this.requestId)
+    const event = parseEvent(data, this.#parts.requestId)
     switch (event.type) {
       case "response.created":
         if (isJsonObject(event.response)) this.#model = String(event.response.model ?? "")
@@ -80,15 +72,16 @@ export class ResponsesReader implements AnswerReader {
         this.#end(event)
         break
       case "response.failed":
-        throw streamFailure(isJsonObject(event.response) ? event.response.error : undefined, this.requestId)
+        throw streamFailure(isJsonObject(event.response) ? event.response.error : undefined, this.#parts.requestId)
       case "error":
-        throw streamFailure(event.error ?? event, this.requestId)
+        throw streamFailure(event.error ?? event, this.#parts.requestId)
       // The others repeat what these say, or tell of what we did not ask for.
     }
   }
 
   #openItem({ output_index: index, item }: JsonObject): void {
-    if (typeof index !== "number" || !isJsonObject(item)) throw malformed("an item without content", this.requestId)
+    if (typeof index !== "number" || !isJsonObject(item))
+      throw malformed("an item without content", this.#parts.requestId)
     if (this.#items.has(index)) return
     const part = this.#openPart(item)
     this.#items.set(index, part === undefined ? null : { part, hasGrown: false, isClosed: false })
@@ -133,7 +126,7 @@ export class ResponsesReader implements AnswerReader {
 
   #itemAt(index: Json | undefined): Item | null {
     const item = typeof index === "number" ? this.#items.get(index) : undefined
-    if (item === undefined) throw malformed("it refers to an item that is not there", this.requestId)
+    if (item === undefined) throw malformed("it refers to an item that is not there", this.#parts.requestId)
     return item
   }
 
@@ -149,7 +142,7 @@ export class ResponsesReader implements AnswerReader {
   #stopReason(cutFor: string | undefined): StopReason {
     if (cutFor === "max_output_tokens") return "output-limit"
     if (cutFor === "content_filter") return "refusal"
-    if (cutFor !== undefined) throw unexpectedStop(cutFor, this.requestId)
+    if (cutFor !== undefined) throw unexpectedStop(cutFor, this.#parts.requestId)
     if (this.#called) return "tool-calls"
     return this.#refused ? "refusal" : "end"
   }

@@ -2,15 +2,25 @@ import { describe, expect, test } from "vitest"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { Answer } from "../../contract/provider.ts"
+import { SseCutter } from "../../lib/sse.ts"
 import { createSimulator, type FaultOrder, renderAnswer } from "../../testing/index.ts"
+import { AnswerParts } from "../answer-parts.ts"
 import type { AnswerReader } from "../converse.ts"
 import { ChatReader } from "./chat-answer.ts"
 import { ResponsesReader } from "./responses-answer.ts"
 
 const encoder = new TextEncoder()
 
-function read(reader: AnswerReader, text: string): Answer {
-  reader.push(encoder.encode(text))
+type CreateReader = (parts: AnswerParts) => AnswerReader
+const chatReader: CreateReader = (parts) => new ChatReader(parts)
+const responsesReader: CreateReader = (parts) => new ResponsesReader(parts)
+
+/** As a conversation does it, from one chunk that holds everything. */
+function read(create: CreateReader, sent: string | Uint8Array): Answer {
+  const parts = new AnswerParts({})
+  const reader = create(parts)
+  new SseCutter((data) => reader.event(data)).push(typeof sent === "string" ? encoder.encode(sent) : sent)
+  parts.tell()
   return reader.finish()
 }
 
@@ -34,7 +44,7 @@ const chunk = (delta: JsonObject, finish: string | null = null, rest: JsonObject
   choices: [{ index: 0, delta, finish_reason: finish }],
   ...rest,
 })
-const chat = (...events: readonly (JsonObject | string)[]): Answer => read(new ChatReader({}), sse(events))
+const chat = (...events: readonly (JsonObject | string)[]): Answer => read(chatReader, sse(events))
 const call = (rest: JsonObject): JsonObject => chunk({ tool_calls: [rest] })
 const named = (name: string, args: Json): JsonObject => ({ function: { name, arguments: args } })
 
@@ -49,7 +59,7 @@ const done = (index: number, item: JsonObject): JsonObject => ({
   output_index: index,
   item,
 })
-const responses = (...events: readonly (JsonObject | string)[]): Answer => read(new ResponsesReader({}), sse(events))
+const responses = (...events: readonly (JsonObject | string)[]): Answer => read(responsesReader, sse(events))
 
 const unknown = { inputTokens: null, outputTokens: null, cacheReadTokens: null, cacheWriteTokens: null, costUsd: null }
 
@@ -141,7 +151,7 @@ describe("Chat Completions of servers that take it lightly", () => {
     const usage = { usage: { prompt_tokens: 1, completion_tokens: 2 } }
     const end = sse([chunk({ content: "!" }, "stop", usage), chunk({}, "stop"), "[DONE]"])
     const text = `: OPENROUTER PROCESSING\n\n${sse([chunk({ content: "Hi" })])}: ping\n\n${end}`
-    const answer = read(new ChatReader({}), text.replaceAll("\n", "\r\n"))
+    const answer = read(chatReader, text.replaceAll("\n", "\r\n"))
     expect(answer).toMatchObject({ parts: [{ text: "Hi!" }], usage: { inputTokens: 1, outputTokens: 2 } })
   })
 
@@ -264,8 +274,8 @@ describe("Responses", () => {
 })
 
 describe.each([
-  ["/v1/chat/completions", { messages: [{ role: "user", content: "hi" }] }, () => new ChatReader({})],
-  ["/v1/responses", { input: "hi" }, () => new ResponsesReader({})],
+  ["/v1/chat/completions", { messages: [{ role: "user", content: "hi" }] }, chatReader],
+  ["/v1/responses", { input: "hi" }, responsesReader],
 ])("a stream of %s", (path, said, reader) => {
   const answer = { parts: [{ text: "Hi ☕" }, { toolCall: { id: "a", name: "Read", args: { path: "a" } } }] }
   const parts = [
@@ -282,19 +292,17 @@ describe.each([
   }
 
   test("is one answer where everything but its deltas comes twice", async () => {
-    expect(read(reader(), await sentBy({ kind: "duplicate" })).parts).toEqual(parts)
+    expect(read(reader, await sentBy({ kind: "duplicate" })).parts).toEqual(parts)
     const twice = (await sentBy(null)).replace(/^event: response\.output_item\..*\n.*\n\n/gm, "$&$&")
-    expect(read(reader(), twice).parts).toEqual(parts)
+    expect(read(reader, twice).parts).toEqual(parts)
   })
 
   test("that is cut at any byte is never taken for an answer", async () => {
     const sent = await sentBy(null)
     const bytes = encoder.encode(sent)
     for (let end = 0; end < bytes.length; end++) {
-      const cut = reader()
-      cut.push(bytes.subarray(0, end))
-      expect(codeOf(() => cut.finish())).toBe("stream_incomplete")
+      expect(codeOf(() => read(reader, bytes.subarray(0, end)))).toBe("stream_incomplete")
     }
-    expect(read(reader(), sent)).toMatchObject({ parts, stopReason: "tool-calls" })
+    expect(read(reader, sent)).toMatchObject({ parts, stopReason: "tool-calls" })
   })
 })
