@@ -129,7 +129,8 @@ function start(order: object) {
   const stopped = new Promise<void>((resolve) => {
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text
-      if (output.startsWith("stopped\n")) standsStill(child.pid).then(resolve)
+      // The first words of a process that is to stop, and the only ones until it goes on.
+      if (output === "stopped\n") standsStill(child.pid).then(resolve)
     })
   })
   const ended = new Promise<Ending>((resolve, reject) => {
@@ -145,7 +146,7 @@ function start(order: object) {
 /** It says so right before it stops: whoever went on at once would wake it too early, and then never again. */
 async function standsStill(pid: number | undefined): Promise<void> {
   const state = () => /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1]
-  while (state() !== "T") await new Promise((resolve) => setTimeout(resolve, 1))
+  for (let tries = 0; tries < 5000 && state() !== "T"; tries++) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
 /** Every name with its kind, its permissions and its content. */
