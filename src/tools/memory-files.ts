@@ -7,9 +7,9 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
   const files = new Map<string, { bytes: Uint8Array; modifiedMs: number; version: string }>()
   let writes = 0
 
-  function put(path: string, bytes: Uint8Array): boolean {
+  function put(path: string, bytes: Uint8Array, modifiedMs = Date.now()): boolean {
     const created = !files.has(path)
-    files.set(path, { bytes: bytes.slice(), modifiedMs: Date.now(), version: String(++writes) })
+    files.set(path, { bytes: bytes.slice(), modifiedMs, version: String(++writes) })
     return created
   }
 
@@ -40,8 +40,9 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
     )
   }
 
+  const begun = Date.now()
   for (const [path, content] of Object.entries(initial)) {
-    put(resolvePath("/", path), typeof content === "string" ? new TextEncoder().encode(content) : content)
+    put(resolvePath("/", path), typeof content === "string" ? new TextEncoder().encode(content) : content, begun)
   }
 
   return {
