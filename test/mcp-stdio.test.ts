@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest"
+import { commandLine } from "./command-line.ts"
+import { countLiving, isRunning, uniqueSleep, until } from "./shell-scene.ts"
+
+const { place, start, longhaul } = commandLine()
+
+const clientInfo = { name: "test", version: "1" }
+const opening = [
+  { id: "open", method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo } },
+  { method: "notifications/initialized" },
+]
+
+function bash(id: string, args: object) {
+  return { id, method: "tools/call", params: { name: "Bash", arguments: args } }
+}
+
+/** A server that was sent these messages. */
+function served(messages: readonly object[], args: readonly string[] = []) {
+  const server = start(["mcp", ...args])
+  for (const message of [...opening, ...messages]) {
+    server.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`)
+  }
+  return server
+}
+
+const hasAnswered = (shown: { readonly stdout: string }, id: string) => shown.stdout.includes(`"id":"${id}"`)
+
+/** A server in the middle of one command, with another in the background. */
+async function busyServer() {
+  const sleeps = [uniqueSleep(), uniqueSleep()]
+  const [foreground = "", background = ""] = sleeps
+  const server = served([
+    bash("background", { command: background, background: true }),
+    bash("foreground", { command: foreground }),
+  ])
+  await until(() => sleeps.every(isRunning) && hasAnswered(server.shown, "background"))
+  return { ...server, sleeps }
+}
+
+describe("a server on stdin and stdout", () => {
+  test.each([
+    ["the end of its input", "end"],
+    ["SIGINT", "SIGINT"],
+    ["SIGTERM", "SIGTERM"],
+    ["SIGHUP", "SIGHUP"],
+  ] as const)("ends at %s with code 0, and so does every command", async (_, how) => {
+    const { child, ended, sleeps } = await busyServer()
+    if (how === "end") child.stdin.end()
+    else child.kill(how)
+    expect((await ended).code).toBe(0)
+    expect(sleeps.map(countLiving)).toEqual([0, 0])
+  })
+
+  test("ends when nobody reads what it answers", async () => {
+    const { child, ended, sleeps } = await busyServer()
+    child.stdout.destroy()
+    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: "unread", method: "ping" })}\n`)
+    expect((await ended).code).toBe(0)
+    expect(sleeps.map(countLiving)).toEqual([0, 0])
+  })
+
+  test("writes nothing but the protocol to stdout, and nothing at all to stderr", async () => {
+    const { child, ended, shown } = served([bash("call", { command: "echo out; echo err >&2" })])
+    child.stdin.write("this is no message\n\n")
+    await until(() => hasAnswered(shown, "call"))
+    child.stdin.end()
+    const { code, stdout, stderr } = await ended
+    expect([code, stderr]).toEqual([0, ""])
+    const messages = stdout.trimEnd().split("\n")
+    expect(messages.map((line) => JSON.parse(line).jsonrpc)).toEqual(messages.map(() => "2.0"))
+  })
+
+  test("with --json says on stderr what it serves", async () => {
+    const { child, ended } = served([], ["--json", "--read-only"])
+    child.stdin.end()
+    const { stderr } = await ended
+    const tools = ["Read", "List", "Glob", "Grep"]
+    expect(JSON.parse(stderr)).toEqual({ type: "serving", transport: "stdio", root: place.workspace, tools })
+  })
+
+  test("a message without an end is not waited for: the server ends", async () => {
+    const { child, ended } = served([])
+    child.stdin.on("error", () => {})
+    child.stdin.write("x".repeat(11 * 1024 * 1024))
+    expect((await ended).code).toBe(0)
+  })
+})
+
+test.each([
+  [["--root", "nowhere"], 1, /The folder .*nowhere.* does not exist/],
+  [["--port", "1"], 2, /--host and --port are for --http/],
+  [["--http", "--port", "65536"], 2, /--port is "65536"/],
+  [["--sandbox", "maybe"], 2, /--sandbox is "maybe"/],
+  [["here"], 2, /does not know what to do with "here"/],
+] as const)("mcp %j is refused, and stdout stays empty", async (args, code, message) => {
+  const ended = await longhaul(["mcp", ...args])
+  expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(message) })
+})

@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config"
+
+/** What needs hundreds of megabytes of other people's programs: `scripts/test-backends.mjs` installs them first. */
+export default defineConfig({
+  test: {
+    include: ["test/backends/**/*.test.ts"],
+    testTimeout: 120_000,
+    // One at a time: each of these programs wants a machine for itself.
+    fileParallelism: false,
+  },
+})
