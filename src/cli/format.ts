@@ -117,6 +117,7 @@ export function steered({ text, reason }: RunRecord & { readonly type: "steer" }
 const steerReasons: Readonly<Record<SteerReason, string>> = {
   repair: "its answer did not have its form",
   "output-limit": "its answer was cut at the output limit",
+  resume: "the run goes on",
 }
 
 // Everything a terminal obeys but line feed and tab, and what turns the direction of writing around.

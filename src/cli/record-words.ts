@@ -36,6 +36,13 @@ export function recordWords(record: RunRecord): string {
       return `${record.callId} ${record.name} ${shortArguments(record.args, 100)}`
     case "usage":
       return `${record.model}: ${spending(record.usage)}, stopped for ${record.stopReason}${took(record.durationMs)}`
+    case "approval-request":
+      return `${record.callId} waits (${record.reason}): ${record.question}`
+    case "approval-result": {
+      const { callId, decision, text, args } = record
+      const changed = args === undefined ? "" : ` with ${shortArguments(args, 100)}`
+      return `${callId} ${decision}${changed}${text === undefined ? "" : `: ${text}`}`
+    }
     case "tool-intent":
       return `${record.callId} will have the effect ${record.effect}`
     case "tool-result": {
@@ -52,6 +59,8 @@ export function recordWords(record: RunRecord): string {
       return `turn ${record.turn}`
     case "run-pause":
       return record.reason
+    case "run-remove":
+      return record.runId
     case "run-end": {
       const { status, error } = record
       return error === undefined ? status : `${status}: ${error.code}: ${error.message}`

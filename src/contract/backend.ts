@@ -56,8 +56,8 @@ export interface OpenRequest {
   readonly outputSchema?: JsonSchema
   /** `turns`: for backends that count them; the runtime does too. `reserved`: tokens or dollars are set aside per turn. */
   readonly limits: { readonly turns: number; readonly reserved: boolean }
-  /** Where the conversation comes from: what was said before this run's input. */
-  readonly from: { readonly kind: "history"; readonly messages: readonly Message[] }
+  /** Where the conversation comes from: what was said before this session, and how many turns that took. */
+  readonly from: { readonly kind: "history"; readonly messages: readonly Message[]; readonly turns: number }
 }
 
 /** What starts the work. */
@@ -82,8 +82,11 @@ export interface TurnHost {
   emit(event: BackendEvent): void
   /** Tells listeners of something that is not recorded. */
   show(event: Ephemeral): void
-  /** The model called one of our tools: decides, journals, runs, bounds the output. */
-  callTool(call: ToolCall): Promise<ToolOutcome>
+  /**
+   * The model called one of our tools: decides, journals, runs, bounds the output. `suspended`: a person has to decide
+   * first; stop with `suspended` once the other calls of the step are settled.
+   */
+  callTool(call: ToolCall): Promise<ToolOutcome | Suspended>
   /** True where a call of this tool may start before its answer is complete: effect `none`, allowed at once. */
   startsEarly(name: string): boolean
 }
@@ -108,7 +111,12 @@ export type BackendEvent = Extract<RecordBody, { readonly type: BackendEventType
 
 type BackendEventType = "session" | "steer" | "retry" | "reasoning-end" | "text-end" | "tool-call" | "usage" | "warning"
 
+/** The call stays open on record and is settled when the run goes on: the model need not repeat it. */
+export interface Suspended {
+  readonly status: "suspended"
+}
+
 export type Stop =
   | { readonly reason: "done"; readonly text: string }
-  | { readonly reason: "interrupted" | "limit" | "output-limit" | "refusal" }
+  | { readonly reason: "interrupted" | "limit" | "output-limit" | "refusal" | "suspended" }
   | { readonly reason: "failed"; readonly failure: Failure }

@@ -1,4 +1,4 @@
-/** What people say to a model. */
+/** What people and tools say to a model. */
 export type ContentPart = TextPart | ImagePart | FilePart
 
 export interface TextPart {

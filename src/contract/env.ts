@@ -2,6 +2,8 @@
 export interface Environment {
   /** Absent where there is no file system: the file tools then say so. */
   readonly files?: Files
+  /** Absent where all files must be read to be searched. */
+  readonly search?: Search
   /** Absent where there are no processes. */
   readonly shell?: Shell
   /** Absent where tools have no access to the web. */
@@ -63,6 +65,42 @@ export interface Files {
    * The same file twice, or one below another, is `invalid_input`.
    */
   commit(changes: readonly FileChange[], cwd: string): Promise<void>
+}
+
+/**
+ * Finds the files that are worth reading for a pattern: all in which it matches, and perhaps others. Whoever asked reads
+ * them and has the last word, so an environment may use whatever searcher it has.
+ */
+export interface Search {
+  /** Undefined where it cannot be told: then all files are to be read. Rejects with a `ToolError` as `Files` does. */
+  find(request: SearchRequest): Promise<FoundFiles | undefined>
+}
+
+export interface SearchRequest {
+  /** A folder. Links below it are not followed. */
+  readonly path: string
+  readonly cwd: string
+  /** In the syntax of `compileLinearPattern`; about the decoded text. */
+  readonly pattern: string
+  readonly ignoreCase: boolean
+  /** Whether a match may span lines; `^` and `$` are the ends of lines either way. */
+  readonly multiline: boolean
+  /** Only files with a name like one of these globs; empty: all. */
+  readonly names: readonly string[]
+  /** Names of folders that are not entered. */
+  readonly skippedFolders: readonly string[]
+  readonly maxFileBytes: number
+  readonly signal: AbortSignal
+}
+
+/** Paths start in the folder and come in no order. What ignore files in the folder or below it name is left out. */
+export interface FoundFiles {
+  readonly paths: readonly string[]
+  /** What could not be looked into. */
+  readonly unreadable: readonly string[]
+  /** One of the paths; undefined where it is not there any more, or is not what was found. */
+  read(path: string, limit: number): Promise<Uint8Array | undefined>
+  close(): Promise<void>
 }
 
 /** Runs command lines, each in a process group of its own, without input and without a terminal. */

@@ -3,7 +3,7 @@ import type { Failure } from "./error.ts"
 import type { Json, JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
 import type { StopReason } from "./provider.ts"
-import type { Limits, StructuredOutput, Usage } from "./result.ts"
+import type { AskReason, Limits, PauseReason, StructuredOutput, Usage } from "./result.ts"
 import type { InterruptMode, SessionRef } from "./session.ts"
 import type { Effect, ToolOutcome } from "./tool.ts"
 
@@ -21,8 +21,16 @@ export type RecordBody =
       readonly input: RecordedInput
       readonly tools: readonly { readonly name: string; readonly digest: string }[]
       readonly limits: Limits
+      /** Everything up to its record `at` was copied from there. */
+      readonly forkOf?: ForkOrigin
     }
-  | { readonly type: "run-resume"; readonly cause: "recovery" | "takeover" | "decision" }
+  /** `limits`: they were changed, from here on. `gone`: the last owner is known to be. */
+  | {
+      readonly type: "run-resume"
+      readonly cause: ResumeCause
+      readonly limits?: Limits
+      readonly gone?: boolean
+    }
   | {
       readonly type: "choice"
       readonly backend: string
@@ -32,7 +40,13 @@ export type RecordBody =
       readonly schemaEnforced?: boolean
     }
   | { readonly type: "session"; readonly ref: SessionRef; readonly model?: string }
-  | { readonly type: "warning"; readonly code: string; readonly message: string }
+  /** `paths`: the files that it is about. */
+  | {
+      readonly type: "warning"
+      readonly code: string
+      readonly message: string
+      readonly paths?: readonly string[]
+    }
   /** `reserve`: what was set aside for it, where tokens or dollars are limited. */
   | { readonly type: "turn-start"; readonly turn: number; readonly reserve?: Reserve }
   | {
@@ -78,6 +92,27 @@ export type RecordBody =
       /** From the request to the end of its answer. */
       readonly durationMs?: number
     }
+  /** A person is to be asked about a call. `question`: what for. `ticket`: names this question and no other. */
+  | {
+      readonly type: "approval-request"
+      readonly callId: string
+      /** Of the tool, its arguments and the working directory. */
+      readonly digest: string
+      readonly ticket: string
+      readonly reason: AskReason
+      readonly question: string
+      /** What would run, where somebody changed the model's arguments. */
+      readonly args?: Json
+    }
+  /** What the person said. `args`: to be used instead of the model's. */
+  | {
+      readonly type: "approval-result"
+      readonly callId: string
+      readonly digest: string
+      readonly decision: "approve" | "deny" | "answer"
+      readonly text?: string
+      readonly args?: Json
+    }
   | {
       readonly type: "tool-intent"
       readonly callId: string
@@ -96,7 +131,8 @@ export type RecordBody =
   | { readonly type: "interrupt"; readonly mode: InterruptMode; readonly inbox?: number }
   | { readonly type: "cancel"; readonly inbox?: number }
   | { readonly type: "turn-end"; readonly turn: number }
-  | { readonly type: "run-pause"; readonly reason: string }
+  /** `callId`: what it waits for. */
+  | { readonly type: "run-pause"; readonly reason: PauseReason; readonly callId?: string }
   | {
       readonly type: "run-end"
       readonly status: "done" | "failed" | "cancelled"
@@ -104,9 +140,20 @@ export type RecordBody =
       /** Where a schema was asked for: the answer as data. */
       readonly output?: StructuredOutput
     }
+  /** What it held is deleted; the run's name stays taken. */
+  | { readonly type: "run-remove"; readonly runId: string; readonly nodeId: string }
 
-/** `repair`: the answer did not have its form. `output-limit`: it was cut, and is to go on. */
-export type SteerReason = "repair" | "output-limit"
+/** `decision`: a person answered. `recovery`: its owner is gone or gave it up. `takeover`: from an owner that may live. */
+export type ResumeCause = "decision" | "recovery" | "takeover"
+
+export interface ForkOrigin {
+  readonly runId: string
+  readonly nodeId: string
+  readonly at: number
+}
+
+/** `repair`: the answer did not have its form. `output-limit`: it was cut, and is to go on. `resume`: the run goes on. */
+export type SteerReason = "repair" | "output-limit" | "resume"
 
 export interface Reserve {
   readonly tokens: number
@@ -127,7 +174,11 @@ export interface RecordedInput {
   readonly model?: string
   readonly backend: string
   readonly cwd: string
+  readonly temperature?: number
+  readonly maxOutputTokens?: number
   readonly effort?: Effort
   readonly outputSchema?: JsonSchema
+  readonly outputMode?: "strict" | "forward"
+  readonly unknownOutcome?: "tell" | "pause"
   readonly metadata?: JsonObject
 }

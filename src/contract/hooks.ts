@@ -4,9 +4,14 @@ import type { ToolOutcome } from "./tool.ts"
 
 /**
  * Code of the host's at fixed places of a run. Each is waited for. What one throws is a warning of the run and nothing
- * more. Only `stop` decides anything: to block or rewrite a call is for the policy.
+ * more. Only `gateBeforeTool` and `stop` decide anything.
  */
 export interface Hooks {
+  /**
+   * Before a call runs. `allow: false` pauses the run until somebody decides about the call. One that throws denies it.
+   * Calls of one step are judged in their order; behind one that must wait nothing of its step begins.
+   */
+  gateBeforeTool?(call: GatedCall): GateVerdict | Promise<GateVerdict>
   /** The run is open, nothing was asked yet. */
   preRun?(run: HookedRun): void | Promise<void>
   /** Always, also where the run could not begin. */
@@ -29,5 +34,10 @@ export interface HookedRun {
 export interface HookedTurn extends HookedRun {
   readonly turn: number
 }
+
+export type GateVerdict = { readonly allow: true } | { readonly allow: false; readonly reason: string }
+
+/** `edited`: a person approved the call with these arguments instead of the model's. */
+export type GatedCall = HookedCall & { readonly edited: boolean }
 
 export type HookedCall = HookedRun & Pick<ToolCall, "callId" | "name" | "args">

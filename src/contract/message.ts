@@ -47,5 +47,5 @@ export interface ToolResultPart {
   readonly callId: string
   readonly wireId?: string
   readonly status: ToolStatus
-  readonly output: readonly TextPart[]
+  readonly output: readonly ContentPart[]
 }

@@ -24,12 +24,42 @@ export interface Limits {
 
 export type RunStatus = "done" | "paused" | "failed" | "cancelled"
 
+/** Why a person is asked about a call: may it run, what is the answer to it, what became of it. */
+export type AskReason = "approval" | "input" | "unknown_outcome"
+
+/** `fork`: a copy of another run's beginning, which waits to be resumed. */
+export type PauseReason = AskReason | "fork"
+
+/** What a paused run waits for. */
+export interface Pause {
+  readonly reason: PauseReason
+  readonly pendingToolCall: PendingToolCall | null
+  /** Unix milliseconds. */
+  readonly askedAt: number
+}
+
+export interface PendingToolCall {
+  readonly id: string
+  readonly name: string
+  /** Exactly what will run if it is approved. */
+  readonly args: Json
+  /** Why somebody is asked, in words. */
+  readonly question: string
+  /** Names this question and no other: a decision that carries it cannot be taken for another call. */
+  readonly ticket: string
+  /** Unix milliseconds. */
+  readonly calledAt: number
+}
+
 /** JSON-safe, one flat shape for every status. */
 export interface RunResult {
   readonly runId: string
   readonly nodeId: string
   readonly status: RunStatus
-  /** The text of a done run, or what was made of it where a schema was asked for; null for any other run. */
+  /**
+   * The text of a done run, or what was made of it where a schema was asked for. Of a paused one what is to be reviewed:
+   * the question, the tool and its arguments. Null for any other run.
+   */
   readonly data: Json
   /** What the model said last, also where the run did not get to its end. */
   readonly text: string
@@ -43,13 +73,22 @@ export interface RunResult {
   readonly effort?: Effort
   readonly sessionId: string | null
   readonly toolCalls: readonly ToolCallRecord[]
+  /** Present exactly where `status` is paused. */
+  readonly pause?: Pause
   /** Present exactly where `status` is failed or cancelled. */
   readonly error?: Failure
   readonly capabilitiesUsed: CapabilitiesUsed
-  readonly warnings: readonly { readonly code: string; readonly message: string }[]
+  readonly warnings: readonly RunWarning[]
   readonly transcript: { readonly path: string; readonly lastShard: number }
   /** Unix milliseconds of the last record. */
   readonly timestamp: number
+}
+
+export interface RunWarning {
+  readonly code: string
+  readonly message: string
+  /** The files that it is about. */
+  readonly paths?: readonly string[]
 }
 
 export interface StructuredOutput {

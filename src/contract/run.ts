@@ -1,9 +1,11 @@
+import type { ArtifactStore, PersistArtifact } from "./artifacts.ts"
 import type { Backend } from "./backend.ts"
 import type { Effort } from "./effort.ts"
 import type { Environment } from "./env.ts"
+import type { Failure } from "./error.ts"
 import type { RunEvent, RunRecord } from "./event.ts"
 import type { Hooks } from "./hooks.ts"
-import type { JsonObject, JsonSchema } from "./json.ts"
+import type { Json, JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
 import type { Observer } from "./observe.ts"
 import type { Pricing } from "./pricing.ts"
@@ -12,7 +14,7 @@ import type { Limits, RunResult, RunStatus } from "./result.ts"
 import type { InterruptMode } from "./session.ts"
 import type { StandardSchema } from "./standard-schema.ts"
 import type { Store } from "./store.ts"
-import type { Tool } from "./tool.ts"
+import type { Tool, UnknownOutcome } from "./tool.ts"
 
 /** What the portable root takes: values only. Every key is optional. */
 export interface RuntimeConfig {
@@ -34,6 +36,12 @@ export interface RuntimeConfig {
   readonly resolvePricing?: (model: ModelName) => Pricing | null | undefined | Promise<Pricing | null | undefined>
   /** What to do where `limits.usd` is set and a price is not known. Default `refuse`; `warn`: run without that limit. */
   readonly unknownPrice?: "refuse" | "warn"
+  /** What to do with a call whose process died before its outcome was recorded. Default `tell`; a tool's own word counts more. */
+  readonly unknownOutcome?: UnknownOutcome
+  /** Looks for runs that lost their process as soon as the runtime is made, and resumes or marks them. Default: it does not. */
+  readonly recover?: "resume" | "mark"
+  /** Keeps background work alive where a host would otherwise end with the request that began it. */
+  readonly executor?: BackgroundExecutor
   /** Runs at once; the others wait. Default: no limit. */
   readonly concurrency?: number
   readonly hooks?: Hooks
@@ -41,6 +49,10 @@ export interface RuntimeConfig {
   /** Keys and the like, by name. Asked before the environment. */
   readonly secrets?: Readonly<Record<string, string | (() => string)>>
   readonly env?: Environment
+  /** Where what is too long for a transcript is kept. Default: with the run in `longhaul/node`, else nowhere. */
+  readonly artifacts?: ArtifactStore
+  /** Becomes `artifacts` where none is given. */
+  readonly persistArtifact?: PersistArtifact
   readonly transport?: Transport
   /** Becomes the transport where none is given: rewrites headers, goes through proxies. */
   readonly fetch?: typeof fetch
@@ -48,6 +60,11 @@ export interface RuntimeConfig {
   readonly logger?: Logger
   /** Who this process is, for those who must know whether an owner is gone. */
   readonly owner?: JsonObject
+}
+
+export interface BackgroundExecutor {
+  /** `work` never rejects. */
+  run(work: Promise<unknown>): void
 }
 
 /** Every name under which we show ourselves to others. */
@@ -99,6 +116,8 @@ export type RunInput = {
    */
   readonly outputMode?: "strict" | "forward"
   readonly limits?: Partial<Limits>
+  /** What to do with a call whose process died before its outcome was recorded. */
+  readonly unknownOutcome?: UnknownOutcome
   /** Aborting cancels at once: the model call stops, running tools get the signal. */
   readonly signal?: AbortSignal
   /** The tools' working directory, inside the workspace. Default: the workspace. */
@@ -112,6 +131,48 @@ export type RunInput = {
   | { readonly task: string; readonly messages?: readonly Message[] }
   | { readonly task?: never; readonly messages: readonly Message[] }
 )
+
+/**
+ * How a run goes on. What it was asked is in its journal; what cannot be there (tools of its own, a model as a value, a
+ * Standard Schema) is given again.
+ */
+export interface ResumeInput {
+  readonly runId: string
+  readonly nodeId?: string
+  /**
+   * About the call that the run waits for. `approve`: it runs. `deny`: it does not, and the model hears why. A paused run
+   * needs a decision or an `answer`.
+   */
+  readonly decision?: "approve" | "deny"
+  /** Names the question that is decided, as the pause does: an answer to any other is `approval_stale`. */
+  readonly ticket?: string
+  /** Words for the model. Without a decision they are the result of the call, which then does not run. */
+  readonly answer?: string
+  /** Approved instead of the model's arguments. The gate is asked about them again. */
+  readonly args?: Json
+  /** Takes a run from an owner that may be alive. */
+  readonly takeover?: boolean
+  readonly model?: Model | string
+  readonly tools?: readonly Tool[]
+  readonly outputSchema?: JsonSchema | StandardSchema
+  /** Count from the run's beginning; `timeMs` from here. */
+  readonly limits?: Partial<Limits>
+  readonly signal?: AbortSignal
+  readonly onEvent?: (event: RunEvent) => void
+  readonly onProgress?: (message: string) => void
+}
+
+export interface RunReference {
+  readonly runId: string
+  readonly nodeId: string
+}
+
+/** What became of a run that was begun in the background, as far as that is known at once. */
+export interface StartedRun extends RunReference {
+  readonly status: RunState["status"]
+  /** Why it could not begin. */
+  readonly error?: Failure
+}
 
 /** A file that the tools could read too, or bytes (base64 or raw) with their media type. */
 export type Attachment =
@@ -142,19 +203,73 @@ export interface RunSummary {
   readonly updatedAt: number
 }
 
+export interface RunFilter {
+  readonly status?: RunSummary["status"]
+  readonly limit?: number
+  /** Only those that began before this run: the last one of the page before. */
+  readonly before?: string
+}
+
 export interface Runtime extends AsyncDisposable {
   /** Resolves for every ending; rejects only for a bug of ours. */
   run(input: RunInput): Promise<RunResult>
   stream(input: RunInput): RunHandle
+  /** Goes on with a run that is paused, failed, cancelled or has lost its process, in any process that has the store. */
+  resume(input: ResumeInput): Promise<RunResult>
+  /** Begins a run in the background: answers once its journal has begun, or why it could not. */
+  start(input: RunInput): Promise<StartedRun>
+  resumeAsync(input: ResumeInput): Promise<StartedRun>
+  /** Until the run has ended, paused or was never there; with `timeoutMs` no longer than that, and then as it stands. */
+  waitFor(
+    runId: string,
+    options?: { readonly nodeId?: string; readonly timeoutMs?: number; readonly pollIntervalMs?: number },
+  ): Promise<RunState>
+  /**
+   * A new run that begins as a copy of another's records up to `at` (default: all). It is paused; `resume` makes it go on
+   * from there, on its own model if one is given, with effects of its own.
+   */
+  fork(
+    runId: string,
+    options?: { readonly nodeId?: string; readonly at?: number; readonly newRunId?: string },
+  ): Promise<RunReference>
+  /** Tells all that happened once more, from the journal alone: no model is asked and no tool runs. */
+  replay(
+    runId: string,
+    options?: { readonly nodeId?: string; readonly onEvent?: (event: RunEvent) => void },
+  ): Promise<RunState>
+  /** Deletes what a run holds; its id stays taken. False: there is none. One that is under way is `run_active`. */
+  remove(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
+  /**
+   * Finds runs whose process is gone (known to be, or without any sign for `staleMs`, default 60 s) and resumes them in the
+   * background or marks them failed, `orphaned` (the default). Answers which.
+   */
+  recoverOrphanedRuns(options?: {
+    readonly staleMs?: number
+    readonly action?: "resume" | "mark"
+  }): Promise<readonly RunReference[]>
   /** The run as the journal has it, a live one as it stands; `not_found` where there is no such run. */
   status(runId: string, nodeId?: string): Promise<RunState>
   /** Newest first. */
-  runs(): Promise<readonly RunSummary[]>
-  /** What the journal holds of a run, in order; `after` leaves out what is already known. */
-  events(runId: string, options?: { readonly nodeId?: string; readonly after?: number }): AsyncIterable<RunRecord>
-  /** As on the handle, for a run of this runtime. False: no such run is under way here. */
-  interrupt(runId: string, mode?: InterruptMode): boolean
-  steer(runId: string, text: string): boolean
+  runs(filter?: RunFilter): Promise<readonly RunSummary[]>
+  /**
+   * What the journal holds of a run, in order; `after` leaves out what is already known. With `follow` it goes on with what
+   * a live run adds, in whatever process, until the run has ended or paused.
+   */
+  events(
+    runId: string,
+    options?: {
+      readonly nodeId?: string
+      readonly after?: number
+      readonly follow?: boolean
+      readonly signal?: AbortSignal
+    },
+  ): AsyncIterable<RunRecord>
+  /** Ends a run, wherever it is: a live one at once, a paused one as it is. False: there is nothing to end. */
+  cancel(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
+  /** As on the handle, wherever the run is. False: no such run is under way. */
+  interrupt(runId: string, mode?: InterruptMode, options?: { readonly nodeId?: string }): Promise<boolean>
+  /** As on the handle, wherever the run is; one that is paused hears it when it goes on. False: there is no such run. */
+  steer(runId: string, text: string, options?: { readonly nodeId?: string }): Promise<boolean>
   /** Another runtime over the same store, with some settings changed. Each is closed on its own. */
   with(overrides: Partial<RuntimeConfig>): Runtime
   /** Interrupts what runs and waits for it. */

@@ -18,6 +18,8 @@ export interface Folder {
   create(name: string, bytes: Uint8Array): Promise<"created" | "exists">
   /** Last writer wins, whole. For projections only, never for truth. */
   replace(name: string, bytes: Uint8Array): Promise<void>
+  /** What is not there is deleted already. Only for what is behind a run's tombstone, or is no truth. */
+  delete(name: string): Promise<void>
   /** Present where appending is cheaper than creating and looks are coherent: a local disk, memory. */
   readonly append?: Appending
 }

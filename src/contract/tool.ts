@@ -1,4 +1,4 @@
-import type { TextPart } from "./content.ts"
+import type { ContentPart } from "./content.ts"
 import type { Environment } from "./env.ts"
 import type { Json, JsonSchema } from "./json.ts"
 
@@ -7,6 +7,8 @@ import type { Json, JsonSchema } from "./json.ts"
  * where nobody else can still be at it. `once`: it must never be re-run silently.
  */
 export type Effect = "none" | "repeatable" | "once"
+/** `tell`: the model hears that nobody knows. `pause`: a person decides. */
+export type UnknownOutcome = "tell" | "pause"
 export type Risk = "low" | "medium" | "high"
 
 /** What a model sees of a tool. */
@@ -26,6 +28,10 @@ export interface Tool extends ToolSpec {
   readonly maxOutputBytes?: number
   /** It caps its own text: the dispatcher does not cut it again. */
   readonly bounded?: boolean
+  /** What to do where its process died before its outcome was recorded. Absent: what the run says. */
+  readonly unknownOutcome?: UnknownOutcome
+  /** Present where a person answers the call: in these words, and `run` is not asked. The run pauses for the answer. */
+  readonly question?: (args: Json) => string
   /** Present where the author gave a Standard Schema: checks and transforms; absent: `inputSchema` decides. */
   readonly validate?: (args: Json) => Promise<ToolInput>
   run(args: unknown, context: ToolContext): unknown
@@ -55,7 +61,7 @@ export type ToolStatus = "ok" | "error" | "denied" | "unknown"
 
 export interface ToolOutcome {
   readonly status: ToolStatus
-  readonly output: readonly TextPart[]
+  readonly output: readonly ContentPart[]
 }
 
 /** The kernel's own small vocabulary: it tells the model what went wrong, not the host. */

@@ -9,6 +9,7 @@ import { inboxName } from "./paths.ts"
 export type InboxMessage =
   | { readonly type: "cancel" }
   | { readonly type: "interrupt"; readonly mode: "graceful" | "immediate" }
+  | { readonly type: "steer"; readonly text: string }
 
 /**
  * Puts a message where the owner will find it; answers its slot. Post first, THEN read the head: an owner that pauses
@@ -28,6 +29,12 @@ export async function readMessage(folder: Folder, slot: number): Promise<InboxMe
   const bytes = await folder.read(inboxName(slot))
   if (bytes === null) return null
   const { nonce: _, ...message } = JSON.parse(new TextDecoder().decode(bytes)) as JsonObject
-  if (message.type === "cancel" || message.type === "interrupt") return message as unknown as InboxMessage
+  if (isMessage(message)) return message
   throw new LonghaulError("storage", `The inbox of ${folder.location} holds an unknown message in slot ${slot}.`)
+}
+
+function isMessage(message: JsonObject): message is JsonObject & InboxMessage {
+  if (message.type === "steer") return typeof message.text === "string"
+  if (message.type === "interrupt") return message.mode === "graceful" || message.mode === "immediate"
+  return message.type === "cancel"
 }

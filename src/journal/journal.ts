@@ -31,6 +31,10 @@ export interface Journal {
 export interface TakeOptions {
   /** Refuses with `run_active` where the row has a shard already, instead of fencing its owner. */
   readonly fresh?: boolean
+  /** The row's highest shard as it was when the take was decided on: whoever took the run since then keeps it. */
+  readonly after?: number
+  /** What the run held counts no more: the new shard stands on nothing. */
+  readonly afresh?: boolean
   readonly owner?: JsonObject
   readonly now?: () => number
   /** What the new owner says first, decided on the history it found. Goes with the header in one flush. */
@@ -44,14 +48,14 @@ export interface TakeOptions {
  * another process was faster.
  */
 export async function takeRun(folder: Folder, options: TakeOptions): Promise<Journal> {
-  const top = options.fresh ? -1 : await findTop(folder)
+  const top = options.fresh ? -1 : (options.after ?? (await findTop(folder)))
   const append = folder.append
   const file = append ? await append.open(shardName(top + 1)) : undefined
   if (file === null) throw options.fresh ? runExists() : fenced()
   let owned: OwnedJournal | undefined
   try {
     // From here on everything rests on what is read now, after the create: nothing decided earlier may count.
-    const head = await findHead(folder, top)
+    const head = options.afresh ? null : await findHead(folder, top)
     const history = head ? await historyOf(folder, head) : []
     const base = head && { shard: head.shard, bytes: head.scanned.validBytes }
     owned = new OwnedJournal(folder, options, writerFor(folder, options, file, top, base), history.length)
@@ -195,7 +199,7 @@ class OwnedJournal implements Journal {
   }
 }
 
-function runExists(): LonghaulError {
+export function runExists(): LonghaulError {
   return new LonghaulError("run_active", "A run with this id exists already.", {
     retryable: false,
     fix: "Choose another runId, or leave it out to get a new one.",

@@ -1,10 +1,11 @@
 import type { Failure } from "../contract/error.ts"
-import type { RecordedInput, RunRecord } from "../contract/event.ts"
+import type { ForkOrigin, RecordedInput, Reserve, RunRecord } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
 import type { AssistantMessage, Message, ToolResultPart } from "../contract/message.ts"
-import type { Limits, RunStatus, StructuredOutput, Usage } from "../contract/result.ts"
+import type { StopReason } from "../contract/provider.ts"
+import type { Limits, PauseReason, RunStatus, RunWarning, StructuredOutput, Usage } from "../contract/result.ts"
 import type { Effect, ToolOutcome } from "../contract/tool.ts"
-import { addUsage, noUsage } from "../lib/usage.ts"
+import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
 
 /** One call of a tool, as far as the journal knows. */
 export interface ProjectedCall {
@@ -12,9 +13,33 @@ export interface ProjectedCall {
   readonly wireId?: string
   readonly name: string
   readonly args: Json
+  /** Unix milliseconds. */
+  readonly calledAt: number
   intent?: { readonly digest: string; readonly effect: Effect }
   outcome?: ToolOutcome
   durationMs: number
+}
+
+/** The last question about a call, and what was said to it. */
+export interface ProjectedAsk {
+  readonly request: RunRecord & { readonly type: "approval-request" }
+  decision?: RunRecord & { readonly type: "approval-result" }
+}
+
+export interface Activity {
+  readonly now: "idle" | "streaming" | "tool_dispatch"
+  readonly lastTool?: string
+}
+
+export interface Spent {
+  tokens: number
+  usd: number
+}
+
+/** How far the model's last answer got. */
+export interface LastStep {
+  readonly stopReason: StopReason
+  readonly calls: readonly ProjectedCall[]
 }
 
 /** A run as a fold over its records: apply each once, in order; the cost of one does not grow with the run. */
@@ -22,8 +47,20 @@ export class RunProjection {
   runId = ""
   nodeId = ""
   status: RunStatus | "running" = "running"
+  /** Present where the run waits. */
+  pause: { readonly reason: PauseReason; readonly at: number } | undefined
+  ask: ProjectedAsk | undefined
+  lastStep: LastStep | undefined
+  removed = false
+  /** What it was when it was last taken up again. */
+  resumedFrom: RunStatus | "running" | undefined
+  forkOf: ForkOrigin | undefined
+  /** As the ledger counts: what nobody told counts as all that was set aside for it. */
+  readonly spent: Spent = { tokens: 0, usd: 0 }
   input: RecordedInput | undefined
   limits: Limits | undefined
+  /** What it could call when it began. */
+  tools: readonly { readonly name: string; readonly digest: string }[] = []
   backend = ""
   model: string | undefined
   sessionId: string | undefined
@@ -40,7 +77,7 @@ export class RunProjection {
   schemaEnforced = false
   output: StructuredOutput | undefined
   readonly calls = new Map<string, ProjectedCall>()
-  readonly warnings: { code: string; message: string }[] = []
+  readonly warnings: RunWarning[] = []
   error: Failure | undefined
   startedAt = 0
   updatedAt = 0
@@ -53,6 +90,27 @@ export class RunProjection {
   #stepCalls: ProjectedCall[] = []
   #stepText = ""
   #carried = ""
+  /** What was said while a step was not over: the model hears it behind the step's results. */
+  #heard: Message[] = []
+  #reserve: Reserve | undefined
+  #asking = false
+
+  /** The model's last answer called tools, and the turn is not over. */
+  get stepIsOpen(): boolean {
+    return this.#stepCalls.length > 0
+  }
+
+  /** What it is at, for people who watch. */
+  get activity(): Activity {
+    const tool = this.openCalls[0]
+    if (tool) return { now: "tool_dispatch", lastTool: tool.name }
+    return { now: this.#asking ? "streaming" : "idle" }
+  }
+
+  /** Calls of the model's last answer that have no result yet, in its order. */
+  get openCalls(): readonly ProjectedCall[] {
+    return this.lastStep?.calls.filter(({ outcome }) => outcome === undefined) ?? []
+  }
 
   apply(record: RunRecord): void {
     this.nextSeq = record.seq + 1
@@ -64,11 +122,17 @@ export class RunProjection {
         this.startedAt = record.at
         this.input = record.input
         this.limits = record.limits
+        this.tools = record.tools
+        this.forkOf = record.forkOf
         this.messages.push(...record.input.messages)
         break
       case "run-resume":
+        this.resumedFrom = this.status
         this.status = "running"
         this.error = undefined
+        this.pause = undefined
+        this.limits = record.limits ?? this.limits
+        this.#loseReserve()
         break
       case "choice":
         this.backend = record.backend
@@ -80,10 +144,17 @@ export class RunProjection {
         this.model = record.model ?? this.model
         break
       case "warning":
-        this.warnings.push({ code: record.code, message: record.message })
+        this.warnings.push({
+          code: record.code,
+          message: record.message,
+          ...(record.paths && { paths: record.paths }),
+        })
         break
       case "turn-start":
         this.#closeStep()
+        this.#loseReserve()
+        this.#reserve = record.reserve
+        this.#asking = true
         this.#parts = []
         this.#stepText = ""
         break
@@ -110,6 +181,9 @@ export class RunProjection {
         this.turns++
         this.usage = addUsage(this.usage, record.usage)
         this.model = record.model
+        this.lastStep = { stopReason: record.stopReason, calls: this.#stepCalls }
+        this.#spend(record.usage)
+        this.#asking = false
         if (this.#parts.length > 0) this.messages.push({ role: "assistant", content: this.#parts })
         // A step of calls alone leaves standing what the model said before it.
         if (this.#stepText !== "" || this.#stepCalls.length === 0) this.text = this.#carried + this.#stepText
@@ -127,10 +201,16 @@ export class RunProjection {
         call.durationMs = record.durationMs
         break
       }
+      case "approval-request":
+        this.ask = { request: record }
+        break
+      case "approval-result":
+        if (this.ask?.request.callId === record.callId) this.ask.decision = record
+        break
       case "steer":
         // What follows a cut goes on with it: both are one text.
         this.#carried = record.reason === "output-limit" ? this.text : ""
-        this.messages.push({ role: "user", content: [{ type: "text", text: record.text }] })
+        this.#hear({ role: "user", content: [{ type: "text", text: record.text }] })
         if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
         break
       case "interrupt":
@@ -142,6 +222,12 @@ export class RunProjection {
         break
       case "run-pause":
         this.status = "paused"
+        this.pause = { reason: record.reason, at: record.at }
+        break
+      case "run-remove":
+        this.runId = record.runId
+        this.nodeId = record.nodeId
+        this.removed = true
         break
       case "run-end":
         this.status = record.status
@@ -155,7 +241,8 @@ export class RunProjection {
 
   #openCall(record: RunRecord & { readonly type: "tool-call" }): void {
     const { callId, wireId, name, args, opaque, origin } = record
-    const call: ProjectedCall = { callId, ...(wireId !== undefined && { wireId }), name, args, durationMs: 0 }
+    const named = wireId === undefined ? {} : { wireId }
+    const call: ProjectedCall = { callId, ...named, name, args, calledAt: record.at, durationMs: 0 }
     this.calls.set(callId, call)
     this.#stepCalls.push(call)
     this.#parts.push({
@@ -169,6 +256,24 @@ export class RunProjection {
     })
   }
 
+  #hear(message: Message): void {
+    if (this.stepIsOpen) this.#heard.push(message)
+    else this.messages.push(message)
+  }
+
+  #spend(usage: Usage): void {
+    this.spent.tokens += totalTokens(usage) ?? this.#reserve?.tokens ?? 0
+    this.spent.usd += usage.costUsd ?? this.#reserve?.usd ?? 0
+    this.#reserve = undefined
+  }
+
+  /** A turn that was never answered. */
+  #loseReserve(): void {
+    this.spent.tokens += this.#reserve?.tokens ?? 0
+    this.spent.usd += this.#reserve?.usd ?? 0
+    this.#reserve = undefined
+  }
+
   /** The results of a step are one message, in call order. */
   #closeStep(): void {
     const results: ToolResultPart[] = []
@@ -178,6 +283,8 @@ export class RunProjection {
     }
     this.#stepCalls = []
     if (results.length > 0) this.messages.push({ role: "tool", content: results })
+    this.messages.push(...this.#heard)
+    this.#heard = []
   }
 }
 

@@ -1,8 +1,9 @@
 import type { RunRecord } from "../contract/event.ts"
+import type { JsonObject } from "../contract/json.ts"
 import type { Folder } from "../contract/store.ts"
 import { shardName } from "./paths.ts"
-import { findHead, findTop, type Head, recordsOf, scanCounted } from "./row.ts"
-import { type Position, scanShard } from "./shard.ts"
+import { findHead, findTop, type Head, readingAhead, recordsOf, scanCounted } from "./row.ts"
+import { type KnownShard, type Position, scanShard } from "./shard.ts"
 
 /** Reads a run from outside, never owning it. What it hands out stays a prefix of every later history. */
 export interface RunReader {
@@ -12,6 +13,10 @@ export interface RunReader {
   readonly unsettled: boolean
   /** Bytes of an unfinished write behind the newest shard. */
   readonly droppedBytes: number
+  /** Who owns the run, or owned it last; null where nobody can tell: it does not say, or a takeover is under way. */
+  readonly owner: JsonObject | null
+  /** Another one whenever the run's owner has written anything. */
+  readonly mark: string
   /** The records that came since the last call. */
   next(): Promise<RunRecord[]>
 }
@@ -20,6 +25,9 @@ export function createReader(folder: Folder): RunReader {
   let top = -1
   let unsettled = false
   let droppedBytes = 0
+  let owner: JsonObject | null = null
+  let mark = ""
+  let known: KnownShard | undefined
   let lowestOpen = 0
   let lastSeq = -1
 
@@ -33,16 +41,27 @@ export function createReader(folder: Folder): RunReader {
     get droppedBytes() {
       return droppedBytes
     },
+    get owner() {
+      return owner
+    },
+    get mark() {
+      return mark
+    },
     async next() {
       top = await findTop(folder, top)
-      const head = await findHead(folder, top)
+      const head = await findHead(folder, top, known)
       if (head === null) return []
       droppedBytes = head.droppedBytes
       unsettled = !(await isSettled(folder, head))
+      owner = unsettled ? null : (head.header.owner ?? null)
+      // What was not handed out is read once more.
+      known = unsettled ? undefined : { ...head, validBytes: head.scanned.validBytes }
+      mark = `${top}:${head.shard}:${head.scanned.validBytes}`
       const certain = unsettled ? await lastCertain(folder, head.shard) : null
       const parts = unsettled ? [] : [recordsOf(head.scanned, head.header.v)]
+      const row = readingAhead(folder)
       for (let below = unsettled ? certain : head.header.base; below !== null && below.shard >= lowestOpen; ) {
-        const scanned = await scanCounted(folder, below)
+        const scanned = await scanCounted(row, below)
         parts.push(recordsOf(scanned, scanned.header.v))
         below = scanned.header.base
       }

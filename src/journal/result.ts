@@ -1,8 +1,8 @@
 import type { LonghaulError } from "../contract/error.ts"
-import type { ToolCallRecord, Usage } from "../contract/result.ts"
+import type { Json } from "../contract/json.ts"
+import type { Pause, PendingToolCall, ToolCallRecord, Usage } from "../contract/result.ts"
 import type { RunState, RunSummary } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
-import type { ToolOutcome } from "../contract/tool.ts"
 import { plainText } from "../lib/content.ts"
 import { type ProjectedCall, RunProjection } from "./projection.ts"
 
@@ -12,7 +12,7 @@ export function resultOf(run: RunProjection, transcript: { path: string; lastSha
     runId: run.runId,
     nodeId: run.nodeId,
     status: run.status,
-    data: run.status === "done" ? (run.output ? run.output.data : run.text) : null,
+    data: dataOf(run),
     text: run.text,
     ...(run.output && { structuredSource: run.output.source }),
     usage: run.usage,
@@ -22,7 +22,8 @@ export function resultOf(run: RunProjection, transcript: { path: string; lastSha
     model: run.model ?? null,
     ...(run.input?.effort !== undefined && { effort: run.input.effort }),
     sessionId: run.sessionId ?? null,
-    toolCalls: Array.from(run.calls.values(), callRecord),
+    toolCalls: Array.from(run.calls.values(), (call) => callRecord(call, run.status)),
+    ...(run.status === "paused" && run.pause && { pause: pauseOf(run, run.pause) }),
     ...(run.error && { error: run.error }),
     capabilitiesUsed: {
       promptCache: usedCache(run.usage),
@@ -38,6 +39,26 @@ export function resultOf(run: RunProjection, transcript: { path: string; lastSha
     transcript,
     timestamp: run.updatedAt,
   }
+}
+
+function dataOf(run: RunProjection): Json {
+  if (run.status === "done") return run.output ? run.output.data : run.text
+  const pending = run.status === "paused" ? pendingOf(run) : null
+  return pending && { question: pending.question, tool: pending.name, args: pending.args }
+}
+
+function pauseOf(run: RunProjection, { reason, at }: NonNullable<RunProjection["pause"]>): Pause {
+  return { reason, pendingToolCall: pendingOf(run), askedAt: at }
+}
+
+/** The call that a question is about, with the arguments that would run. */
+export function pendingOf({ ask, calls }: RunProjection): PendingToolCall | null {
+  if (ask === undefined) return null
+  const call = calls.get(ask.request.callId)
+  if (call === undefined || call.outcome !== undefined) return null
+  const { callId: id, name, calledAt } = call
+  const { question, ticket, args = call.args } = ask.request
+  return { id, name, args, question, ticket, calledAt }
 }
 
 /** The same shape for a run that has no journal: it could not begin, or is not there. */
@@ -68,11 +89,11 @@ export function summaryOf(run: RunProjection): RunSummary {
   }
 }
 
-function callRecord(call: ProjectedCall): ToolCallRecord {
+function callRecord(call: ProjectedCall, runStatus: RunProjection["status"]): ToolCallRecord {
   const { outcome } = call
   // A call without an outcome is one the run ended on: nobody can say what it did.
   const status = outcome?.status ?? "unknown"
-  const result = outcome ? textOf(outcome) : null
+  const result = outcome ? plainText(outcome.output, "\n") : null
   return {
     id: call.callId,
     name: call.name,
@@ -80,14 +101,15 @@ function callRecord(call: ProjectedCall): ToolCallRecord {
     result,
     status,
     durationMs: call.durationMs,
-    ...(status !== "ok" && { error: result ?? "The run ended before this call was settled." }),
+    ...(status !== "ok" && { error: result ?? unsettled(runStatus) }),
   }
+}
+
+function unsettled(runStatus: RunProjection["status"]): string {
+  if (runStatus === "paused") return "The run is paused before this call."
+  return runStatus === "running" ? "This call is under way." : "The run ended before this call was settled."
 }
 
 function usedCache({ cacheReadTokens, cacheWriteTokens }: Usage): boolean | null {
   return cacheReadTokens === null || cacheWriteTokens === null ? null : cacheReadTokens + cacheWriteTokens > 0
-}
-
-function textOf(outcome: ToolOutcome): string {
-  return outcome.output.map((part) => part.text).join("")
 }

@@ -2,7 +2,7 @@ import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
 import type { Folder } from "../contract/store.ts"
 import { shardIndex, shardName } from "./paths.ts"
-import { type Position, type ScannedShard, type ShardHeader, scanShard } from "./shard.ts"
+import { type KnownShard, type Position, type ScannedShard, type ShardHeader, scanShard } from "./shard.ts"
 import { upgradeRecord } from "./upgrade.ts"
 
 /** The highest headed shard of a row, and what it says. */
@@ -22,12 +22,12 @@ export async function findTop(folder: Folder, known = -1): Promise<number> {
   return top
 }
 
-/** The head at or below `top`; shards above it are void. */
-export async function findHead(folder: Folder, top: number): Promise<Head | null> {
+/** The head at or below `top`; shards above it are void. Of a shard that is `known` only what is new is read. */
+export async function findHead(folder: Folder, top: number, known?: KnownShard): Promise<Head | null> {
   for (let shard = top; shard >= 0; shard--) {
     const bytes = await readShard(folder, shard)
     if (bytes === null) continue
-    const scanned = scanShard(bytes)
+    const scanned = scanShard(bytes, undefined, known?.shard === shard ? known : undefined)
     // A file that appears whole or not at all is never half written, so without a header it is damaged, not void.
     const isWhole = !folder.append && bytes.length > 0
     if (scanned.damaged || (isWhole && scanned.header === null)) throw damaged(folder, shard)
@@ -54,7 +54,8 @@ const READ_ATTEMPTS = 6
 const READ_BACKOFF_MS = 20
 
 /** `history(head, valid prefix)`: the records of every shard below that counts, then the head's own. */
-export async function historyOf(folder: Folder, head: Head): Promise<RunRecord[]> {
+export async function historyOf(row: Folder, head: Head): Promise<RunRecord[]> {
+  const folder = readingAhead(row)
   const parts: RunRecord[][] = [recordsOf(head.scanned, head.header.v)]
   let base = head.header.base
   while (base !== null) {
@@ -64,6 +65,30 @@ export async function historyOf(folder: Folder, head: Head): Promise<RunRecord[]
   }
   return parts.reverse().flat()
 }
+
+/** Where every flush is a file of its own, those further down are asked for before their turn comes. */
+export function readingAhead(folder: Folder): Folder {
+  if (folder.append) return folder
+  const asked = new Map<number, Promise<Uint8Array | null>>()
+  return {
+    ...folder,
+    read(name) {
+      const shard = shardIndex(name)
+      for (let below = shard; below >= 0 && below > shard - READS_AHEAD; below--) {
+        if (asked.has(below)) continue
+        const read = folder.read(shardName(below))
+        asked.set(below, read)
+        // Whoever needs it hears of its failure.
+        read.catch(() => {})
+      }
+      const found = asked.get(shard)
+      asked.delete(shard)
+      return found ?? folder.read(name)
+    },
+  }
+}
+
+const READS_AHEAD = 32
 
 /** A shard below a base: exactly `position.bytes` of it count, and any bad line among them is an error. */
 export async function scanCounted(

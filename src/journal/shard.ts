@@ -63,14 +63,24 @@ export class FlushEncoder {
   }
 }
 
-/** Reads what counts of a shard. With `limit`, exactly that many bytes count and anything bad in them is an error. */
-export function scanShard(bytes: Uint8Array, limit?: number): ScannedShard {
+/** The beginning of a shard that was read before: only its owner writes it, and only behind that. */
+export interface KnownShard {
+  readonly shard: number
+  readonly header: ShardHeader
+  readonly validBytes: number
+}
+
+/**
+ * Reads what counts of a shard. With `limit`, exactly that many bytes count and anything bad in them is an error. What is
+ * `known` is not read again: `lines` are those behind it.
+ */
+export function scanShard(bytes: Uint8Array, limit?: number, known?: KnownShard): ScannedShard {
   const counted = limit === undefined ? bytes : bytes.subarray(0, limit)
   const flushed: JsonObject[] = []
   let pending: JsonObject[] = []
-  let validBytes = 0
-  let flushBefore = 0
-  let lineStart = 0
+  let validBytes = known?.validBytes ?? 0
+  let flushBefore = validBytes
+  let lineStart = validBytes
   while (lineStart < counted.length) {
     const newline = counted.indexOf(LF, lineStart)
     if (newline === -1) break
@@ -94,10 +104,10 @@ export function scanShard(bytes: Uint8Array, limit?: number): ScannedShard {
       },
     )
   }
-  const header = headerOf(flushed[0])
+  const header = known?.header ?? headerOf(flushed[0])
   return {
     header,
-    lines: header === null ? [] : flushed.slice(1),
+    lines: header === null ? [] : known ? flushed : flushed.slice(1),
     validBytes: header === null ? 0 : validBytes,
     certainBytes: header === null ? 0 : validBytes < counted.length ? validBytes : flushBefore,
     damaged: validBytes < counted.length && holdsLaterFlush(counted, validBytes),

@@ -1,7 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Json, JsonObject, JsonSchema } from "../contract/json.ts"
 import type { InferOutput, StandardSchema } from "../contract/standard-schema.ts"
-import type { Effect, Risk, Tool, ToolContext, ToolInput } from "../contract/tool.ts"
+import type { Effect, Risk, Tool, ToolContext, ToolInput, UnknownOutcome } from "../contract/tool.ts"
 import { givenSchema } from "./given-schema.ts"
 import { describeStandardIssue, isStandardSchema } from "./standard-schema.ts"
 
@@ -23,6 +23,10 @@ export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args>
   readonly maxOutputBytes?: number
   /** True where it caps its own text, so that the dispatcher does not cut it again. Default false. */
   readonly bounded?: boolean
+  /** What to do where its process died before its outcome was recorded. Default: what the run says. */
+  readonly unknownOutcome?: UnknownOutcome
+  /** Given where a person answers the call, not `run`: what to ask them. The run pauses for the answer. */
+  question?(args: Args): string
   /** Returns text, content parts or anything JSON. Throws `ToolError` to tell the model what went wrong. */
   run(args: Args, context: ToolContext): unknown
 }
@@ -32,7 +36,7 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
 export function defineTool<Args = JsonObject>(definition: ToolDefinition<JsonSchema, Args>): Tool
 export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchema, never>): Tool {
   checkDefinition(definition)
-  const { name, description, input, effect = "once", maxOutputBytes, bounded = false } = definition
+  const { name, description, input, effect = "once", maxOutputBytes, bounded = false, unknownOutcome } = definition
   return Object.freeze<Tool>({
     name,
     description,
@@ -42,6 +46,9 @@ export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchem
     risk: definition.risk ?? (effect === "none" ? "low" : "medium"),
     ...(maxOutputBytes !== undefined && { maxOutputBytes }),
     ...(bounded && { bounded }),
+    ...(unknownOutcome !== undefined && { unknownOutcome }),
+    // Safe: a question about arguments that do not fit is asked by nobody.
+    ...(definition.question && { question: (args: Json) => definition.question?.(args as never) ?? "" }),
     ...(isStandardSchema(input) && { validate: (args: Json) => validateStandard(input, args) }),
     // Safe: the dispatcher hands over only what passed the schema that gave `run` its type.
     run: (args, context) => definition.run(args as never, context),
@@ -50,6 +57,7 @@ export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchem
 
 const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
 const effects: readonly unknown[] = ["none", "repeatable", "once"] satisfies Effect[]
+const unknownOutcomes: readonly unknown[] = ["tell", "pause"] satisfies UnknownOutcome[]
 const risks: readonly unknown[] = ["low", "medium", "high"] satisfies Risk[]
 
 /** Authors may write plain JavaScript: a misspelt effect must not pass for a harmless one. */
@@ -59,6 +67,7 @@ function checkDefinition({
   effect,
   risk,
   maxOutputBytes,
+  unknownOutcome,
   run,
 }: ToolDefinition<StandardSchema | JsonSchema, never>): void {
   if (typeof name !== "string" || !namePattern.test(name)) {
@@ -73,6 +82,9 @@ function checkDefinition({
   }
   if (risk !== undefined && !risks.includes(risk)) {
     throw invalid(name, `has an unknown risk ${String(risk)}`, 'Use "low", "medium" or "high".')
+  }
+  if (unknownOutcome !== undefined && !unknownOutcomes.includes(unknownOutcome)) {
+    throw invalid(name, `has an unknown \`unknownOutcome\` ${String(unknownOutcome)}`, 'Use "tell" or "pause".')
   }
   if (maxOutputBytes !== undefined && !(Number.isSafeInteger(maxOutputBytes) && maxOutputBytes > 0)) {
     throw invalid(name, "has a bad `maxOutputBytes`", "Give a whole number of bytes above 0, or leave it out.")

@@ -13,6 +13,13 @@ export function addUsage(sum: Usage, more: Usage): Usage {
   }
 }
 
+/** Null where a bucket that counts is not told. */
+export function totalTokens(usage: Usage): number | null {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
+  if (inputTokens === null || outputTokens === null) return null
+  return inputTokens + outputTokens + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)
+}
+
 function add(sum: number | null, more: number | null): number | null {
   return sum === null || more === null ? null : sum + more
 }

@@ -92,7 +92,7 @@ test("nothing heard is nothing counted, and no ratio or percentile is made up", 
 })
 
 test("what has started is active, or has ended in one of four ways", () => {
-  const pause: RecordBody = { type: "run-pause", reason: "x" }
+  const pause: RecordBody = { type: "run-pause", reason: "approval" }
   const resume: RecordBody = { type: "run-resume", cause: "decision" }
   const observer = observe(
     ...told("done", [[0, start]]),

@@ -37,7 +37,7 @@ async function doneOf({ output }: OpenRun, text: string): Promise<RecordBody> {
   return verdict.output ? { type: "run-end", status: "done", output: verdict.output } : failed(verdict.trouble)
 }
 
-function endOf({ controls, limit }: OpenRun, stop: Exclude<Stop, { readonly reason: "done" }>): RecordBody {
+function endOf({ controls, limit, asked }: OpenRun, stop: Exclude<Stop, { readonly reason: "done" }>): RecordBody {
   const { cause } = controls
   if (cause?.kind === "timeout") {
     return failed(
@@ -46,7 +46,7 @@ function endOf({ controls, limit }: OpenRun, stop: Exclude<Stop, { readonly reas
   }
   switch (stop.reason) {
     case "interrupted":
-      return { type: "run-end", status: "cancelled", error: cancelled.toJSON() }
+      return wasCancelled
     case "limit":
       return failed(limit ?? new LonghaulError("max_turns", "The backend came to its limit of turns."))
     case "output-limit":
@@ -59,14 +59,25 @@ function endOf({ controls, limit }: OpenRun, stop: Exclude<Stop, { readonly reas
       return failed(new LonghaulError("content_filtered", "The model refused to answer."))
     case "failed":
       return failed(stop.failure)
+    case "suspended":
+      return cause?.kind === "cancel" ? wasCancelled : pauseOf(asked)
   }
+}
+
+function pauseOf(asked: OpenRun["asked"]): RecordBody {
+  if (asked) return { type: "run-pause", reason: asked.reason, callId: asked.callId }
+  return failed(new LonghaulError("backend_protocol", "The backend stopped for a decision that nobody asked for."))
 }
 
 function failed(error: LonghaulError | Failure): RecordBody {
   return { type: "run-end", status: "failed", error: LonghaulError.is(error) ? error.toJSON() : error }
 }
 
-const cancelled = new LonghaulError("cancelled", "The run was cancelled.")
+export const wasCancelled: RecordBody = {
+  type: "run-end",
+  status: "cancelled",
+  error: new LonghaulError("cancelled", "The run was cancelled.").toJSON(),
+}
 
 function lossOf({ controls }: OpenRun): LonghaulError | undefined {
   return controls.cause?.kind === "lost" ? controls.cause.error : undefined

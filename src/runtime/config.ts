@@ -1,3 +1,4 @@
+import type { ArtifactStore } from "../contract/artifacts.ts"
 import type { Backend } from "../contract/backend.ts"
 import type { Environment } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
@@ -6,11 +7,12 @@ import type { JsonObject } from "../contract/json.ts"
 import type { Observer } from "../contract/observe.ts"
 import type { Model, Transport } from "../contract/provider.ts"
 import type { Limits } from "../contract/result.ts"
-import type { Brand, Logger, Runtime, RuntimeConfig } from "../contract/run.ts"
+import type { BackgroundExecutor, Brand, Logger, Runtime, RuntimeConfig } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
-import type { Tool } from "../contract/tool.ts"
+import type { Tool, UnknownOutcome } from "../contract/tool.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
 import { checkedId } from "../lib/id.ts"
+import { persisting } from "../lib/persist-artifact.ts"
 import { sha256 } from "../lib/sha256.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../tools/dispatch.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
@@ -23,6 +25,10 @@ export interface Defaults {
   model?(name: string): Model
   /** SHA-256 as hex, where the host has a faster one than ours. */
   digest?(text: string): string
+  /** Where artifacts go unless the configuration says so; absent: nowhere. */
+  readonly artifacts?: ArtifactStore
+  /** Whether the process that an owner names is known to be gone; absent: nobody can tell. */
+  isGone?(owner: JsonObject): boolean
   /** A runtime of the same kind over another configuration. */
   again(config: RuntimeConfig): Runtime
 }
@@ -42,9 +48,13 @@ export interface ResolvedConfig {
   readonly limits: Limits
   readonly prices: PriceList
   readonly unknownPrice: "refuse" | "warn"
+  readonly unknownOutcome: UnknownOutcome
+  isGone(owner: JsonObject): boolean
+  readonly executor?: BackgroundExecutor
   readonly hooks: Hooks
   readonly observers: readonly Observer[]
   readonly env: Environment
+  readonly artifacts?: ArtifactStore
   readonly transport: Transport
   readonly brand: Brand
   readonly logger?: Logger
@@ -60,6 +70,8 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     disabled: disabledTools,
     ...(allowedTools && { allowed: allowedTools }),
   })
+  const persist = config.persistArtifact && persisting(config.persistArtifact)
+  const artifacts = config.artifacts ?? (persist ? { save: (_run, artifact) => persist(artifact) } : defaults.artifacts)
   const resolveModel = (given: Model | string) => checkedModel(given, defaults)
   return Object.freeze({
     workspace: config.workspace ?? ".",
@@ -73,9 +85,13 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     limits: resolveLimits(config.limits, defaultLimits),
     prices: createPriceList(config.resolvePricing),
     unknownPrice: oneOf("unknownPrice", config.unknownPrice ?? "refuse", ["refuse", "warn"]),
+    unknownOutcome: oneOf("unknownOutcome", config.unknownOutcome ?? "tell", ["tell", "pause"]),
+    isGone: defaults.isGone ?? (() => false),
+    ...(config.executor && { executor: config.executor }),
     hooks: config.hooks ?? {},
     observers: config.observers ?? [],
     env: config.env ?? {},
+    ...(artifacts && { artifacts }),
     transport: config.transport ?? fetchTransport(config.fetch),
     brand: { ...defaultBrand, ...config.brand },
     ...(logger && { logger }),
@@ -144,11 +160,16 @@ const configKeys = keys<RuntimeConfig>()(
   "limits",
   "resolvePricing",
   "unknownPrice",
+  "unknownOutcome",
+  "recover",
+  "executor",
   "concurrency",
   "hooks",
   "observers",
   "secrets",
   "env",
+  "artifacts",
+  "persistArtifact",
   "transport",
   "fetch",
   "brand",

@@ -3,7 +3,8 @@ import type { InterruptMode } from "../contract/session.ts"
 
 /** Why a run is being stopped from outside its backend. The first reason stands. */
 export type StopCause =
-  | { readonly kind: "cancel" }
+  /** `onRecord`: the journal says so already. */
+  | { readonly kind: "cancel"; readonly onRecord?: boolean }
   | { readonly kind: "timeout"; readonly timeMs: number }
   /** The journal is no longer ours or cannot be written: nothing more can be recorded. */
   | { readonly kind: "lost"; readonly error: LonghaulError }

@@ -21,7 +21,7 @@ export async function drive(
     try {
       journal.append({ type: "session", ref: session.ref })
       controls.onStop((mode) => {
-        if (controls.cause?.kind === "cancel") journal.append({ type: "interrupt", mode })
+        if (controls.cause?.kind === "cancel" && !controls.cause.onRecord) journal.append({ type: "interrupt", mode })
         session.interrupt(mode)
       })
       controls.onSteer((text) => session.steer(text))

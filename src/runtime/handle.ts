@@ -6,34 +6,40 @@ import { EventQueue } from "../lib/event-queue.ts"
 import { Metering } from "../observe/metering.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { RunControls } from "./controls.ts"
-import { runKey } from "./input.ts"
 import type { Ledger } from "./ledger.ts"
+import type { Opening, OpenRun } from "./open-run.ts"
 import { type Listener, Publisher } from "./publisher.ts"
 import { executeRun } from "./run.ts"
 
-/** How a run is to be started, beside its input. */
-export interface StartOptions {
+/** How a run is to be started, beside how it is opened. */
+export interface StartOptions extends Pick<RunInput, "onEvent" | "onProgress" | "signal"> {
   /** Its handle will be iterated, so events are kept until somebody reads them. */
   readonly streamed: boolean
   /** Shared with others; default: one of its own. */
   readonly ledger?: Ledger
   /** Waits until it may begin; answers what to call when it is over. */
   readonly turn?: (controls: RunControls) => Promise<() => void>
+  /** It has begun. Answers what to do when it is over. */
+  opened(run: OpenRun): () => Promise<void>
 }
 
-export function startRun(config: ResolvedConfig, input: RunInput, options: StartOptions): RunHandle {
-  const key = runKey(config, input)
+export function startRun(
+  config: ResolvedConfig,
+  key: RunKey,
+  opening: () => Promise<Opening>,
+  options: StartOptions,
+): RunHandle {
+  const { onEvent, onProgress, signal, ledger, opened } = options
   const controls = new RunControls()
   const events = new EventQueue<RunEvent>()
   const listeners = config.observers.map((observer) => observing(observer, key))
-  if (input.onEvent) listeners.push({ deltas: true, hear: input.onEvent })
-  if (input.onProgress) listeners.push(progressing(input.onProgress))
+  if (onEvent) listeners.push({ deltas: true, hear: onEvent })
+  if (onProgress) listeners.push(progressing(onProgress))
   if (options.streamed) listeners.push({ deltas: true, hear: (event) => events.push(event) })
   const publisher = new Publisher(listeners)
   let over = false
-  const result = inTurn(options, controls, () =>
-    executeRun(config, key, input, publisher, controls, options.ledger),
-  ).finally(() => {
+  const seat = { publisher, controls, ...(signal && { signal }), ...(ledger && { ledger }), opened }
+  const result = inTurn(options, controls, () => executeRun(config, key, opening, seat)).finally(() => {
     over = true
     events.close()
   })

@@ -66,7 +66,7 @@ export class SessionHost implements TurnHost {
   }
 
   emit(event: BackendEvent): void {
-    this.#run.journal.append(event.type === "usage" ? this.#settled(event) : event)
+    this.#run.journal.append(this.#recorded(event))
     if (event.type === "tool-call") {
       this.#called = true
       this.#settler.announce(event.callId)
@@ -74,6 +74,13 @@ export class SessionHost implements TurnHost {
       // Either way the answer that early calls came from counts no more.
       this.#settler.dropEarly()
     }
+  }
+
+  #recorded(event: BackendEvent): RecordBody {
+    if (event.type === "usage") return this.#settled(event)
+    const { said } = this.#run
+    if (event.type !== "steer" || event.reason !== undefined || said[0]?.text !== event.text) return event
+    return { ...event, inbox: (said.shift() as (typeof said)[number]).inbox }
   }
 
   /** What is set aside for a turn that was never answered comes back. */

@@ -6,6 +6,7 @@ import type { Model } from "../contract/provider.ts"
 import type { Limits } from "../contract/result.ts"
 import type { RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
+import type { UnknownOutcome } from "../contract/tool.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../tools/dispatch.ts"
 import { attachedParts } from "./attachments.ts"
@@ -23,6 +24,7 @@ export interface CheckedInput {
   readonly form?: OutputForm
   readonly dispatcher: Dispatcher
   readonly limits: Limits
+  readonly unknownOutcome: UnknownOutcome
   readonly cwd: string
   readonly metadata?: JsonObject
 }
@@ -49,11 +51,13 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     ...(form && { form }),
     dispatcher: dispatcherOf(config, input),
     limits: resolveLimits(input.limits, config.limits),
+    unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
     cwd,
     ...(metadata && { metadata }),
   }
 }
 
+const unknownOutcomes: readonly UnknownOutcome[] = ["tell", "pause"]
 const efforts: readonly Effort[] = ["minimal", "low", "medium", "high", "max"]
 
 async function messagesOf(config: ResolvedConfig, input: RunInput, cwd: string): Promise<readonly Message[]> {
@@ -69,7 +73,10 @@ async function messagesOf(config: ResolvedConfig, input: RunInput, cwd: string):
 }
 
 /** A run can only narrow what its runtime allows; tools of its own are its own business. */
-function dispatcherOf(config: ResolvedConfig, { tools = [], allowedTools, disabledTools }: RunInput): Dispatcher {
+export function dispatcherOf(
+  config: ResolvedConfig,
+  { tools = [], allowedTools, disabledTools }: Pick<RunInput, "tools" | "allowedTools" | "disabledTools">,
+): Dispatcher {
   if (tools.length === 0 && !allowedTools && !disabledTools) return config.dispatcher
   const { logger } = config
   const selected = selectTools([...config.tools, ...tools], {
@@ -96,6 +103,7 @@ const inputKeys = keys<RunInput>()(
   "outputSchema",
   "outputMode",
   "limits",
+  "unknownOutcome",
   "signal",
   "cwd",
   "metadata",

@@ -10,7 +10,9 @@ import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
 import { resolveConfig } from "./config.ts"
 import { startRun } from "./handle.ts"
+import { runKey } from "./input.ts"
 import { Ledger } from "./ledger.ts"
+import { beginning } from "./run.ts"
 
 const usageOf = (tokens: number | null, costUsd: number | null): Usage => ({
   inputTokens: tokens,
@@ -93,10 +95,12 @@ test("a $0.05 limit over 20 parallel runs of one ledger is overshot by no more t
   }
   const config = resolveConfig(given, { store: () => store, backend: native, again: createRuntime })
   const results = await Promise.all(
-    Array.from(
-      { length: 20 },
-      () => startRun(config, { task: "x", maxOutputTokens: 200 }, { streamed: false, ledger }).result,
-    ),
+    Array.from({ length: 20 }, () => {
+      const input = { task: "x", maxOutputTokens: 200 }
+      const key = runKey(config, input)
+      const options = { streamed: false, ledger, opened: () => async () => {} }
+      return startRun(config, key, () => beginning(config, key, input), options).result
+    }),
   )
   const spent = results.reduce((sum, { usage: { costUsd } }) => sum + (costUsd ?? 0), 0)
   const endings = new Set(results.map(({ error }) => error?.code))

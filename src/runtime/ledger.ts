@@ -2,6 +2,7 @@ import { LonghaulError } from "../contract/error.ts"
 import type { Reserve } from "../contract/event.ts"
 import type { Limits, Usage } from "../contract/result.ts"
 import { onAbort } from "../lib/abort.ts"
+import { totalTokens } from "../lib/usage.ts"
 
 /**
  * What a run and everything below it may take of tokens and dollars. A call is let in while what was spent and what is
@@ -10,12 +11,14 @@ import { onAbort } from "../lib/abort.ts"
  */
 export class Ledger {
   readonly #limits: Pick<Limits, "tokens" | "usd">
-  #spent = { tokens: 0, usd: 0 }
+  readonly #spent: { tokens: number; usd: number }
   readonly #reserved = new Set<Reserve>()
   #waiting: (() => void)[] = []
 
-  constructor(limits: Pick<Limits, "tokens" | "usd">) {
+  /** `spent`: by the run so far, where it goes on. */
+  constructor(limits: Pick<Limits, "tokens" | "usd">, spent = { tokens: 0, usd: 0 }) {
     this.#limits = limits
+    this.#spent = { ...spent }
   }
 
   /** Whether anything has to be set aside at all. */
@@ -93,11 +96,4 @@ export class Ledger {
 
 function exceeded(message: string, limit: "tokens" | "usd"): LonghaulError {
   return new LonghaulError("budget_exceeded", message, { fix: `Raise limits.${limit}.` })
-}
-
-/** Null where a bucket that counts is not told. */
-function totalTokens(usage: Usage): number | null {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
-  if (inputTokens === null || outputTokens === null) return null
-  return inputTokens + outputTokens + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)
 }

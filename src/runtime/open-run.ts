@@ -1,8 +1,8 @@
 import type { LonghaulError } from "../contract/error.ts"
-import type { Ephemeral, RecordBody } from "../contract/event.ts"
+import type { Ephemeral, RecordBody, RunRecord } from "../contract/event.ts"
 import type { Folder, RunKey } from "../contract/store.ts"
 import type { ToolSpec } from "../contract/tool.ts"
-import { type Journal, takeRun } from "../journal/journal.ts"
+import { type Journal, type TakeOptions, takeRun } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
 import { RunProjection } from "../journal/projection.ts"
 import { canonicalJson } from "../lib/json.ts"
@@ -10,7 +10,7 @@ import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
 import { RunHooks } from "./hooks.ts"
 import type { CheckedInput } from "./input.ts"
-import type { Ledger } from "./ledger.ts"
+import { Ledger } from "./ledger.ts"
 import { OutputCheck } from "./output.ts"
 import type { Publisher } from "./publisher.ts"
 
@@ -30,28 +30,51 @@ export interface OpenRun {
   readonly output?: OutputCheck
   /** The limit that the run came to, once it has. */
   limit?: LonghaulError
+  /** The question that the run has to wait for, once there is one. */
+  asked?: RecordBody & { readonly type: "approval-request" }
+  /** From the inbox, and not yet heard by the model. */
+  readonly said: { readonly text: string; readonly inbox: number }[]
   /** Tells listeners, if there are any, once every record before it is durable. */
   show(event: Ephemeral): void
   /** Starts a flush that nobody waits for; if it fails the run is lost to us. */
   flushSoon(): void
 }
 
+/** How a run comes into our hands: as a new one, or as one that goes on. */
+export interface Opening extends Pick<TakeOptions, "fresh" | "after"> {
+  readonly input: CheckedInput
+  /** Of a run that goes on: nobody else can still be at what its last owner began. */
+  readonly gone?: boolean
+  /** What the model is told before it goes on. */
+  readonly says?: string
+  /** What its new owner says first. `history`: what was there, folded; of a new run, nothing. */
+  first(history: RunProjection): readonly RecordBody[]
+}
+
 export async function openRun(
   config: ResolvedConfig,
   key: RunKey,
-  input: CheckedInput,
+  opening: Opening,
   publisher: Publisher,
   controls: RunControls,
-  ledger: Ledger,
+  shared: Ledger | undefined,
 ): Promise<OpenRun> {
+  const { input } = opening
   const folder = config.store.folder(runPath(key))
   const projection = new RunProjection()
+  const apply = (records: readonly RunRecord[]) => {
+    for (const record of records) projection.apply(record)
+  }
   const journal = await takeRun(folder, {
-    fresh: true,
+    ...(opening.fresh && { fresh: true }),
+    ...(opening.after !== undefined && { after: opening.after }),
     ...(config.owner && { owner: config.owner }),
-    first: () => [runStart(config, key, input)],
+    first(history) {
+      apply(history)
+      return opening.first(projection)
+    },
     acknowledged(records) {
-      for (const record of records) projection.apply(record)
+      apply(records)
       publisher.records(records)
     },
   })
@@ -72,10 +95,11 @@ export async function openRun(
     projection,
     publisher,
     controls,
-    ledger,
+    ledger: shared ?? new Ledger(input.limits, projection.spent),
     hooks: new RunHooks(config.hooks, { runId, nodeId, signal: controls.signal }, (slot, kind) => {
       journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
     }),
+    said: [],
     ...(form && { output: new OutputCheck(form, model?.enforcesSchema === true) }),
     flushSoon,
     show(event) {
@@ -86,8 +110,13 @@ export async function openRun(
   }
 }
 
+/** A run that there was not before. */
+export function newRun(config: ResolvedConfig, key: RunKey, input: CheckedInput): Opening {
+  return { input, fresh: true, first: () => [runStart(config, key, input)] }
+}
+
 function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: CheckedInput): RecordBody {
-  const { messages, system, model, cwd, effort, form, metadata, limits } = input
+  const { messages, system, model, cwd, effort, form, metadata, limits, temperature, maxOutputTokens } = input
   return {
     type: "run-start",
     runId,
@@ -98,8 +127,11 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
       ...(model && { model: `${model.provider}:${model.id}` }),
       backend: config.backend.name,
       cwd,
+      ...(temperature !== undefined && { temperature }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(effort !== undefined && { effort }),
-      ...(form && { outputSchema: form.schema }),
+      ...(form && { outputSchema: form.schema, ...(form.mode !== "strict" && { outputMode: form.mode }) }),
+      ...(input.unknownOutcome !== "tell" && { unknownOutcome: input.unknownOutcome }),
       ...(metadata && { metadata }),
     },
     tools: input.dispatcher.listTools().map((tool) => ({ name: tool.name, digest: toolDigest(config, tool) })),
@@ -108,7 +140,7 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
 }
 
 /** Tells whether a tool is still what it was when a run began. Specs are frozen, so each is hashed once. */
-function toolDigest(config: ResolvedConfig, spec: ToolSpec): string {
+export function toolDigest(config: ResolvedConfig, spec: ToolSpec): string {
   let digest = digests.get(spec)
   if (digest === undefined) {
     digest = config.digest(canonicalJson([spec.name, spec.description, spec.inputSchema]))

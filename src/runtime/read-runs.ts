@@ -1,56 +1,108 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
-import type { RunState, RunSummary } from "../contract/run.ts"
+import type { JsonObject } from "../contract/json.ts"
+import type { RunFilter, RunState, RunSummary } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { nodesPath, projectsPath, runPath } from "../journal/paths.ts"
-import { project, type RunProjection } from "../journal/projection.ts"
+import { project, RunProjection } from "../journal/projection.ts"
 import { createReader } from "../journal/reader.ts"
 import { resultOf, resultWithout, summaryOf } from "../journal/result.ts"
+import { delay } from "../lib/abort.ts"
 import { isId } from "../lib/id.ts"
 import type { ResolvedConfig } from "./config.ts"
 
 /** A run as the journal has it. */
 export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunState> {
-  const found = await load(config, key)
-  if (found) return resultOf(found.projection, { path: found.path, lastShard: found.lastShard })
-  const missing = new LonghaulError(
-    "not_found",
-    `There is no run ${key.runId} (node ${key.nodeId}) in this workspace.`,
-    {
-      fix: "Check the id, the node and the workspace.",
-    },
-  )
-  return resultWithout("not_found", key, missing, config.store.location)
+  const found = await loadRun(config, key)
+  if (found) return stateOf(found)
+  return resultWithout("not_found", key, noSuchRun(key), config.store.location)
 }
 
-export async function* readEvents(config: ResolvedConfig, key: RunKey, after = -1): AsyncGenerator<RunRecord> {
-  const reader = createReader(config.store.folder(runPath(key)))
-  for (const record of await reader.next()) if (record.seq > after) yield record
+export function stateOf({ projection, path, top }: FoundRun): RunState {
+  return resultOf(projection, { path, lastShard: top })
 }
 
-/** Every run of the workspace, newest first. */
-export async function listRuns(config: ResolvedConfig): Promise<RunSummary[]> {
-  const { store, workspaceId } = config
+export function noSuchRun({ runId, nodeId }: RunKey): LonghaulError {
+  return new LonghaulError("not_found", `There is no run ${runId} (node ${nodeId}) in this workspace.`, {
+    fix: "Check the id, the node and the workspace.",
+  })
+}
+
+export interface EventsOptions {
+  readonly after?: number
+  readonly follow?: boolean
+  readonly signal?: AbortSignal
+}
+
+/** What the journal holds; a reader publishes only what no takeover can take back. */
+export async function* readEvents(
+  config: ResolvedConfig,
+  key: RunKey,
+  { after = -1, follow = false, signal }: EventsOptions = {},
+): AsyncGenerator<RunRecord> {
+  const folder = config.store.folder(runPath(key))
+  const reader = createReader(folder)
+  const run = new RunProjection()
+  for (;;) {
+    for (const record of await reader.next()) {
+      run.apply(record)
+      if (record.seq > after && !run.removed) yield record
+    }
+    if (!follow || signal?.aborted || run.nextSeq === 0 || run.removed || run.status !== "running") return
+    await delay(folder.append ? FOLLOW_MS : SLOW_FOLLOW_MS, signal)
+  }
+}
+
+const FOLLOW_MS = 250
+const SLOW_FOLLOW_MS = 2000
+
+/** The runs of the workspace, newest first. */
+export async function listRuns(config: ResolvedConfig, filter: RunFilter = {}): Promise<RunSummary[]> {
   const summaries: RunSummary[] = []
+  for (const key of await listKeys(config)) {
+    const found = await loadRun(config, key)
+    if (found) summaries.push(summaryOf(found.projection))
+  }
+  summaries.sort((left, right) => right.startedAt - left.startedAt)
+  const { status, before, limit = Number.POSITIVE_INFINITY } = filter
+  const from = before === undefined ? 0 : summaries.findIndex(({ runId }) => runId === before) + 1
+  return summaries
+    .slice(from)
+    .filter((summary) => status === undefined || summary.status === status)
+    .slice(0, limit)
+}
+
+export async function listKeys({ store, workspaceId }: ResolvedConfig): Promise<RunKey[]> {
+  const keys: RunKey[] = []
   // Other programs leave files of their own in folders; what cannot be a run is none.
   for (const runId of (await store.list(projectsPath(workspaceId))).filter(isId)) {
     for (const nodeId of (await store.list(nodesPath(workspaceId, runId))).filter(isId)) {
-      const found = await load(config, { workspaceId, runId, nodeId })
-      if (found) summaries.push(summaryOf(found.projection))
+      keys.push({ workspaceId, runId, nodeId })
     }
   }
-  return summaries.sort((left, right) => right.startedAt - left.startedAt)
+  return keys
 }
 
-async function load(
-  config: ResolvedConfig,
-  key: RunKey,
-): Promise<{ projection: RunProjection; path: string; lastShard: number } | null> {
+/** A run as it was when its journal was read. */
+export interface FoundRun {
+  readonly projection: RunProjection
+  readonly records: readonly RunRecord[]
+  readonly path: string
+  /** The row's highest shard. */
+  readonly top: number
+  readonly owner: JsonObject | null
+  /** Another one whenever the run's owner has written anything. */
+  readonly mark: string
+}
+
+/** Null where there is none, or none any more. */
+export async function loadRun(config: ResolvedConfig, key: RunKey): Promise<FoundRun | null> {
   const folder = config.store.folder(runPath(key))
   const reader = createReader(folder)
   const records = await reader.next()
   if (records.length === 0) return null
   const projection = project(records)
+  if (projection.removed) return null
   if (reader.unsettled) {
     projection.warnings.push({
       code: "takeover_under_way",
@@ -61,5 +113,6 @@ async function load(
     const message = `${reader.droppedBytes} bytes of an unfinished write are not counted; the run may still be at it.`
     projection.warnings.push({ code: "journal_tail_unfinished", message })
   }
-  return { projection, path: folder.location, lastShard: reader.top }
+  const { top, owner, mark } = reader
+  return { projection, records, path: folder.location, top, owner, mark }
 }

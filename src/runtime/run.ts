@@ -2,7 +2,10 @@ import { LonghaulError } from "../contract/error.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
+import { runExists } from "../journal/journal.ts"
+import { runPath } from "../journal/paths.ts"
 import { resultWithout } from "../journal/result.ts"
+import { findTop } from "../journal/row.ts"
 import { onAbort } from "../lib/abort.ts"
 import { choose } from "./choose.ts"
 import { closeRun } from "./close-run.ts"
@@ -10,28 +13,48 @@ import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
 import { drive } from "./drive.ts"
 import { RunHooks } from "./hooks.ts"
-import { type CheckedInput, checkInput } from "./input.ts"
-import { Ledger } from "./ledger.ts"
-import { type OpenRun, openRun } from "./open-run.ts"
+import { checkInput } from "./input.ts"
+import type { Ledger } from "./ledger.ts"
+import { newRun, type Opening, type OpenRun, openRun } from "./open-run.ts"
 import { prepare } from "./prepare.ts"
 import type { Publisher } from "./publisher.ts"
+import { settleOpen } from "./settle-open.ts"
+import { hearWaiting } from "./tend-runs.ts"
 
-/** One run, from its input to its result. Resolves for every ending. `ledger`: shared with others. */
+/** What a run is driven with. */
+export interface Seat {
+  readonly publisher: Publisher
+  readonly controls: RunControls
+  /** Cancels it. */
+  readonly signal?: AbortSignal
+  /** Shared with others. */
+  readonly ledger?: Ledger
+  /** It is ours and its beginning is durable. Answers what to do when it is over. */
+  opened(run: OpenRun): () => Promise<void>
+}
+
+/** How a new run is opened. */
+export async function beginning(config: ResolvedConfig, key: RunKey, input: RunInput): Promise<Opening> {
+  const checked = await checkInput(config, key, input)
+  // A name that somebody chose may be that of a run whose first shard was removed.
+  if (input.runId !== undefined && (await findTop(config.store.folder(runPath(key)))) >= 0) throw runExists()
+  return newRun(config, key, checked)
+}
+
+/** One run, from how it is opened to its result. Resolves for every ending. */
 export async function executeRun(
   config: ResolvedConfig,
   key: RunKey,
-  input: RunInput,
-  publisher: Publisher,
-  controls: RunControls,
-  ledger?: Ledger,
+  opening: () => Promise<Opening>,
+  seat: Seat,
 ): Promise<RunResult> {
   const { logger } = config
   const { runId, nodeId } = key
   logger?.info?.("A run starts.", { runId, nodeId })
-  const result = await openAndDrive(config, key, input, publisher, controls, ledger)
+  const result = await openAndDrive(config, key, opening, seat)
   if (config.hooks.postRun) {
     // The run's journal is closed: what goes wrong from here on can only be logged.
-    const hooks = new RunHooks(config.hooks, { runId, nodeId, signal: controls.signal }, (slot, kind) =>
+    const hooks = new RunHooks(config.hooks, { runId, nodeId, signal: seat.controls.signal }, (slot, kind) =>
       logger?.warn(`The hook ${slot} failed.`, { runId, nodeId, error: kind }),
     )
     await hooks.call("postRun", (hook) => hook.postRun?.(result))
@@ -44,24 +67,26 @@ export async function executeRun(
 async function openAndDrive(
   config: ResolvedConfig,
   key: RunKey,
-  input: RunInput,
-  publisher: Publisher,
-  controls: RunControls,
-  ledger: Ledger | undefined,
+  open: () => Promise<Opening>,
+  { publisher, controls, signal, ledger, opened }: Seat,
 ): Promise<RunResult> {
+  let opening: Opening
   let run: OpenRun
   try {
-    const checked: CheckedInput = await checkInput(config, key, input)
-    run = await openRun(config, key, checked, publisher, controls, ledger ?? new Ledger(checked.limits))
+    opening = await open()
+    run = await openRun(config, key, opening, publisher, controls, ledger)
+    if (!opening.fresh) await hearWaiting(run)
   } catch (error) {
     if (!LonghaulError.is(error)) throw error
     return resultWithout("failed", key, error, config.store.location)
   }
-  const unlink = onAbort(input.signal, () => controls.stop({ kind: "cancel" }, "immediate"))
+  const ended = opened(run)
+  const unlink = onAbort(signal, () => controls.stop({ kind: "cancel" }, "immediate"))
   try {
-    const backend = choose(config, run)
-    return await closeRun(run, await drive(config, run, backend, prepare(run)))
+    const stop = opening.fresh ? undefined : await settleOpen(config, run, opening)
+    return await closeRun(run, stop ?? (await drive(config, run, choose(config, run), prepare(run))))
   } finally {
     unlink()
+    await ended()
   }
 }

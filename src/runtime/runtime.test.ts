@@ -181,7 +181,9 @@ describe("tools", () => {
     await runtime.run({ task: "x" })
     expect(log).toEqual(["+a", "+b", "-b", "-a", "+c", "-c", "+d", "-d"])
     const last = model.calls[1]?.at(-1)
-    expect(last?.role === "tool" && last.content.map(({ output }) => output[0]?.text)).toEqual(["a", "b", "c", "d"])
+    expect(last?.role === "tool" && last.content.map(({ output }) => output[0])).toEqual(
+      ["a", "b", "c", "d"].map((text) => ({ type: "text", text })),
+    )
   })
 
   test("that throw, return nonsense, get bad arguments or do not exist are results, and the run goes on", async () => {

@@ -1,56 +1,173 @@
-import type { RunHandle, RunInput, Runtime, RuntimeConfig } from "../contract/run.ts"
+import { LonghaulError } from "../contract/error.ts"
+import type { ResumeInput, RunHandle, RunInput, Runtime, RuntimeConfig, StartedRun } from "../contract/run.ts"
+import type { RunKey } from "../contract/store.ts"
+import type { InboxMessage } from "../journal/inbox.ts"
 import { resultWithout } from "../journal/result.ts"
+import { checkedId, newRunId } from "../lib/id.ts"
 import { Permits } from "../lib/permits.ts"
-import { type Defaults, resolveConfig, wholeNumber } from "./config.ts"
+import { findOrphans, markOrphans, type Orphan, waitUntilSettled } from "./background.ts"
+import { type Defaults, oneOf, resolveConfig, wholeNumber } from "./config.ts"
 import type { RunControls } from "./controls.ts"
-import { startRun } from "./handle.ts"
-import { listRuns, readEvents, readRun } from "./read-runs.ts"
+import { type StartOptions, startRun } from "./handle.ts"
+import { runKey } from "./input.ts"
+import { forkRun, removeRun, replayRun, tellRun } from "./manage-runs.ts"
+import type { Opening } from "./open-run.ts"
+import { OwnerWatch, stillActive } from "./owner-watch.ts"
+import { type FoundRun, listRuns, readEvents, readRun } from "./read-runs.ts"
+import { resumption } from "./resume-run.ts"
+import { beginning } from "./run.ts"
+import { Tender } from "./tend-runs.ts"
+
+type RecoverOptions = NonNullable<Parameters<Runtime["recoverOrphanedRuns"]>[0]>
 
 /** A runtime over one configuration. Throws `config_invalid` at once for what cannot work. */
 export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runtime {
   const config = resolveConfig(given, defaults)
   const permits = given.concurrency && new Permits(wholeNumber("concurrency", given.concurrency))
-  const live = new Map<RunHandle, { queued: boolean }>()
+  const live = new Map<RunHandle, { queued: boolean; readonly begun: Promise<unknown> }>()
+  const watch = new OwnerWatch(config)
+  const tender = new Tender()
+  const closing = new AbortController()
 
-  function start(input: RunInput, streamed: boolean): RunHandle {
-    const place = { queued: permits !== undefined }
+  function launch(
+    key: RunKey,
+    opening: () => Promise<Opening>,
+    options: Pick<StartOptions, "onEvent" | "onProgress" | "signal"> & { readonly streamed?: boolean },
+  ): RunHandle {
+    let begin = () => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const place = { queued: permits !== undefined, begun }
     const turn = async (controls: RunControls) => {
       const leave = await (permits as Permits).take(controls.halting)
       place.queued = false
       return leave
     }
-    const handle = startRun(config, input, { streamed, ...(permits && { turn }) })
+    const { streamed = false, onEvent, onProgress, signal } = options
+    const handle = startRun(config, key, opening, {
+      streamed,
+      ...(onEvent && { onEvent }),
+      ...(onProgress && { onProgress }),
+      ...(signal && { signal }),
+      ...(permits && { turn }),
+      opened(run) {
+        begin()
+        return tender.tend(run)
+      },
+    })
     live.set(handle, place)
-    const forget = () => live.delete(handle)
+    const forget = () => {
+      begin()
+      live.delete(handle)
+    }
     handle.result.then(forget, forget)
     return handle
   }
 
-  const key = (runId: string, nodeId = "main") => ({ workspaceId: config.workspaceId, runId, nodeId })
-  const running = (id: string) => Array.from(live.keys()).filter(({ runId }) => runId === id)
+  const launchNew = (input: RunInput, streamed: boolean) => {
+    const key = runKey(config, input)
+    return launch(key, () => beginning(config, key, input), { ...input, streamed })
+  }
+  const launchResumed = (input: ResumeInput, orphan?: Orphan) => {
+    const { runId, nodeId = "main" } = input
+    const resumed: RunKey = { workspaceId: config.workspaceId, runId, nodeId }
+    const look = async (found: FoundRun) => orphan?.owner ?? watch.look(resumed, found)
+    return launch(resumed, () => resumption(config, resumed, input, look, orphan?.found), input)
+  }
+
+  /** What is known of it once it has begun, waits for its turn, or could not begin. */
+  async function inBackground(handle: RunHandle): Promise<StartedRun> {
+    config.executor?.run(handle.result.catch(() => {}))
+    const place = live.get(handle)
+    if (!place?.queued) await place?.begun
+    const { runId, nodeId } = handle
+    if (live.has(handle)) return { runId, nodeId, status: place?.queued ? "queued" : "running" }
+    const { status, error } = await handle.result
+    return { runId, nodeId, status, ...(error && { error }) }
+  }
+
+  const key = (runId: string, nodeId = "main"): RunKey => ({
+    workspaceId: config.workspaceId,
+    runId: checkedId("runId", runId),
+    nodeId: checkedId("nodeId", nodeId),
+  })
+  const handleOf = ({ runId, nodeId }: RunKey) =>
+    Array.from(live.keys()).find((handle) => handle.runId === runId && handle.nodeId === nodeId)
 
   async function status(runId: string, nodeId?: string) {
     const asked = key(runId, nodeId)
-    for (const [handle, { queued }] of live) {
-      if (queued && handle.runId === runId && handle.nodeId === asked.nodeId)
-        return resultWithout("queued", asked, undefined, config.store.location)
-    }
+    const handle = handleOf(asked)
+    if (handle && live.get(handle)?.queued) return resultWithout("queued", asked, undefined, config.store.location)
     return readRun(config, asked)
   }
 
+  /** By hand where the run is ours, through its inbox where it is somebody else's. */
+  async function tell(asked: RunKey, message: InboxMessage, byHand: (handle: RunHandle) => boolean): Promise<boolean> {
+    const handle = handleOf(asked)
+    return handle ? byHand(handle) : tellRun(config, asked, message, watch)
+  }
+
+  async function recoverOrphanedRuns({ staleMs = 60_000, action = "mark" }: RecoverOptions = {}) {
+    oneOf("action", action, ["mark", "resume"])
+    const isOurs = (found: RunKey) => handleOf(found) !== undefined
+    const orphans = await findOrphans(config, watch, isOurs, staleMs, closing.signal)
+    if (action === "mark") return markOrphans(config, orphans)
+    const resumed = await Promise.all(
+      orphans.map((orphan) => {
+        const { runId, nodeId } = orphan.key
+        return inBackground(launchResumed({ runId, nodeId }, orphan))
+      }),
+    )
+    return resumed.filter(({ error }) => error?.code !== "fenced")
+  }
+
   async function close(): Promise<void> {
+    closing.abort()
+    await recovering
     await Promise.all(Array.from(live.keys(), (handle) => handle[Symbol.asyncDispose]()))
     await Promise.all(config.observers.map(flushed))
   }
 
+  const recovering = given.recover && recoverOrphanedRuns({ action: given.recover }).catch(recoveryFailed)
+  function recoveryFailed(error: unknown): void {
+    config.logger?.warn("Runs that lost their process could not be looked for.", {
+      error: LonghaulError.is(error) ? error.code : "internal",
+    })
+  }
+
   return {
-    run: (input) => start(input, false).result,
-    stream: (input) => start(input, true),
+    run: (input) => launchNew(input, false).result,
+    stream: (input) => launchNew(input, true),
+    resume: async (input) => launchResumed(input).result,
+    start: async (input) => inBackground(launchNew(input, false)),
+    resumeAsync: async (input) => inBackground(launchResumed(input)),
     status,
-    runs: () => listRuns(config),
-    events: (runId, options) => readEvents(config, key(runId, options?.nodeId), options?.after),
-    interrupt: (runId, mode) => running(runId).filter((handle) => handle.interrupt(mode)).length > 0,
-    steer: (runId, text) => running(runId).filter((handle) => handle.steer(text)).length > 0,
+    async waitFor(runId, { nodeId, ...options } = {}) {
+      const handle = handleOf(key(runId, nodeId))
+      if (handle && options.timeoutMs === undefined) await handle.result
+      return waitUntilSettled(() => status(runId, nodeId), options)
+    },
+    runs: (filter) => listRuns(config, filter),
+    events: (runId, { nodeId, ...options } = {}) => readEvents(config, key(runId, nodeId), options),
+    cancel: async (runId, options) =>
+      tell(key(runId, options?.nodeId), { type: "cancel" }, (handle) => handle.interrupt("immediate")),
+    interrupt: async (runId, mode = "graceful", options = {}) =>
+      tell(key(runId, options.nodeId), { type: "interrupt", mode }, (handle) => handle.interrupt(mode)),
+    steer: async (runId, text, options) =>
+      tell(key(runId, options?.nodeId), { type: "steer", text }, (handle) => handle.steer(text)),
+    async fork(runId, { nodeId, at, newRunId: to = newRunId() } = {}) {
+      const forked = key(to, nodeId)
+      await forkRun(config, key(runId, nodeId), at, forked)
+      return { runId: forked.runId, nodeId: forked.nodeId }
+    },
+    replay: async (runId, { nodeId, onEvent } = {}) => replayRun(config, key(runId, nodeId), onEvent),
+    async remove(runId, options) {
+      const asked = key(runId, options?.nodeId)
+      if (handleOf(asked)) throw stillActive(asked)
+      return removeRun(config, asked, watch)
+    },
+    recoverOrphanedRuns,
     with: (overrides) => defaults.again({ ...given, store: config.store, ...overrides }),
     close,
     [Symbol.asyncDispose]: close,

@@ -27,6 +27,9 @@ function memoryFolder(files: Files, path: string): Folder {
     replace: async (name, bytes) => {
       files.set(at(name), new GrowingBytes(bytes))
     },
+    delete: async (name) => {
+      files.delete(at(name))
+    },
     append: {
       open: async (name) => {
         if (files.has(at(name))) return null

@@ -92,6 +92,9 @@ function diskFolder(files: Map<string, DiskFile>, step: Step, createOnly: boolea
     async replace(name, bytes) {
       files.set(name, { bytes: bytes.slice(), durableLength: 0, durableName: false })
     },
+    async delete(name) {
+      files.delete(name)
+    },
     ...(!createOnly && {
       append: {
         async open(name: string) {

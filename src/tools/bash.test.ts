@@ -4,9 +4,9 @@ import { countLiving, isRunning, ShellScene, uniqueSleep, until } from "../../te
 import type { Shell, ShellResult } from "../contract/env.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { ToolContext } from "../contract/tool.ts"
-import { bashTool, createDispatcher, fileTools, shellPollTool, shellStopTool } from "./index.ts"
+import { bashTool, createDispatcher, fileTools } from "./index.ts"
 
-const tools = [bashTool(), shellPollTool(), shellStopTool()]
+const tools = [bashTool()]
 const dispatcher = createDispatcher(tools)
 const ended: ShellResult = {
   text: "out\n",
@@ -72,22 +72,26 @@ describe("Bash", () => {
   test("is never run again by itself, runs alone and is of high risk", () => {
     expect(
       tools.map(({ name, effect, concurrent, risk, bounded }) => [name, effect, concurrent, risk, bounded]),
-    ).toEqual([
-      ["Bash", "once", false, "high", true],
-      ["BashOutput", "repeatable", false, "low", true],
-      ["BashStop", "repeatable", false, "medium", true],
-    ])
+    ).toEqual([["Bash", "once", false, "high", true]])
   })
 
-  test.each([
-    ["Bash", { command: "x" }],
-    ["BashOutput", { shellId: "x" }],
-    ["BashStop", { shellId: "x" }],
-  ])("%s says so where there is no shell", async (name, args) => {
-    const { isError, text } = await dispatcher.callTool(name, args, contextWith(undefined))
-    expect(isError).toBe(true)
-    expect(JSON.parse(text)).toEqual({ error: { code: "denied", message: "This environment has no shell." } })
-  })
+  test.each([[{ command: "x" }], [{ shellId: "x" }], [{ shellId: "x", stop: true }]])(
+    "%j says so where there is no shell",
+    async (args) => {
+      const { isError, text } = await dispatcher.callTool("Bash", args, contextWith(undefined))
+      expect(isError).toBe(true)
+      expect(JSON.parse(text)).toEqual({ error: { code: "denied", message: "This environment has no shell." } })
+    },
+  )
+
+  test.each([[{}], [{ stop: true }], [{ command: "x", shellId: "y" }], [{ command: "x", stop: true }]])(
+    "%j is neither a command nor a question about one",
+    async (args) => {
+      const { isError, text } = await dispatcher.callTool("Bash", args, contextWith(shellThat({})))
+      expect(isError).toBe(true)
+      expect(text).toContain("invalid_input")
+    },
+  )
 
   test("hands over where, how long and how much, and tells what it hears", async () => {
     const shell = shellThat({})
@@ -165,21 +169,19 @@ describe("Bash", () => {
   test("in the background answers with a name", async () => {
     const shell = shellThat({}, "best-effort")
     const { text } = await dispatcher.callTool("Bash", { command: "x", background: true }, contextWith(shell))
-    expect(text).toBe(
-      "Started as shell_1: BashOutput tells what it prints, BashStop stops it.\n[containment: best-effort]",
-    )
+    expect(text).toBe("Started as shellId shell_1.\n[containment: best-effort]")
     expect(shell.run).not.toHaveBeenCalled()
   })
 })
 
-describe("BashOutput and BashStop", () => {
+describe("a background command", () => {
   test.each([
-    ["BashOutput", { running: true, exitCode: null }, "out\n[still running]"],
-    ["BashOutput", { exitCode: 3 }, "out\n[exit 3]"],
-    ["BashOutput", { exitCode: null }, "out\n[ended by a signal]"],
-    ["BashStop", { exitCode: null }, "out\n[stopped; containment: sandbox]"],
-  ])("%s of %j", async (name, result, expected) => {
-    const { text } = await dispatcher.callTool(name, { shellId: "shell_1" }, contextWith(shellThat(result)))
+    [false, { running: true, exitCode: null }, "out\n[still running]"],
+    [false, { exitCode: 3 }, "out\n[exit 3]"],
+    [false, { exitCode: null }, "out\n[ended by a signal]"],
+    [true, { exitCode: null }, "out\n[stopped; containment: sandbox]"],
+  ])("asked about, stop: %j, tells %j", async (stop, result, expected) => {
+    const { text } = await dispatcher.callTool("Bash", { shellId: "shell_1", stop }, contextWith(shellThat(result)))
     expect(text).toBe(expected)
   })
 })
@@ -206,9 +208,9 @@ describe("on a real shell", () => {
     const shellId = /shell_\w+/.exec(started.text)?.[0] ?? ""
     await until(() => isRunning(sleep))
     // What it said is in the pipe by now, but may not have been read.
-    await until(async () => (await call("BashOutput", { shellId })).text === "up\n[still running]")
-    expect((await call("BashStop", { shellId })).text).toBe("[stopped; containment: best-effort]")
+    await until(async () => (await call("Bash", { shellId })).text === "up\n[still running]")
+    expect((await call("Bash", { shellId, stop: true })).text).toBe("[stopped; containment: best-effort]")
     expect(countLiving(sleep)).toBe(0)
-    expect((await call("BashOutput", { shellId: "shell_none" })).text).toContain("not_found")
+    expect((await call("Bash", { shellId: "shell_none" })).text).toContain("not_found")
   })
 })

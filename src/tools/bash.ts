@@ -19,7 +19,7 @@ export function bashTool({ maxOutputBytes = defaultOutputBytes }: BashOptions = 
       "error in the order in which they came. The last line says how it ended, for example [exit 0 after 0.3 s]; an " +
       "exit code other than 0 is no error of this tool. There is no input and no terminal: use options that keep " +
       "programs from asking. Every call is a new shell: cd and variables do not carry over, files do. What it leaves " +
-      "running is ended with it; set background for servers and long jobs, and follow them with BashOutput. " +
+      "running is ended with it; for servers and long jobs set background, then ask by shellId what they printed since. " +
       `Of more than ${maxOutputBytes} bytes only the first and the last part are shown; a line then names the file ` +
       "that has the whole. With containment: best-effort, a process that hides may outlive its command.",
     effect: "once",
@@ -28,7 +28,7 @@ export function bashTool({ maxOutputBytes = defaultOutputBytes }: BashOptions = 
     input: {
       type: "object",
       properties: {
-        command: { type: "string", minLength: 1, description: "The command line." },
+        command: { type: "string", minLength: 1, description: "The command line. Not with shellId." },
         timeoutMs: {
           type: "integer",
           minimum: 1,
@@ -39,82 +39,49 @@ export function bashTool({ maxOutputBytes = defaultOutputBytes }: BashOptions = 
         background: {
           type: "boolean",
           default: false,
-          description: "Return at once, with the name of a command that goes on until it ends or BashStop stops it.",
+          description: "Return at once, with the shellId of a command that goes on until it ends or is stopped.",
         },
+        shellId: {
+          type: "string",
+          minLength: 1,
+          description: "Instead of a command: one that runs in the background.",
+        },
+        stop: { type: "boolean", default: false, description: "With shellId: stop it, with all that it started." },
       },
-      required: ["command"],
       additionalProperties: false,
     },
     run: (args: BashArgs, context) => bash(args, context, maxOutputBytes),
   })
 }
 
-/** What a background command has said since it was last asked. */
-export function shellPollTool({ maxOutputBytes = defaultOutputBytes }: BashOptions = {}): Tool {
-  return defineTool({
-    name: "BashOutput",
-    description:
-      "Returns what a background command of Bash has printed since it was last asked. The last line says whether it " +
-      `still runs or how it ended. Of more than ${maxOutputBytes} bytes only the first and the last part are shown.`,
-    // Not `none`: what was read once is not told again, so a call that is dropped would lose it.
-    effect: "repeatable",
-    risk: "low",
-    bounded: true,
-    input: shellIdInput,
-    run: async ({ shellId }: ShellIdArgs, context) => {
-      const output = await shellOf(context).poll(shellId)
-      return report(output, output.running ? "still running" : endOf(output), maxOutputBytes)
-    },
-  })
-}
-
-export function shellStopTool({ maxOutputBytes = defaultOutputBytes }: BashOptions = {}): Tool {
-  return defineTool({
-    name: "BashStop",
-    description: "Stops a background command of Bash with all that it started, and returns what it printed last.",
-    effect: "repeatable",
-    bounded: true,
-    input: shellIdInput,
-    run: async ({ shellId }: ShellIdArgs, context) => {
-      const shell = shellOf(context)
-      const output = await shell.stop(shellId)
-      return report(output, `stopped; containment: ${shell.containment}`, maxOutputBytes)
-    },
-  })
-}
-
 interface BashArgs {
-  readonly command: string
+  readonly command?: string
   readonly timeoutMs: number
   readonly background: boolean
-}
-
-interface ShellIdArgs {
-  readonly shellId: string
+  readonly shellId?: string
+  readonly stop: boolean
 }
 
 const defaultOutputBytes = 32 * 1024
 const maxTimeoutMs = 600_000
-
-const shellIdInput = {
-  type: "object",
-  properties: { shellId: { type: "string", minLength: 1, description: "The name that Bash gave the command." } },
-  required: ["shellId"],
-  additionalProperties: false,
-} as const
 
 function shellOf(context: ToolContext): Shell {
   if (context.env.shell === undefined) throw new ToolError("denied", "This environment has no shell.")
   return context.env.shell
 }
 
-async function bash({ command, timeoutMs, background }: BashArgs, context: ToolContext, maxOutputBytes: number) {
+async function bash(args: BashArgs, context: ToolContext, maxOutputBytes: number): Promise<string> {
   const shell = shellOf(context)
   stopIfAborted(context)
+  const { command, timeoutMs, background, shellId, stop } = args
+  if (shellId !== undefined && command === undefined) return follow(shell, shellId, stop, maxOutputBytes)
+  if (command === undefined || shellId !== undefined || stop) {
+    throw new ToolError("invalid_input", "Give either a command, or the shellId of one that runs in the background.")
+  }
   const { cwd, signal } = context
   if (background) {
-    const { shellId } = await shell.start({ command, cwd, signal, maxOutputBytes })
-    return `Started as ${shellId}: BashOutput tells what it prints, BashStop stops it.\n[containment: ${shell.containment}]`
+    const started = await shell.start({ command, cwd, signal, maxOutputBytes })
+    return `Started as shellId ${started.shellId}.\n[containment: ${shell.containment}]`
   }
   const onOutput = (text: string) => context.progress(text)
   const result = await shell.run({ command, cwd, timeoutMs, signal, maxOutputBytes, onOutput })
@@ -128,6 +95,13 @@ async function bash({ command, timeoutMs, background }: BashArgs, context: ToolC
   // The reason comes first: an error message that is too long loses its end.
   const reason = `The command ${what} ${after}; ${ended} it started was ended. Its output so far:`
   throw new ToolError(isTimeout ? "timeout" : "aborted", `${reason}\n${report(result, what, maxOutputBytes)}`)
+}
+
+/** What a background command has said since it was last asked, or before it was stopped. */
+async function follow(shell: Shell, shellId: string, stop: boolean, maxOutputBytes: number): Promise<string> {
+  if (stop) return report(await shell.stop(shellId), `stopped; containment: ${shell.containment}`, maxOutputBytes)
+  const output = await shell.poll(shellId)
+  return report(output, output.running ? "still running" : endOf(output), maxOutputBytes)
 }
 
 function endOf(output: ShellOutput & Partial<ShellResult>): string {

@@ -7,9 +7,16 @@ import { listTool } from "./list.ts"
 import { readTool } from "./read.ts"
 import { writeTool } from "./write.ts"
 
-export { type BashOptions, bashTool, shellPollTool, shellStopTool } from "./bash.ts"
+export { askUserTool } from "./ask-user.ts"
+export { type BashOptions, bashTool } from "./bash.ts"
 export { type CapabilityStubOptions, capabilityStub } from "./capability-stub.ts"
-export { createDispatcher, type DispatchCall, type Dispatcher, type DispatcherOptions } from "./dispatch.ts"
+export {
+  createDispatcher,
+  type DispatchCall,
+  type Dispatcher,
+  type DispatcherOptions,
+  type KeepWhole,
+} from "./dispatch.ts"
 export { memoryFiles } from "./memory-files.ts"
 export { notebookEditTool } from "./notebook-edit.ts"
 export { type BraveOptions, brave } from "./search/brave.ts"

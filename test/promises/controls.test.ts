@@ -57,25 +57,25 @@ describe("steering", () => {
   })
 
   test("RUN-09 what is said before the last answer is over is answered too", async () => {
-    const { runtime } = setup([() => (runtime.steer("r", "And in French?") ? "Yes." : "lost"), "Oui."])
+    const { runtime } = setup([async () => ((await runtime.steer("r", "And in French?")) ? "Yes." : "lost"), "Oui."])
     const result = await runtime.run({ task: "Yes?", runId: "r" })
     expect(result).toMatchObject({ status: "done", text: "Oui.", turns: 2 })
-    expect(runtime.steer("r", "x")).toBe(false)
-    expect(runtime.steer("nobody", "x")).toBe(false)
+    expect(await runtime.steer("r", "x")).toBe(false)
+    expect(await runtime.steer("nobody", "x")).toBe(false)
   })
 
   test("RUN-23 interrupting says whether it did anything; graceful lets the step finish", async () => {
     const { runtime } = setup([call("slow")], {
-      tools: [tool("slow", () => runtime.interrupt("r") && new Promise((done) => setTimeout(done, 20, "finished")))],
+      tools: [tool("slow", async () => (await runtime.interrupt("r")) && new Promise((done) => setTimeout(done, 20, "finished")))],
     })
     const result = await runtime.run({ task: "x", runId: "r" })
     expect(result).toMatchObject({ status: "cancelled", toolCalls: [{ status: "ok", result: "finished" }] })
-    expect(runtime.interrupt("r")).toBe(false)
+    expect(await runtime.interrupt("r")).toBe(false)
   })
 
   test("RUN-23 an immediate interrupt stops the tool too", async () => {
     const { runtime } = setup([call("slow")], {
-      tools: [tool("slow", () => runtime.interrupt("r", "immediate") && new Promise(() => {}))],
+      tools: [tool("slow", async () => (await runtime.interrupt("r", "immediate")) && new Promise(() => {}))],
     })
     const result = await runtime.run({ task: "x", runId: "r" })
     expect(result).toMatchObject({ status: "cancelled", toolCalls: [{ status: "unknown" }] })

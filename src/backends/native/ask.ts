@@ -1,4 +1,4 @@
-import type { Stop, TurnHost } from "../../contract/backend.ts"
+import type { Stop, Suspended, TurnHost } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Message } from "../../contract/message.ts"
 import type { Answer, AnswerCall, AnswerSink, Conversation } from "../../contract/provider.ts"
@@ -15,7 +15,7 @@ export interface Question {
   readonly host: TurnHost
   readonly controls: Controls
   /** Starts a call before its answer is complete, where that is harmless. */
-  startEarly(call: AnswerCall, index: number): Promise<ToolOutcome> | undefined
+  startEarly(call: AnswerCall, index: number): Promise<ToolOutcome | Suspended> | undefined
 }
 
 /** A complete answer, with the calls that already run. */
@@ -23,7 +23,7 @@ export interface Answered {
   readonly answer: Answer
   readonly attempt: number
   readonly durationMs: number
-  readonly early: ReadonlyMap<number, Promise<ToolOutcome>>
+  readonly early: ReadonlyMap<number, Promise<ToolOutcome | Suspended>>
 }
 
 /** One model call with its retries: its answer, or how the run stops for want of one. A failed attempt leaves a `retry` behind and nothing else: its deltas are void. */
@@ -56,7 +56,7 @@ export async function askModel(question: Question): Promise<Answered | { readonl
 
 /** Hears one attempt. Its ids carry the attempt, so that listeners never mix two. */
 class Attempt implements AnswerSink {
-  readonly early = new Map<number, Promise<ToolOutcome>>()
+  readonly early = new Map<number, Promise<ToolOutcome | Suspended>>()
   readonly number: number
   readonly #question: Question
   readonly #ids: string[] = []

@@ -11,6 +11,8 @@ export interface Controls {
   steer(text: string): boolean
   /** What was said since the last time, in order. Where nothing was and the work is done, nothing more can be said. */
   takeSteers(done: boolean): readonly string[] | "none any more"
+  /** What is left where the session is over, and from then on nothing can be said. */
+  unheard(): readonly string[]
 }
 
 export function createControls(): Controls {
@@ -32,6 +34,11 @@ export function createControls(): Controls {
       const taken = steers
       steers = done && steers?.length === 0 ? null : []
       return steers === null || taken === null ? "none any more" : taken
+    },
+    unheard() {
+      const left = steers ?? []
+      steers = null
+      return left
     },
   }
 }

@@ -47,6 +47,7 @@ export function native(options: NativeOptions = {}): Backend {
             bounds: new TurnBounds(dialogue, fixed, answerTokens),
             origin: `${model.provider}:${model.id}`,
             retry: { ...defaultRetry, ...options.retry },
+            turnsBefore: request.from.turns,
             host,
           })
         },

@@ -19,14 +19,23 @@ export interface Loop {
   /** `provider:model`, kept with reasoning so that it goes back to nobody else. */
   readonly origin: string
   readonly retry: RetryPolicy
+  /** Turns that the conversation took before. */
+  readonly turnsBefore: number
   readonly host: TurnHost
 }
 
-/** Ask the model, record its step, run its calls, hand back their results, until it calls nothing more. */
+/** Runs to the stop. What was said and not heard by then is on record, for whoever goes on. */
 export async function runLoop(loop: Loop): Promise<Stop> {
+  const stop = await takeTurns(loop)
+  for (const text of loop.controls.unheard()) loop.host.emit({ type: "steer", text })
+  return stop
+}
+
+/** Ask the model, record its step, run its calls, hand back their results, until it calls nothing more. */
+async function takeTurns(loop: Loop): Promise<Stop> {
   const { dialogue, controls, bounds, host } = loop
   let cuts = 0
-  for (let turn = 1; ; turn++) {
+  for (let turn = loop.turnsBefore + 1; ; turn++) {
     if (controls.stopping.aborted) return { reason: "interrupted" }
     const admitted = host.beginTurn(turn, bounds.next)
     if (admitted !== true && !(await admitted)) return { reason: "limit" }
@@ -51,7 +60,7 @@ export async function runLoop(loop: Loop): Promise<Stop> {
     const cut = answer.stopReason === "output-limit"
     const halted = cut && ++cuts > MOST_CUTS ? ({ reason: "output-limit" } as const) : haltOf(answer)
     if (halted) return halted
-    if (calls.length > 0) await runCalls(loop, calls, reply)
+    if (calls.length > 0 && (await runCalls(loop, calls, reply)) === "suspended") return { reason: "suspended" }
 
     const goesOn = host.endTurn(turn)
     if (goesOn !== true && !(await goesOn)) return { reason: "done", text: textOf(answer) }
@@ -65,9 +74,20 @@ export async function runLoop(loop: Loop): Promise<Stop> {
   }
 }
 
-async function runCalls({ dialogue, host }: Loop, calls: readonly StepCall[], { early }: Answered): Promise<void> {
+/** All of them are settled before any result counts: one may have to wait, while others beside it ran. */
+async function runCalls(
+  { dialogue, host }: Loop,
+  calls: readonly StepCall[],
+  { early }: Answered,
+): Promise<"settled" | "suspended"> {
   const outcomes = await Promise.all(calls.map(({ call, index }) => early.get(index) ?? host.callTool(call)))
-  dialogue.add({ role: "tool", content: calls.map((each, at) => resultPart(each, outcomes[at] as ToolOutcome)) })
+  const results: ToolResultPart[] = []
+  for (const [at, outcome] of outcomes.entries()) {
+    if (outcome.status === "suspended") return "suspended"
+    results.push(resultPart(calls[at] as StepCall, outcome))
+  }
+  dialogue.add({ role: "tool", content: results })
+  return "settled"
 }
 
 /** Something for the model to hear before its next turn, on record like everything that it hears. */

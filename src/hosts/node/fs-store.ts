@@ -45,6 +45,7 @@ function diskFolder(path: string, appends: boolean, folders: disk.DurableFolders
     list: () => attempt("list the run's folder", disk.names(path)),
     create: (name, bytes) => attempt(`create ${name}`, createWhole(at(name), bytes, folders)),
     replace: (name, bytes) => attempt(`write ${name}`, replaceWhole(at(name), bytes, folders)),
+    delete: (name) => attempt(`delete ${name}`, deleteIfThere(at(name))),
     ...(appends && { append: appending(path, folders) }),
   }
 }
@@ -116,6 +117,14 @@ async function replaceWhole(path: string, bytes: Uint8Array, folders: disk.Durab
   } catch (error) {
     await disk.unlink(temporary).catch(() => {})
     throw error
+  }
+}
+
+async function deleteIfThere(path: string): Promise<void> {
+  try {
+    await disk.unlink(path)
+  } catch (error) {
+    if (disk.errno(error) !== "ENOENT") throw error
   }
 }
 

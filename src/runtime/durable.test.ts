@@ -1,0 +1,421 @@
+import { describe, expect, test } from "vitest"
+import { native } from "../backends/native/index.ts"
+import type { RunRecord } from "../contract/event.ts"
+import type { Json } from "../contract/json.ts"
+import type { Runtime, RuntimeConfig } from "../contract/run.ts"
+import type { Store } from "../contract/store.ts"
+import { createRuntime } from "../index.ts"
+import { takeRun } from "../journal/journal.ts"
+import { runPath } from "../journal/paths.ts"
+import { project } from "../journal/projection.ts"
+import { defineTool } from "../lib/define-tool.ts"
+import { memoryStore } from "../stores/memory.ts"
+import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
+
+const anyInput = { type: "object" } as const
+const call = (name: string, args = {}) => ({ parts: [{ toolCall: { name, args } }] })
+const tool = (name: string, run: (args: never, context: never) => unknown, more: object = {}) =>
+  defineTool({ name, description: name, input: anyInput, run, ...more })
+
+function runtimeOver(store: Store, steps: readonly ScriptedStep[], config: RuntimeConfig = {}) {
+  const model = scriptedModel(steps)
+  return { model, runtime: createRuntime({ model, store, backend: native({ retry: { firstMs: 1 } }), ...config }) }
+}
+
+function deferred<Value>() {
+  let resolve: (value: Value) => void = () => {}
+  const promise = new Promise<Value>((given) => {
+    resolve = given
+  })
+  return { promise, resolve }
+}
+
+const hanging = () => new Promise<never>(() => {})
+
+async function recordsOf(runtime: Runtime, runId: string): Promise<RunRecord[]> {
+  const records: RunRecord[] = []
+  for await (const record of runtime.events(runId)) records.push(record)
+  return records
+}
+
+/** A run whose process dies in the middle of a call: what another process finds is its journal. */
+async function crashed(store: Store, name: string, more: object = {}): Promise<void> {
+  const started = deferred<void>()
+  const stuck = tool(
+    name,
+    () => {
+      started.resolve()
+      return hanging()
+    },
+    more,
+  )
+  const { runtime } = runtimeOver(store, [call(name, { n: 1 })], { tools: [stuck] })
+  void runtime.run({ task: "x", runId: "r" })
+  await started.promise
+}
+
+describe("a run that lost its process", () => {
+  test("is active until a takeover is asked for", async () => {
+    const store = memoryStore()
+    await crashed(store, "pay")
+    const { runtime } = runtimeOver(store, ["Done."], { tools: [tool("pay", () => "paid")] })
+    expect(await runtime.resume({ runId: "r" })).toMatchObject({ status: "failed", error: { code: "run_active" } })
+    expect(await runtime.resume({ runId: "r", takeover: true })).toMatchObject({ status: "done" })
+  })
+
+  test("a `once` call whose outcome is not known is flagged and never run again", async () => {
+    const store = memoryStore()
+    await crashed(store, "pay")
+    const again: string[] = []
+    const { runtime, model } = runtimeOver(store, ["I will check."], { tools: [tool("pay", () => again.push("paid"))] })
+    const result = await runtime.resume({ runId: "r", takeover: true })
+    expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
+    expect(JSON.stringify(model.calls[0])).toContain("may or may not have happened")
+    expect(again).toEqual([])
+  })
+
+  test("a `repeatable` one is run again only where nobody else can still be at it", async () => {
+    for (const gone of [true, false]) {
+      const store = memoryStore()
+      await crashed(store, "put", { effect: "repeatable" })
+      const again: string[] = []
+      const tools = [tool("put", () => again.push("put") && "put", { effect: "repeatable" })]
+      const { runtime } = runtimeOver(store, ["Done."], { tools })
+      if (gone) await endByHand(store)
+      const result = await runtime.resume({ runId: "r", takeover: !gone })
+      expect(result.toolCalls).toMatchObject([{ status: gone ? "ok" : "unknown" }])
+      expect(again).toHaveLength(gone ? 1 : 0)
+    }
+  })
+
+  test("pauses where a person is to decide about the unknown, and does what they say", async () => {
+    for (const decision of ["approve", "deny"] as const) {
+      const store = memoryStore()
+      await crashed(store, "pay")
+      const again: string[] = []
+      const tools = [tool("pay", () => again.push("paid") && "paid", { unknownOutcome: "pause" })]
+      const paused = await runtimeOver(store, [], { tools }).runtime.resume({ runId: "r", takeover: true })
+      expect(paused).toMatchObject({
+        status: "paused",
+        pause: { reason: "unknown_outcome", pendingToolCall: { name: "pay", args: { n: 1 } } },
+      })
+      const answer = "The bank says it never arrived."
+      const result = await runtimeOver(store, ["Done."], { tools }).runtime.resume({ runId: "r", decision, answer })
+      expect(result).toMatchObject({
+        status: "done",
+        toolCalls: [{ status: decision === "approve" ? "ok" : "denied" }],
+      })
+      expect(again).toHaveLength(decision === "approve" ? 1 : 0)
+    }
+  })
+
+  test("after its last answer ends as done, without asking the model again", async () => {
+    const store = memoryStore()
+    const { runtime } = runtimeOver(store, ["The answer."])
+    await runtime.run({ task: "x", runId: "whole" })
+    const records = await recordsOf(runtime, "whole")
+    const journal = await takeRun(store.folder(runPath({ workspaceId: "default", runId: "cut", nodeId: "main" })), {
+      first: () =>
+        records.slice(0, -1).map((record) => (record.type === "run-start" ? { ...record, runId: "cut" } : record)),
+    })
+    await journal.release()
+    const second = runtimeOver(store, [])
+    expect(await second.runtime.resume({ runId: "cut", takeover: true })).toMatchObject({
+      status: "done",
+      text: "The answer.",
+    })
+  })
+
+  test("ASY-06 is found and marked, or resumed; one that lives is left alone", async () => {
+    const store = memoryStore()
+    await crashed(store, "pay")
+    const { runtime } = runtimeOver(store, [])
+    const alive = runtime.recoverOrphanedRuns({ staleMs: 1500 })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(await alive).toEqual([]) // It beats: its state file is written while the tool hangs.
+    await endByHand(store)
+    expect(await runtime.recoverOrphanedRuns({ staleMs: 10 })).toEqual([])
+  })
+
+  test("ASY-06 without any sign for as long as was asked it is taken", async () => {
+    for (const action of ["mark", "resume"] as const) {
+      const store = memoryStore()
+      await abandoned(store)
+      const { runtime } = runtimeOver(store, ["Done."])
+      expect(await runtime.recoverOrphanedRuns({ staleMs: 20, action })).toMatchObject([{ runId: "r", nodeId: "main" }])
+      expect(await runtime.waitFor("r")).toMatchObject(
+        action === "mark" ? { status: "failed", error: { code: "orphaned" } } : { status: "done", text: "Done." },
+      )
+      if (action === "mark")
+        expect(await runtime.resume({ runId: "r" })).toMatchObject({ status: "done", text: "Done." })
+    }
+  })
+})
+
+test("a runtime that is asked to picks up lost runs as soon as it is made", async () => {
+  const store = memoryStore()
+  await abandoned(store)
+  const { runtime } = runtimeOver(store, ["Done."], { owner: { pid: 1 }, recover: "resume" })
+  const closed = runtime.close()
+  await closed
+  expect((await runtime.status("r")).status).toBe("running") // Closed before a lease was over: left alone.
+})
+
+/** Its owner gives it up without an end. */
+async function endByHand(store: Store): Promise<void> {
+  const folder = store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
+  const failure = { code: "storage", message: "The disk was full.", retryable: true } as const
+  const journal = await takeRun(folder, { first: () => [{ type: "run-end", status: "failed", error: failure }] })
+  await journal.release()
+}
+
+/** A run that was begun and never heard of again. */
+async function abandoned(store: Store): Promise<void> {
+  const { runtime } = runtimeOver(store, ["x"])
+  await runtime.run({ task: "x", runId: "other" })
+  const [start] = await recordsOf(runtime, "other")
+  await runtime.remove("other")
+  const folder = store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
+  const journal = await takeRun(folder, { first: () => [{ ...(start as RunRecord), runId: "r" } as RunRecord] })
+  await journal.release()
+}
+
+describe("in the background", () => {
+  test("ASY-01 ASY-02 ASY-03 a run begins at once, can be asked about, and waited for from anywhere", async () => {
+    const store = memoryStore()
+    const gate = deferred<string>()
+    const { runtime } = runtimeOver(store, [() => gate.promise])
+    const started = await runtime.start({ task: "x", runId: "r" })
+    expect(started).toEqual({ runId: "r", nodeId: "main", status: "running" })
+    const elsewhere = runtimeOver(store, []).runtime
+    expect(await elsewhere.status("r")).toMatchObject({ status: "running", turns: 0 })
+    expect(await elsewhere.waitFor("r", { timeoutMs: 20, pollIntervalMs: 5 })).toMatchObject({ status: "running" })
+    gate.resolve("Done.")
+    expect(await elsewhere.waitFor("r", { pollIntervalMs: 5 })).toMatchObject({ status: "done", text: "Done." })
+    expect(await runtime.waitFor("r")).toMatchObject({ status: "done" })
+    expect(await elsewhere.waitFor("nobody")).toMatchObject({ status: "not_found", error: { code: "not_found" } })
+  })
+
+  test("ASY-01 what cannot begin says so", async () => {
+    const { runtime } = runtimeOver(memoryStore(), ["Done."])
+    await runtime.run({ task: "x", runId: "r" })
+    expect(await runtime.start({ task: "x", runId: "r" })).toMatchObject({
+      status: "failed",
+      error: { code: "run_active" },
+    })
+  })
+
+  test("PAU-07 a paused run goes on in the background", async () => {
+    const store = memoryStore()
+    const tools = [tool("pay", () => "paid")]
+    const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
+    await runtimeOver(store, [call("pay")], { tools, hooks }).runtime.run({ task: "x", runId: "r" })
+    const { runtime } = runtimeOver(store, ["Done."], { tools, hooks })
+    expect(await runtime.resumeAsync({ runId: "r", decision: "approve" })).toEqual({
+      runId: "r",
+      nodeId: "main",
+      status: "running",
+    })
+    expect(await runtime.waitFor("r")).toMatchObject({ status: "done" })
+  })
+
+  test("ASY-10 the executor is handed the work", async () => {
+    const handed: Promise<unknown>[] = []
+    const executor = { run: (work: Promise<unknown>) => void handed.push(work) }
+    const { runtime } = runtimeOver(memoryStore(), ["Done."], { executor })
+    await runtime.start({ task: "x", runId: "r" })
+    expect(handed).toHaveLength(1)
+    await handed[0]
+    expect((await runtime.status("r")).status).toBe("done")
+  })
+})
+
+describe("from another process", () => {
+  async function liveRun(store: Store, steps: readonly ScriptedStep[] = [call("slow")]) {
+    const started = deferred<void>()
+    const slow = tool("slow", (_, { signal }: { signal: AbortSignal }) => {
+      started.resolve()
+      return new Promise((resolve) => signal.addEventListener("abort", () => resolve("stopped")))
+    })
+    const { runtime, model } = runtimeOver(store, steps, { tools: [slow] })
+    const result = runtime.run({ task: "x", runId: "r" })
+    await started.promise
+    return { result, model }
+  }
+
+  test("ASY-04 cancelling reaches a live run through its inbox, and stops it", async () => {
+    const store = memoryStore()
+    const { result } = await liveRun(store)
+    const elsewhere = runtimeOver(store, []).runtime
+    expect(await elsewhere.cancel("r")).toBe(true)
+    expect(await result).toMatchObject({ status: "cancelled", error: { code: "cancelled" } })
+    const records = await recordsOf(elsewhere, "r")
+    expect(records).toContainEqual(expect.objectContaining({ type: "cancel", inbox: 0 }))
+    expect(await elsewhere.cancel("r")).toBe(false)
+    expect(await elsewhere.cancel("nobody")).toBe(false)
+  })
+
+  test("cancelling a paused run ends it at once", async () => {
+    const store = memoryStore()
+    const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
+    const { runtime } = runtimeOver(store, [call("pay")], { tools: [tool("pay", () => "paid")], hooks })
+    await runtime.run({ task: "x", runId: "r" })
+    const elsewhere = runtimeOver(store, []).runtime
+    expect(await elsewhere.cancel("r")).toBe(true)
+    expect(await elsewhere.status("r")).toMatchObject({ status: "cancelled", error: { code: "cancelled" } })
+  })
+
+  test("what is said to a live run is heard by the model, once, and is on record with its slot", async () => {
+    const store = memoryStore()
+    const release = deferred<string>()
+    const started = deferred<void>()
+    const slow = tool("slow", () => {
+      started.resolve()
+      return release.promise
+    })
+    const { runtime, model } = runtimeOver(store, [call("slow"), "Done."], { tools: [slow] })
+    const result = runtime.run({ task: "x", runId: "r" })
+    await started.promise
+    expect(await runtimeOver(store, []).runtime.steer("r", "Hurry up.")).toBe(true)
+    await new Promise((resolve) => setTimeout(resolve, 1200))
+    release.resolve("ready")
+    expect(await result).toMatchObject({ status: "done" })
+    expect(model.calls[1]?.at(-1)).toMatchObject({ role: "user", content: [{ text: "Hurry up." }] })
+    const records = await recordsOf(runtime, "r")
+    expect(records.filter(({ type }) => type === "steer")).toMatchObject([{ text: "Hurry up.", inbox: 0 }])
+  })
+
+  test("what is said to a paused run is heard when it goes on", async () => {
+    const store = memoryStore()
+    const tools = [tool("pay", () => "paid")]
+    const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
+    await runtimeOver(store, [call("pay")], { tools, hooks }).runtime.run({ task: "x", runId: "r" })
+    await runtimeOver(store, []).runtime.steer("r", "Use the other account.")
+    const second = runtimeOver(store, ["Done."], { tools, hooks })
+    await second.runtime.resume({ runId: "r", decision: "approve" })
+    expect(second.model.calls[0]?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"])
+    expect(JSON.stringify(second.model.calls[0]?.at(-1))).toContain("other account")
+    const records = await recordsOf(second.runtime, "r")
+    expect(project(records).messages.slice(0, -1)).toEqual(second.model.calls[0])
+  })
+
+  test("ASY-07 ASY-08 ASY-09 the state file shows what a live run is at, and in the end how it ended", async () => {
+    const store = memoryStore()
+    const { result } = await liveRun(store)
+    await new Promise((resolve) => setTimeout(resolve, 1200))
+    const folder = store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
+    const state = async () =>
+      JSON.parse(new TextDecoder().decode((await folder.read("state.json")) ?? undefined)) as Json
+    expect(await state()).toMatchObject({
+      version: 1,
+      runId: "r",
+      nodeId: "main",
+      status: "running",
+      startedAt: expect.any(Number),
+      lastHeartbeat: expect.any(Number),
+      progress: { turns: 1, tokensUsed: expect.any(Number), currentActivity: "tool_dispatch", lastTool: "slow" },
+      beat: 1,
+    })
+    await runtimeOver(store, []).runtime.cancel("r")
+    await result
+    expect(await state()).toMatchObject({ status: "cancelled" })
+  })
+
+  test("its events are followed as they come, until it is over", async () => {
+    const store = memoryStore()
+    const { result } = await liveRun(store)
+    const elsewhere = runtimeOver(store, []).runtime
+    const types: string[] = []
+    const following = (async () => {
+      for await (const { type } of elsewhere.events("r", { follow: true })) types.push(type)
+    })()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(types).toContain("tool-intent")
+    await elsewhere.cancel("r")
+    await result
+    await following
+    expect(types.at(-1)).toBe("run-end")
+  })
+})
+
+describe("forks, replays and removals", () => {
+  async function finished(store: Store) {
+    const ledger: Json[] = []
+    const tools = [tool("pay", (args) => ledger.push(args) && "paid")]
+    const { runtime } = runtimeOver(store, [call("pay", { n: 1 }), call("pay", { n: 2 }), "Done."], { tools })
+    await runtime.run({ task: "x", runId: "r" })
+    return { ledger, tools, runtime, records: await recordsOf(runtime, "r") }
+  }
+
+  test("a fork at any record folds to what the run was there, and calls nothing", async () => {
+    const store = memoryStore()
+    const { runtime, records, ledger } = await finished(store)
+    for (const { seq } of records) {
+      const fork = await runtime.fork("r", { at: seq })
+      const copy = await recordsOf(runtime, fork.runId)
+      const [before, after] = [project(records.slice(0, seq + 1)), project(copy.slice(0, -1))]
+      expect({ ...after, runId: "", forkOf: null }).toEqual({ ...before, runId: "", forkOf: null })
+      expect(copy[0]).toMatchObject({ forkOf: { runId: "r", nodeId: "main", at: seq } })
+      expect(copy.at(-1)).toMatchObject({ type: "run-pause", reason: "fork" })
+    }
+    expect(ledger).toHaveLength(2)
+    await expect(runtime.fork("r", { at: 999 })).rejects.toMatchObject({ code: "config_invalid" })
+    await expect(runtime.fork("nobody")).rejects.toMatchObject({ code: "not_found" })
+  })
+
+  test("a fork goes on from its record, with effects of its own", async () => {
+    const store = memoryStore()
+    const { records, tools, ledger, runtime } = await finished(store)
+    const at = records.findIndex((record) => record.type === "turn-end" && record.turn === 1)
+    const fork = await runtime.fork("r", { at, newRunId: "fork" })
+    const other = runtimeOver(store, [call("pay", { n: 3 }), "Otherwise."], { tools })
+    const result = await other.runtime.resume({ ...fork, answer: "Pay the other one." })
+    expect(result).toMatchObject({ runId: "fork", status: "done", text: "Otherwise.", turns: 3 })
+    expect(ledger).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
+    expect((await runtime.status("r")).text).toBe("Done.")
+  })
+
+  test("a replay tells all records again and calls nothing", async () => {
+    const store = memoryStore()
+    const { records, ledger, runtime } = await finished(store)
+    const told: unknown[] = []
+    const state = await runtimeOver(store, []).runtime.replay("r", { onEvent: (event) => told.push(event) })
+    expect(told).toEqual(records)
+    expect(state).toEqual(await runtime.status("r"))
+    expect(ledger).toHaveLength(2)
+  })
+
+  test("a removed run is gone, its name stays taken, and nothing of it is left but that", async () => {
+    const store = memoryStore()
+    const { runtime } = await finished(store)
+    await runtime.steer("r", "x")
+    expect(await runtime.remove("r")).toBe(true)
+    expect(await runtime.status("r")).toMatchObject({ status: "not_found" })
+    expect(await runtime.runs()).toEqual([])
+    expect(await runtime.remove("r")).toBe(false)
+    expect(await runtime.run({ task: "again", runId: "r" })).toMatchObject({ error: { code: "run_active" } })
+    const path = runPath({ workspaceId: "default", runId: "r", nodeId: "main" })
+    expect(await store.list(path)).toEqual(["000001.jsonl"])
+    const tombstone = new TextDecoder().decode((await store.folder(path).read("000001.jsonl")) ?? undefined)
+    expect(tombstone).not.toContain("pay")
+  })
+
+  test("a run that is under way is not removed", async () => {
+    const store = memoryStore()
+    await crashed(store, "pay")
+    await expect(runtimeOver(store, []).runtime.remove("r")).rejects.toMatchObject({ code: "run_active" })
+  })
+
+  test("runs are listed by status and by pages", async () => {
+    const store = memoryStore()
+    const { runtime } = runtimeOver(store, ["a", "b", "c"])
+    for (const runId of ["one", "two", "three"]) {
+      await runtime.run({ task: "x", runId })
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    const ids = async (filter: object) => (await runtime.runs(filter)).map(({ runId }) => runId)
+    expect(await ids({ limit: 2 })).toEqual(["three", "two"])
+    expect(await ids({ limit: 2, before: "two" })).toEqual(["one"])
+    expect(await ids({ status: "failed" })).toEqual([])
+  })
+})

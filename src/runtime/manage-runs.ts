@@ -1,0 +1,128 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { RecordBody, RunEvent } from "../contract/event.ts"
+import type { RunState } from "../contract/run.ts"
+import type { RunKey } from "../contract/store.ts"
+import { type InboxMessage, postMessage } from "../journal/inbox.ts"
+import { takeRun } from "../journal/journal.ts"
+import { isFenced } from "../journal/ownership.ts"
+import { runPath, shardName } from "../journal/paths.ts"
+import { project } from "../journal/projection.ts"
+import { flagUnknown } from "../journal/recover.ts"
+import { wasCancelled } from "./close-run.ts"
+import type { ResolvedConfig } from "./config.ts"
+import { type OwnerWatch, stillActive } from "./owner-watch.ts"
+import { type FoundRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
+
+/** Asks something of a run that is under way in another process. False: there is nothing to ask it. */
+export async function tellRun(
+  config: ResolvedConfig,
+  key: RunKey,
+  message: InboxMessage,
+  watch: OwnerWatch,
+): Promise<boolean> {
+  const found = await loadRun(config, key)
+  if (found === null || isOver(found)) return false
+  const stops = message.type !== "steer"
+  if (stops && (await watch.look(key, found)) !== "alive") return endRun(config, key, found, wasCancelled)
+  await postMessage(config.store.folder(runPath(key)), message, found.projection.nextInbox)
+  // It may have paused just before it could see the message: then nobody else will heed it.
+  const now = await loadRun(config, key)
+  if (!stops || now === null || now.projection.status !== "paused") return true
+  return endRun(config, key, now, wasCancelled)
+}
+
+/** Takes a run that nobody is at and puts its end on record. False: somebody was faster, and will say how it ends. */
+export async function endRun(config: ResolvedConfig, key: RunKey, found: FoundRun, end: RecordBody): Promise<boolean> {
+  try {
+    const journal = await takeRun(config.store.folder(runPath(key)), {
+      after: found.top,
+      ...(config.owner && { owner: config.owner }),
+      first: (history) => [{ type: "run-resume", cause: "recovery" }, ...flagUnknown(project(history)), end],
+    })
+    await journal.release()
+    return true
+  } catch (error) {
+    if (isFenced(error)) return false
+    throw error
+  }
+}
+
+export const wasOrphaned: RecordBody = {
+  type: "run-end",
+  status: "failed",
+  error: new LonghaulError("orphaned", "The run's process ended before the run did.", {
+    fix: "Resume the run: it goes on from its journal.",
+  }).toJSON(),
+}
+
+/** Copies the beginning of a run under another name. */
+export async function forkRun(config: ResolvedConfig, from: RunKey, at: number | undefined, to: RunKey): Promise<void> {
+  const found = await loadRun(config, from)
+  if (found === null) throw noSuchRun(from)
+  const last = at ?? found.records.length - 1
+  if (!Number.isInteger(last) || last < 0 || last >= found.records.length) {
+    throw new LonghaulError("config_invalid", `Run ${from.runId} has no record ${String(last)}.`, {
+      fix: `Fork at one from 0 to ${found.records.length - 1}.`,
+    })
+  }
+  const journal = await takeRun(config.store.folder(runPath(to)), {
+    fresh: true,
+    ...(config.owner && { owner: config.owner }),
+    first: () => [
+      ...found.records.slice(0, last + 1).map((record): RecordBody => {
+        if (record.type !== "run-start") return record
+        const { runId, nodeId } = to
+        return { ...record, runId, nodeId, forkOf: { runId: from.runId, nodeId: from.nodeId, at: last } }
+      }),
+      { type: "run-pause", reason: "fork" },
+    ],
+  })
+  await journal.release()
+}
+
+/** Tells all that happened once more. What a listener throws is its own trouble. */
+export async function replayRun(
+  config: ResolvedConfig,
+  key: RunKey,
+  onEvent: (event: RunEvent) => void = () => {},
+): Promise<RunState> {
+  const found = await loadRun(config, key)
+  if (found === null) throw noSuchRun(key)
+  for (const record of found.records) {
+    try {
+      onEvent(record)
+    } catch {
+      // The others are told all the same.
+    }
+  }
+  return stateOf(found)
+}
+
+/** Puts a tombstone on top of the row, so that no late write counts, and deletes everything below it. */
+export async function removeRun(config: ResolvedConfig, key: RunKey, watch: OwnerWatch): Promise<boolean> {
+  const found = await loadRun(config, key)
+  if (found === null) return false
+  if ((await watch.look(key, found)) === "alive") throw stillActive(key)
+  const { runId, nodeId } = key
+  const path = runPath(key)
+  const folder = config.store.folder(path)
+  const journal = await takeRun(folder, {
+    after: found.top,
+    afresh: true,
+    ...(config.owner && { owner: config.owner }),
+    first: () => [{ type: "run-remove", runId, nodeId }],
+  })
+  await journal.release()
+  const tombstone = shardName(journal.shard)
+  for (const name of await config.store.list(path)) {
+    if (name === tombstone) continue
+    const below = await config.store.list(`${path}/${name}`)
+    for (const inner of below) await folder.delete(`${name}/${inner}`)
+    if (below.length === 0) await folder.delete(name)
+  }
+  return true
+}
+
+function isOver({ projection: { status } }: FoundRun): boolean {
+  return status === "done" || status === "failed" || status === "cancelled"
+}

@@ -1,0 +1,217 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { RecordBody, ResumeCause } from "../contract/event.ts"
+import type { Model } from "../contract/provider.ts"
+import type { PendingToolCall } from "../contract/result.ts"
+import type { ResumeInput } from "../contract/run.ts"
+import type { RunKey } from "../contract/store.ts"
+import type { ProjectedCall, RunProjection } from "../journal/projection.ts"
+import { flagUnknown } from "../journal/recover.ts"
+import { pendingOf } from "../journal/result.ts"
+import { checkedId } from "../lib/id.ts"
+import { keys, oneOf, type ResolvedConfig, refuseUnknownKeys, resolveLimits } from "./config.ts"
+import { type CheckedInput, dispatcherOf } from "./input.ts"
+import { type Opening, toolDigest } from "./open-run.ts"
+import { outputForm } from "./output.ts"
+import { type OwnerState, stillActive } from "./owner-watch.ts"
+import { type FoundRun, loadRun, noSuchRun } from "./read-runs.ts"
+import { callDigest } from "./settle-call.ts"
+
+/**
+ * How a run goes on, decided on what its journal says. Refuses what cannot be, and then has changed nothing. `judged`: the
+ * run as it was when its owner was judged, where that was before.
+ */
+export async function resumption(
+  config: ResolvedConfig,
+  key: RunKey,
+  input: ResumeInput,
+  look: (found: FoundRun) => Promise<OwnerState>,
+  judged?: FoundRun,
+): Promise<Opening> {
+  refuseUnknownKeys("resume", input, resumeKeys)
+  checkedId("runId", key.runId)
+  checkedId("nodeId", key.nodeId)
+  const found = judged ?? (await loadRun(config, key))
+  if (found === null) throw noSuchRun(key)
+  const { projection } = found
+  if (projection.status === "done") throw isDone(key)
+  const owner = await look(found)
+  if (owner === "alive" && !input.takeover) throw stillActive(key)
+  const checked = recalledInput(config, projection, input)
+  decisionOf(config, projection, input)
+  return {
+    input: checked,
+    after: found.top,
+    gone: owner === "gone" || owner === "released",
+    ...(input.answer !== undefined && tellsModel(projection, input) && { says: input.answer }),
+    first(history) {
+      // Somebody may have got ahead of us: only what was read after the take counts.
+      if (history.status === "done") throw isDone(key)
+      const decision = decisionOf(config, history, input)
+      const cause = decision ? "decision" : causeOf(owner)
+      return [
+        { type: "run-resume", cause, ...(input.limits && { limits: checked.limits }) },
+        ...toolWarnings(config, history, checked),
+        ...flagUnknown(history, (call) => staysOpen(call, history, checked, owner)),
+        ...(decision ? [decision] : []),
+      ]
+    },
+  }
+}
+
+function causeOf(owner: OwnerState): ResumeCause {
+  return owner === "alive" ? "takeover" : "recovery"
+}
+
+/** What was asked at the beginning, with what only the caller has. */
+function recalledInput(config: ResolvedConfig, run: RunProjection, given: ResumeInput): CheckedInput {
+  const { input } = run
+  if (input === undefined || run.limits === undefined) {
+    throw new LonghaulError("storage", `The journal of ${run.runId} has no beginning.`, { retryable: false })
+  }
+  const { messages, system, cwd, temperature, maxOutputTokens, effort, metadata, unknownOutcome = "tell" } = input
+  const schema = given.outputSchema ?? input.outputSchema
+  const form = schema && outputForm({ messages, outputSchema: schema, outputMode: input.outputMode ?? "strict" })
+  const model = recalledModel(config, input.model, given.model)
+  return {
+    messages,
+    ...(system !== undefined && { system }),
+    ...(model && { model }),
+    ...(temperature !== undefined && { temperature }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(effort !== undefined && { effort }),
+    ...(form && { form }),
+    dispatcher: recalledTools(config, run, given),
+    limits: resolveLimits(given.limits, run.limits),
+    unknownOutcome,
+    cwd,
+    ...(metadata && { metadata }),
+  }
+}
+
+/** The one that is named now, else the one it began with, else the runtime's own. */
+function recalledModel(
+  config: ResolvedConfig,
+  began: string | undefined,
+  given: Model | string | undefined,
+): Model | undefined {
+  if (given !== undefined) return config.resolveModel(given)
+  const own = config.model
+  if (began === undefined || (own && `${own.provider}:${own.id}` === began)) return own
+  try {
+    return config.resolveModel(began)
+  } catch (error) {
+    if (own) return own
+    throw error
+  }
+}
+
+/** Those it began with. One that a waiting call needs must be there. */
+function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [] }: ResumeInput) {
+  const there = new Set([...config.tools, ...tools].map(({ name }) => name))
+  const missing = run.openCalls.find(({ name }) => wasOffered(run, name) && !there.has(name))
+  if (missing) {
+    throw new LonghaulError("config_invalid", `The run waits for a call of ${missing.name}, which is no tool here.`, {
+      fix: `Pass the tool ${missing.name} to resume, or to createRuntime.`,
+    })
+  }
+  return dispatcherOf(config, {
+    tools,
+    allowedTools: run.tools.flatMap(({ name }) => (there.has(name) ? [name] : [])),
+  })
+}
+
+function wasOffered(run: RunProjection, name: string): boolean {
+  return run.tools.some((tool) => tool.name === name)
+}
+
+function toolWarnings(config: ResolvedConfig, run: RunProjection, { dispatcher }: CheckedInput): RecordBody[] {
+  const now = new Map(dispatcher.listTools().map((spec) => [spec.name, toolDigest(config, spec)]))
+  return run.tools.flatMap(({ name, digest }): RecordBody[] => {
+    if (!now.has(name)) return [{ type: "warning", code: "tool_missing", message: `The tool ${name} is here no more.` }]
+    if (now.get(name) === digest) return []
+    return [{ type: "warning", code: "tool_changed", message: `The tool ${name} is not what it was.` }]
+  })
+}
+
+/** Begun and not settled, but not to be flagged: it may run again, or somebody is to be asked. */
+function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput, owner: OwnerState): boolean {
+  if (!run.openCalls.includes(call)) return false
+  const isGone = owner === "gone" || owner === "released"
+  if (call.intent?.effect === "repeatable" && isGone) return true
+  return asksIfUnknown(call, input)
+}
+
+/** Whether a person decides about a call whose outcome nobody knows. */
+export function asksIfUnknown({ name }: ProjectedCall, { dispatcher, unknownOutcome }: CheckedInput): boolean {
+  return (dispatcher.tool(name)?.unknownOutcome ?? unknownOutcome) === "pause"
+}
+
+/** An answer is told to the model, unless it is the result of a call or the reason why one may not run. */
+function tellsModel(run: RunProjection, { decision }: ResumeInput): boolean {
+  if (pendingOf(run) === null) return true
+  return decision === "approve" && run.ask?.request.reason !== "input"
+}
+
+type Decision = RecordBody & { readonly type: "approval-result" }
+
+/** What somebody decided about the call that waits; undefined where nothing does and nothing was. */
+function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInput): Decision | undefined {
+  const { decision, answer, args, ticket } = input
+  if (decision !== undefined) oneOf("decision", decision, ["approve", "deny"])
+  // A question is answered once: after that nothing waits for its ticket any more.
+  const pending = run.ask?.decision ? null : pendingOf(run)
+  if (ticket !== undefined && ticket !== pending?.ticket) throw stale()
+  if (pending === null || run.ask === undefined) {
+    if (decision === undefined && args === undefined) return undefined
+    throw new LonghaulError("invalid_state", `Run ${run.runId} waits for no decision.`, { fix: NOTHING_TO_DECIDE })
+  }
+  const { callId, digest, reason } = run.ask.request
+  const isAnswer = answer !== undefined && (decision === undefined || (decision === "approve" && reason === "input"))
+  if (decision === undefined && !isAnswer) {
+    if (run.status === "paused") throw undecided(run, pending)
+    return undefined
+  }
+  if (decision === "approve" && reason === "input" && !isAnswer) throw undecided(run, pending)
+  const text = answer === undefined ? {} : { text: answer }
+  if (isAnswer) return { type: "approval-result", callId, digest, decision: "answer", ...text }
+  if (decision === "deny" || args === undefined) {
+    return { type: "approval-result", callId, digest, decision: decision ?? "deny", ...text }
+  }
+  const edited = callDigest(config, { name: pending.name, args }, run.input?.cwd ?? "")
+  return { type: "approval-result", callId, digest: edited, decision: "approve", args, ...text }
+}
+
+const NOTHING_TO_DECIDE = "Leave out the decision: resume with the run's id alone, or say something with `answer`."
+
+function stale(): LonghaulError {
+  return new LonghaulError("approval_stale", "The decision is about a question that is no longer open.", {
+    fix: "Look at what the run waits for now, and decide about that.",
+  })
+}
+
+function undecided({ runId }: RunProjection, { name }: PendingToolCall): LonghaulError {
+  return new LonghaulError("invalid_state", `Run ${runId} waits for a decision about ${name}.`, {
+    fix: 'Resume with decision: "approve" or "deny", or with an answer.',
+  })
+}
+
+function isDone({ runId }: RunKey): LonghaulError {
+  return new LonghaulError("invalid_state", `Run ${runId} is done.`, { fix: "Fork it to go on from where it ended." })
+}
+
+const resumeKeys = keys<ResumeInput>()(
+  "runId",
+  "nodeId",
+  "decision",
+  "ticket",
+  "answer",
+  "args",
+  "takeover",
+  "model",
+  "tools",
+  "outputSchema",
+  "limits",
+  "signal",
+  "onEvent",
+  "onProgress",
+)
