@@ -116,7 +116,11 @@ export const promises: readonly Promised[] = [
     proof: [["src/runtime/ledger.test.ts", "HOST-02"]],
   },
   { id: "HOST-03", text: "A host can give keys for Pi's providers" },
-  { id: "HOST-04", text: "A host can persist artifacts and say where" },
+  {
+    id: "HOST-04",
+    text: "A host can persist artifacts and say where",
+    proof: [["src/runtime/overflow.test.ts", "HOST-04"]],
+  },
   { id: "HOST-05", text: "A host hears of each compaction, with the run's id" },
   {
     id: "HOST-06",
@@ -203,7 +207,11 @@ export const promises: readonly Promised[] = [
     proof: [["test/promises/results.test.ts", "RUN-11"]],
   },
   { id: "RUN-12", text: "A former provider session can be continued" },
-  { id: "RUN-13", text: "Tool output that overflows goes to a folder per run" },
+  {
+    id: "RUN-13",
+    text: "Tool output that overflows goes to a folder per run",
+    proof: [["src/hosts/node/artifacts.test.ts", "RUN-13"]],
+  },
   {
     id: "RUN-14",
     text: "A run takes node, task, id and its overrides (the fields built so far)",
@@ -493,7 +501,11 @@ export const promises: readonly Promised[] = [
     text: "Paths outside the allowed roots are refused",
     proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-02"]],
   },
-  { id: "TOOL-03", text: "Output is cut, and can be kept as an artifact" },
+  {
+    id: "TOOL-03",
+    text: "Output is cut, and can be kept as an artifact",
+    proof: [["src/runtime/overflow.test.ts", "TOOL-03"]],
+  },
   { id: "TOOL-04", text: "A missing ripgrep names the doctor command" },
   { id: "TOOL-05", text: "Twenty-two built-in tools" },
   { id: "TOOL-06", text: "Four tools that exist only where configured" },
@@ -506,7 +518,14 @@ export const promises: readonly Promised[] = [
       ["src/tools/bash.test.ts", "TOOL-08"],
     ],
   },
-  { id: "TOOL-09", text: "Read numbers lines, and reads PDFs and images" },
+  {
+    id: "TOOL-09",
+    text: "Read numbers lines, and reads PDFs and images",
+    proof: [
+      ["src/tools/read.test.ts", "TOOL-09"],
+      ["src/tools/read-media.test.ts", "TOOL-09"],
+    ],
+  },
   {
     id: "TOOL-10",
     text: "Write is atomic",
@@ -846,9 +865,24 @@ export const promises: readonly Promised[] = [
   { id: "API-12", text: "A raw body that is no text is refused before any request" },
   { id: "API-13", text: "Services can be given per run, and the tool disabled" },
   // Large results
-  { id: "OFF-01", text: "A default cap per tool result" },
-  { id: "OFF-02", text: "Over the cap: an artifact, a reference and a warning" },
-  { id: "OFF-03", text: "Without a place for artifacts: a cut with a summary" },
+  {
+    id: "OFF-01",
+    text: "A default cap per tool result",
+    proof: [["src/runtime/overflow.test.ts", "OFF-01"]],
+  },
+  {
+    id: "OFF-02",
+    text: "Over the cap: an artifact, a reference and a warning",
+    proof: [
+      ["src/runtime/overflow.test.ts", "OFF-02"],
+      ["src/hosts/node/artifacts.test.ts", "OFF-02"],
+    ],
+  },
+  {
+    id: "OFF-03",
+    text: "Without a place for artifacts: a cut with a summary",
+    proof: [["src/runtime/overflow.test.ts", "OFF-03"]],
+  },
   { id: "OFF-04", text: "Offloading is off by default, with threshold and preview" },
   { id: "OFF-05", text: "Exactly the threshold stays inline" },
   { id: "OFF-06", text: "Where an offloaded result lies" },

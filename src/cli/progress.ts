@@ -2,6 +2,7 @@ import type { RunEvent } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
 import type { Usage } from "../contract/result.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
+import { plainText } from "../lib/content.ts"
 import { addUsage, noUsage } from "../lib/usage.ts"
 import {
   clip,
@@ -69,7 +70,7 @@ export function createProgress(options: ProgressOptions): Progress {
     calls.delete(callId)
     const took = colours.dim(duration(durationMs))
     const words = [colours.bold(clip(name, 60)), shortArguments(args), took].filter((word) => word !== "").join(" ")
-    const told = outcome.output.map(({ text }) => text).join(" ")
+    const told = plainText(outcome.output, " ")
     if (outcome.status === "ok") line(`${colours.green("✓")} ${words}`)
     else line(`${colours.red("✗")} ${words} ${colours.red(`${outcome.status}: ${clip(told, 200)}`)}`)
   }

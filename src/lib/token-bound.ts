@@ -1,4 +1,4 @@
-import type { Message } from "../contract/message.ts"
+import type { Message, ToolResultPart } from "../contract/message.ts"
 import { utf8Length } from "./truncate.ts"
 
 /** No tokenizer makes more tokens of a text than it has bytes. */
@@ -10,27 +10,25 @@ export function tokensAtMost(text: string): number {
 export function messageTokensAtMost({ content }: Message): number {
   let tokens = AROUND_A_MESSAGE
   for (const part of content) {
-    switch (part.type) {
-      case "text":
-      case "reasoning":
-        tokens += tokensAtMost(part.text)
-        break
-      case "tool-call":
-        tokens += tokensAtMost(part.name) + tokensAtMost(JSON.stringify(part.args))
-        break
-      case "tool-result":
-        for (const { text } of part.output) tokens += tokensAtMost(text)
-        break
-      case "image":
-        tokens += AN_IMAGE
-        break
-      case "file":
-        // Pages count as text and as pictures, and what is packed in them grows.
-        tokens += AN_IMAGE + 2 * part.data.length
-        break
-    }
+    if (part.type === "tool-result") for (const each of part.output) tokens += partTokensAtMost(each)
+    else tokens += partTokensAtMost(part)
   }
   return tokens
+}
+
+function partTokensAtMost(part: Exclude<Message["content"][number], ToolResultPart>): number {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return tokensAtMost(part.text)
+    case "tool-call":
+      return tokensAtMost(part.name) + tokensAtMost(JSON.stringify(part.args))
+    case "image":
+      return AN_IMAGE
+    case "file":
+      // Pages count as text and as pictures, and what is packed in them grows.
+      return AN_IMAGE + 2 * part.data.length
+  }
 }
 
 const AROUND_A_MESSAGE = 50

@@ -29,6 +29,19 @@ export function truncateUtf8(text: string, { maxBytes, maxCharacters = Infinity 
   return { text: text.slice(0, end), truncated: true, bytes: utf8Length(text, end) }
 }
 
+/** The longest end of a text that fits both limits, never beginning inside a character. */
+export function lastOfUtf8(text: string, { maxBytes, maxCharacters = Infinity }: TruncationLimits): string {
+  let start = text.length
+  let keptBytes = 0
+  while (start > 0) {
+    const units = start > 1 && unitsAt(text, start - 2) === 2 ? 2 : 1
+    keptBytes += bytesAt(text, start - units, units)
+    if (keptBytes > maxBytes || text.length - start + units > maxCharacters) break
+    start -= units
+  }
+  return text.slice(start)
+}
+
 /** The bytes of `text` from `start` on, as TextEncoder would write them. */
 export function utf8Length(text: string, start = 0): number {
   let bytes = 0

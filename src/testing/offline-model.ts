@@ -88,7 +88,7 @@ function gather(messages: readonly Message[], outputPath: string | undefined): r
     return message.content.map(({ callId, status, output }) => {
       const call = calls.find((part) => part.type === "tool-call" && part.callId === callId)
       const args = call?.type === "tool-call" && isJsonObject(call.args) ? call.args : {}
-      const lines = output.flatMap(({ text }) => text.split("\n")).filter(isSource)
+      const lines = plainText(output, "\n").split("\n").filter(isSource)
       const name = call?.type === "tool-call" ? call.name : "a tool"
       return { name, target: String(args.pattern ?? args.path ?? ""), status, lines }
     })

@@ -1,5 +1,9 @@
+import type { ContentPart } from "../contract/content.ts"
 import type { Message } from "../contract/message.ts"
 import { type BenchOptions, check, type ProviderCase, ProviderScene, same, say, toolResult } from "./provider-bench.ts"
+
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+const PDF = "JVBERi0xLjQKJSVFT0YK"
 
 /** What a request carries. */
 export const requestCases: readonly ProviderCase[] = [
@@ -87,6 +91,26 @@ export const requestCases: readonly ProviderCase[] = [
       )
     },
   },
+  returns("an image in a tool result reaches the model as an image", [
+    { type: "text", text: "The picture:" },
+    { type: "image", mediaType: "image/png", data: PNG },
+  ]),
+  returns("a PDF in a tool result reaches the model as a document", [
+    { type: "file", mediaType: "application/pdf", data: PDF, name: "a.pdf" },
+  ]),
+  {
+    name: "what a failed call returned beside its words does not spoil the request",
+    async run(bench) {
+      const scene = new ProviderScene(bench, "Done.")
+      const [asked, called] = history as [Message, Message]
+      const image = { type: "image", mediaType: "image/png", data: PNG } as const
+      const failed = toolResult("1.1", "call_1", "error", "It broke.")
+      const content = [{ ...failed, output: [...failed.output, image] }, toolResult("1.2", "call_2", "ok", "beta")]
+      await scene.ask([asked, called, { role: "tool", content }])
+      const results = scene.simulator.requests[0]?.messages.flatMap(({ toolResults }) => toolResults) ?? []
+      check(results[0]?.text.includes("It broke.") === true, `the failed result: ${JSON.stringify(results[0])}`)
+    },
+  },
   {
     name: "a schema for the answer goes out in the provider's own way",
     async run(bench) {
@@ -133,8 +157,6 @@ export const requestCases: readonly ProviderCase[] = [
   },
 ]
 
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
-const PDF = "JVBERi0xLjQKJSVFT0YK"
 const readSchema = { type: "object", properties: { path: { type: "string" } }, required: ["path"] }
 const citySchema = { type: "object", properties: { city: { type: "string", minLength: 2 } }, required: ["city"] }
 
@@ -156,6 +178,35 @@ const again: readonly Message[] = [
   { role: "assistant", content: [read("2.0", "call_1", "c.md")] },
   { role: "tool", content: [toolResult("2.0", "call_1", "ok", "gamma")] },
 ]
+
+/** The first of two calls returns what is no text alone; the second does not, and the conversation goes on after both. */
+function returns(name: string, output: readonly ContentPart[]): ProviderCase {
+  return {
+    name,
+    async run(bench) {
+      const scene = new ProviderScene(bench, "Done.")
+      const [asked, called] = history as [Message, Message]
+      const first = { ...toolResult("1.1", "call_1", "ok", ""), output }
+      const content = [first, toolResult("1.2", "call_2", "ok", "beta")]
+      await scene.ask([asked, called, { role: "tool", content }, say("And?")])
+      const messages = scene.simulator.requests[0]?.messages ?? []
+      const results = messages.flatMap(({ toolResults }) => toolResults)
+      const shown = [
+        ...results.flatMap(({ attachments = [] }) => attachments),
+        ...messages.flatMap(({ attachments }) => attachments),
+      ]
+      const given = output.flatMap((part) => (part.type === "text" ? [] : [[part.mediaType, part.data]]))
+      same(
+        shown.map(({ mediaType, data }) => [mediaType, data]),
+        given,
+        "what is no text",
+      )
+      check(!results.some(({ text }) => text.includes(PNG) || text.includes(PDF)), "base64 must not pass for text")
+      check(results[1]?.text === "beta", `the other result: ${JSON.stringify(results[1])}`)
+      check(results[1]?.attachments === undefined, "the other result has nothing but text")
+    },
+  }
+}
 
 function sends(name: string, settings: Pick<BenchOptions, "topP" | "stopSequences">): ProviderCase {
   return {

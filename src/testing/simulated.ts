@@ -39,17 +39,27 @@ export interface SimulatedSettings {
 export interface SimulatedMessage {
   readonly role: "user" | "assistant" | "tool"
   readonly text: string
-  readonly attachments: readonly { readonly mediaType: string; readonly data: string; readonly name?: string }[]
+  readonly attachments: readonly SimulatedAttachment[]
   /** What only the model can read of its reasoning, as it was handed back. */
   readonly signatures: readonly string[]
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly args: Json }[]
   readonly toolResults: readonly SimulatedToolResult[]
 }
 
+/** An image or a document. */
+export interface SimulatedAttachment {
+  readonly mediaType: string
+  /** Base64. */
+  readonly data: string
+  readonly name?: string
+}
+
 export interface SimulatedToolResult {
   readonly id: string
   readonly text: string
   readonly isError: boolean
+  /** Absent where there are none. A wire whose results are text alone has them in the message that follows. */
+  readonly attachments?: readonly SimulatedAttachment[]
 }
 
 export interface SimulatedTool {
@@ -119,6 +129,11 @@ export function completeAnswer(
     },
     deltaSize: Math.max(1, given.deltaSize ?? 12),
   }
+}
+
+/** As a tool result has them. */
+export function withAttachments(attachments: readonly SimulatedAttachment[]): Pick<SimulatedToolResult, "attachments"> {
+  return attachments.length > 0 ? { attachments } : {}
 }
 
 /** Pieces of about `size` characters; a surrogate pair stays whole. */

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from "vitest"
 import { z } from "zod"
 import type { JsonObject } from "../contract/json.ts"
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
+import { plainText } from "../lib/content.ts"
 import { defineTool, type ToolDefinition } from "../lib/define-tool.ts"
 import { createDispatcher } from "./dispatch.ts"
 
@@ -90,7 +91,7 @@ describe("a tool that misbehaves", () => {
       contextWith(),
     )
     expect(outcome.status).toBe("error")
-    expect(JSON.parse(outcome.output[0]?.text ?? "").error.code).toBe("internal")
+    expect(JSON.parse(plainText(outcome.output, "")).error.code).toBe("internal")
   })
 
   test("FAIL-29 never rejects, whatever a tool throws or returns", async () => {
@@ -108,7 +109,7 @@ describe("a tool that misbehaves", () => {
         const dispatcher = createDispatcher([toolThat(ways[way] ?? fail)], { logger: { warn } })
         const outcome = await dispatcher.dispatch({ name: "tool", args: {} }, contextWith())
         expect(["ok", "error"]).toContain(outcome.status)
-        expect(typeof outcome.output[0]?.text).toBe("string")
+        expect(outcome.output[0]).toEqual({ type: "text", text: expect.any(String) })
       }),
     )
   })
@@ -134,7 +135,7 @@ describe("an aborted run", () => {
     controller.abort()
     const outcome = await pending
     expect(outcome.status).toBe(status)
-    expect(JSON.parse(outcome.output[0]?.text ?? "")).toEqual({ error: { code: "aborted", message } })
+    expect(JSON.parse(plainText(outcome.output, ""))).toEqual({ error: { code: "aborted", message } })
   })
 
   test("stays aborted when the tool rejects because of it", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest"
 import { LonghaulError } from "../contract/error.ts"
 import type { Json, JsonObject } from "../contract/json.ts"
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
+import { plainText } from "../lib/content.ts"
 import { defineTool, type ToolDefinition } from "../lib/define-tool.ts"
 import { createDispatcher } from "./dispatch.ts"
 
@@ -56,7 +57,7 @@ describe("createDispatcher", () => {
     const dispatcher = createDispatcher([toolThat(() => "")])
     const outcome = await dispatcher.dispatch({ name, args: {} }, contextWith())
     expect(outcome.status).toBe("error")
-    expect(JSON.parse(outcome.output[0]?.text ?? "")).toEqual({
+    expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
       error: { code: "not_found", message: `There is no tool "${name}". Tools: tool.` },
     })
   })
@@ -73,7 +74,7 @@ describe("createDispatcher", () => {
       },
     })
     const outcome = await dispatcher.dispatch({ name: "tool", args: null, invalid: "it ends early" }, contextWith())
-    expect(JSON.parse(outcome.output[0]?.text ?? "")).toEqual({
+    expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
       error: { code: "invalid_input", message: "The arguments are not JSON: it ends early" },
     })
     expect(run).not.toHaveBeenCalled()
@@ -142,7 +143,7 @@ describe("createDispatcher", () => {
     const dispatcher = createDispatcher([failing], { logger: { warn } })
     const outcome = await dispatcher.dispatch({ name: "tool", args: {} }, contextWith())
     expect(outcome.status).toBe("error")
-    expect(JSON.parse(outcome.output[0]?.text ?? "")).toEqual({
+    expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
       error: { code: "internal", message: "The tool tool failed." },
     })
     expect(warn).toHaveBeenCalledWith("A tool failed.", { tool: "tool", step: "run", error: "TypeError" })

@@ -1,3 +1,5 @@
+import type { Artifact } from "../contract/artifacts.ts"
+import type { ContentPart } from "../contract/content.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { Json } from "../contract/json.ts"
 import type { Logger } from "../contract/run.ts"
@@ -10,7 +12,9 @@ import {
   type ToolSpec,
 } from "../contract/tool.ts"
 import { onAbort } from "../lib/abort.ts"
-import { boundError, boundParts, type OutputLimits, toParts } from "./output.ts"
+import { plainText } from "../lib/content.ts"
+import { toParts } from "./content-parts.ts"
+import { boundError, cutParts, fits, type Kept, type OutputLimits } from "./output.ts"
 import { validateInput } from "./validate.ts"
 
 /** A fixed set of tools. What it lists is exactly what it runs. Holds no state between calls. */
@@ -19,10 +23,18 @@ export interface Dispatcher {
   listTools(): readonly ToolSpec[]
   tool(name: string): Tool | undefined
   /** Selects, validates, runs, bounds and serialises one call. Never rejects, whatever the tool does. */
-  dispatch(call: DispatchCall, context: ToolContext): Promise<ToolOutcome>
+  dispatch(call: DispatchCall, context: ToolContext, keep?: KeepWhole): Promise<ToolOutcome>
   /** The same for hosts without a loop. */
-  callTool(name: string, args: Json, context: ToolContext): Promise<{ isError: boolean; text: string }>
+  callTool(
+    name: string,
+    args: Json,
+    context: ToolContext,
+    keep?: KeepWhole,
+  ): Promise<{ isError: boolean; text: string }>
 }
+
+/** Keeps the whole of a text that is too long to be shown and answers where. Null: it does not. */
+export type KeepWhole = (artifact: Artifact) => string | null | Promise<string | null>
 
 export interface DispatchCall {
   readonly name: string
@@ -50,7 +62,7 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
   const knownNames = [...byName.keys()].join(", ") || "none"
   const errorLimits: OutputLimits = { maxBytes: maxOutputBytes, maxCharacters }
 
-  async function dispatch(call: DispatchCall, context: ToolContext): Promise<ToolOutcome> {
+  async function dispatch(call: DispatchCall, context: ToolContext, keep?: KeepWhole): Promise<ToolOutcome> {
     const tool = byName.get(call.name)
     if (tool === undefined) return failed("not_found", `There is no tool "${call.name}". Tools: ${knownNames}.`)
     if (call.invalid !== undefined) return failed("invalid_input", `The arguments are not JSON: ${call.invalid}`)
@@ -71,9 +83,11 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       if (value === abandoned) return stopped(tool)
 
       step = "serialise"
-      if (tool.bounded) return { status: "ok", output: toParts(value) }
+      const parts = toParts(value)
       const maxBytes = Math.min(tool.maxOutputBytes ?? maxOutputBytes, maxOutputBytes)
-      return { status: "ok", output: boundParts(toParts(value), { maxBytes, maxCharacters }) }
+      const limits = { maxBytes, maxCharacters }
+      if (tool.bounded || fits(parts, limits)) return { status: "ok", output: parts }
+      return { status: "ok", output: cutParts(parts, limits, keep && (await kept(parts, tool.name, context, keep))) }
     } catch (error) {
       const told = readToolError(error)
       if (told !== undefined) return failed(told.code, told.message)
@@ -98,9 +112,9 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
     listTools: () => specs,
     tool: (name) => byName.get(name),
     dispatch,
-    async callTool(name, args, context) {
-      const { status, output } = await dispatch({ name, args }, context)
-      return { isError: status !== "ok", text: output.map((part) => part.text).join("\n") }
+    async callTool(name, args, context, keep) {
+      const { status, output } = await dispatch({ name, args }, context, keep)
+      return { isError: status !== "ok", text: plainText(output, "\n") }
     },
   })
 }
@@ -117,6 +131,29 @@ export function selectTools(
     })
   }
   return tools.filter(({ name }) => (allowed?.includes(name) ?? true) && !disabled.includes(name))
+}
+
+/** Undefined where it was not to be kept. A failure is told, and is no failure of the tool. */
+async function kept(
+  parts: readonly ContentPart[],
+  toolName: string,
+  { callId, signal }: ToolContext,
+  keep: KeepWhole,
+): Promise<Kept | undefined> {
+  const filename = `${fileNameOf(callId)}-${fileNameOf(toolName)}.txt`
+  try {
+    const bytes = new TextEncoder().encode(plainText(parts, "\n"))
+    const path = await settledOrAborted(Promise.resolve(keep({ callId, toolName, filename, bytes })), signal)
+    if (path === abandoned) return { failed: true }
+    return typeof path === "string" && path !== "" ? { path } : undefined
+  } catch {
+    return { failed: true }
+  }
+}
+
+/** Ids and names may come from servers that think of no file system. */
+function fileNameOf(text: string): string {
+  return text.replace(/[^A-Za-z0-9_-]+/g, ".").slice(0, 80)
 }
 
 type Step = "validate" | "run" | "serialise"

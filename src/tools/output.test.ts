@@ -2,6 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { JsonObject } from "../contract/json.ts"
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
+import { plainText } from "../lib/content.ts"
 import { defineTool, type ToolDefinition } from "../lib/define-tool.ts"
 import { createDispatcher } from "./dispatch.ts"
 
@@ -51,7 +52,49 @@ describe("output limits", () => {
     const parts = ["a", "b", "c"].map((letter) => ({ type: "text", text: letter.repeat(60) }))
     const dispatcher = createDispatcher([toolThat(() => parts)], { maxOutputBytes: 148 })
     const { output } = await dispatcher.dispatch({ name: "tool", args: {} }, contextWith())
-    expect(output.map((part) => part.text)).toEqual(["a".repeat(60), `${"b".repeat(40)}\n[cut: 80 bytes are missing]`])
+    expect(output.map((part) => plainText([part], ""))).toEqual([
+      "a".repeat(60),
+      `${"b".repeat(40)}\n[cut: 80 bytes are missing]`,
+    ])
+  })
+
+  test("a text that is kept as a whole shows both of its ends and its place, within any limit", async () => {
+    const bytesIn = (text: string) => new TextEncoder().encode(text).length
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: "grapheme", minLength: 100, maxLength: 400 }).map((text) => text.replace(/\s/g, "_")),
+        fc.integer({ min: 75, max: 300 }),
+        async (given, maxOutputBytes) => {
+          let whole: string | undefined
+          const dispatcher = createDispatcher([toolThat(() => given)], { maxOutputBytes })
+          const { text } = await dispatcher.callTool("tool", {}, contextWith(), ({ bytes }) => {
+            whole = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
+            return "/kept"
+          })
+          expect(bytesIn(text)).toBeLessThanOrEqual(maxOutputBytes)
+          expect(whole).toBe(bytesIn(given) > maxOutputBytes ? given : undefined)
+          if (whole === undefined) return
+          const [head = "", missing, tail = ""] = text.split(
+            /\n?\[cut: (\d+) bytes are missing; all of it is at \/kept\]\n?/,
+          )
+          expect(given.startsWith(head) && given.endsWith(tail)).toBe(true)
+          expect(Number(missing)).toBe(bytesIn(given) - bytesIn(head) - bytesIn(tail))
+        },
+      ),
+    )
+  })
+
+  test("parts that are kept as a whole show the beginning of the first and the end of the last", async () => {
+    const parts = ["a", "b", "c"].map((letter) => ({ type: "text", text: letter.repeat(90) }))
+    const dispatcher = createDispatcher([toolThat(() => parts)], { maxOutputBytes: 171 })
+    const { text } = await dispatcher.callTool("tool", {}, contextWith(), () => "/kept")
+    expect(text).toBe(`${"a".repeat(50)}\n[cut: 170 bytes are missing; all of it is at /kept]\n${"c".repeat(50)}`)
+  })
+
+  test("a limit too low to name the place still says what is missing", async () => {
+    const dispatcher = createDispatcher([toolThat(() => "x".repeat(500))], { maxOutputBytes: 100 })
+    const { text } = await dispatcher.callTool("tool", {}, contextWith(), () => `/${"long/".repeat(30)}`)
+    expect(text).toBe(`${"x".repeat(52)}\n[cut: 448 bytes are missing]`)
   })
 
   test("any text stays within any limit, errors stay JSON", async () => {

@@ -14,6 +14,12 @@ export function writeTool(): Tool {
       properties: {
         path: { type: "string", minLength: 1, description: "The file, relative to the working directory or absolute." },
         content: { type: "string", description: "The whole new content." },
+        version: {
+          type: "string",
+          minLength: 1,
+          description:
+            "What Read said with withVersion: a file that has changed since is left as it is, as a conflict.",
+        },
       },
       required: ["path", "content"],
       additionalProperties: false,
@@ -25,12 +31,13 @@ export function writeTool(): Tool {
 interface WriteArgs {
   readonly path: string
   readonly content: string
+  readonly version?: string
 }
 
-async function write({ path, content }: WriteArgs, context: ToolContext): Promise<string> {
+async function write({ path, content, version }: WriteArgs, context: ToolContext): Promise<string> {
   const files = filesOf(context)
   const bytes = new TextEncoder().encode(content)
   stopIfAborted(context)
-  const { created } = await files.write(path, context.cwd, bytes)
+  const { created } = await files.write(path, context.cwd, bytes, version === undefined ? {} : { version })
   return `${created ? "Created" : "Replaced"} ${files.display(path, context.cwd)} (${bytes.length} bytes).`
 }

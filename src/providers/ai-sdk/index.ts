@@ -8,7 +8,7 @@ import { failureOf, requestIdOf, type Source } from "./failure.ts"
 import { type Guard, guarded } from "./guard.ts"
 import type { AiSdkModel, AiSdkStream } from "./model.ts"
 import type { AiSdkOptions } from "./options.ts"
-import { fixedCall, promptOf } from "./request.ts"
+import { fixedCall, promptOf, wordsV3, wordsV4 } from "./request.ts"
 
 export type { AiSdkModel, AiSdkOptions }
 
@@ -59,15 +59,21 @@ function asker(
 ): (messages: readonly Message[], abortSignal: AbortSignal) => PromiseLike<AiSdkStream> {
   const fixed = fixedCall(options, setup)
   const { system, effort } = setup
+  // Chat Completions, of whatever provider: its packages would write base64 out as the result's text.
+  const textResults = model.provider.endsWith(".chat")
   if (model.specificationVersion === "v3") {
     return (messages, abortSignal) =>
-      model.doStream({ ...fixed, prompt: promptOf(messages, { system, origin, file: (data) => data }), abortSignal })
+      model.doStream({
+        ...fixed,
+        prompt: promptOf(messages, { system, origin, words: wordsV3, textResults }),
+        abortSignal,
+      })
   }
   return (messages, abortSignal) =>
     model.doStream({
       ...fixed,
       ...(effort !== undefined && { reasoning: effort }),
-      prompt: promptOf(messages, { system, origin, file: (data) => ({ type: "data", data }) }),
+      prompt: promptOf(messages, { system, origin, words: wordsV4, textResults }),
       abortSignal,
     })
 }

@@ -20,15 +20,20 @@ interface AiSdkIdentity {
   readonly modelId: string
 }
 
-export type AiSdkCallV3 = AiSdkCall<string>
+export type AiSdkCallV3 = AiSdkCall<string, AiSdkMediaV3>
 
-export interface AiSdkCallV4 extends AiSdkCall<{ type: "data"; data: string }> {
+export interface AiSdkCallV4 extends AiSdkCall<AiSdkData, AiSdkFile<AiSdkData>> {
   reasoning?: "minimal" | "low" | "medium" | "high" | "max"
 }
 
-/** `Data`: how a file's base64 is given. */
-export interface AiSdkCall<Data> {
-  prompt: AiSdkMessage<Data>[]
+export interface AiSdkData {
+  type: "data"
+  data: string
+}
+
+/** `Data`: how a file's base64 is given. `Media`: how images and documents stand in a tool's result. */
+export interface AiSdkCall<Data, Media> {
+  prompt: AiSdkMessage<Data, Media>[]
   tools?: { type: "function"; name: string; description: string; inputSchema: object }[]
   responseFormat?: { type: "json"; schema: object }
   maxOutputTokens?: number
@@ -46,11 +51,11 @@ export interface AiSdkCall<Data> {
 export type ProviderData = Record<string, { [key: string]: AiSdkJson }>
 export type AiSdkJson = null | boolean | number | string | AiSdkJson[] | { [key: string]: AiSdkJson }
 
-export type AiSdkMessage<Data> =
+export type AiSdkMessage<Data, Media> =
   | { role: "system"; content: string }
   | { role: "user"; content: (AiSdkText | AiSdkFile<Data>)[] }
   | { role: "assistant"; content: AiSdkSaid[] }
-  | { role: "tool"; content: AiSdkResult[] }
+  | { role: "tool"; content: AiSdkResult<Media>[] }
 
 export interface AiSdkFile<Data> {
   type: "file"
@@ -70,11 +75,19 @@ export type AiSdkSaid =
   | { type: "reasoning"; text: string; providerOptions?: ProviderData }
   | { type: "tool-call"; toolCallId: string; toolName: string; input: unknown; providerOptions?: ProviderData }
 
-export interface AiSdkResult {
+export interface AiSdkResult<Media> {
   type: "tool-result"
   toolCallId: string
   toolName: string
-  output: { type: "text" | "error-text"; value: string }
+  output: { type: "text" | "error-text"; value: string } | { type: "content"; value: (AiSdkText | Media)[] }
+}
+
+/** Older packages tell images from other files. */
+export interface AiSdkMediaV3 {
+  type: "image-data" | "file-data"
+  mediaType: string
+  data: string
+  filename?: string
 }
 
 export interface AiSdkStream {

@@ -1,15 +1,27 @@
-import type { ContentPart } from "../../contract/content.ts"
+import type { ContentPart, FilePart, ImagePart } from "../../contract/content.ts"
 import type { Json } from "../../contract/json.ts"
 import type { AssistantMessage, Message, ToolMessage } from "../../contract/message.ts"
 import type { ConversationSetup } from "../../contract/provider.ts"
+import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { closedSchema } from "../output-schema.ts"
+import { resultMedia } from "../result-media.ts"
 import { WireIds } from "../wire-ids.ts"
-import type { AiSdkCall, AiSdkFile, AiSdkMessage, AiSdkSaid, AiSdkText, ProviderData } from "./model.ts"
+import type {
+  AiSdkCall,
+  AiSdkData,
+  AiSdkFile,
+  AiSdkMediaV3,
+  AiSdkMessage,
+  AiSdkResult,
+  AiSdkSaid,
+  AiSdkText,
+  ProviderData,
+} from "./model.ts"
 import type { AiSdkOptions } from "./options.ts"
 
 /** What every call of a conversation says, beside its prompt. */
-export type FixedCall = Omit<AiSdkCall<never>, "prompt" | "abortSignal">
+export type FixedCall = Omit<AiSdkCall<never, never>, "prompt" | "abortSignal">
 
 export function fixedCall(options: AiSdkOptions, setup: ConversationSetup): FixedCall {
   const { topP, topK, seed, stopSequences, headers, providerOptions } = options
@@ -31,18 +43,45 @@ export function fixedCall(options: AiSdkOptions, setup: ConversationSetup): Fixe
   }
 }
 
-/** `file`: how the specification gives a file's base64. */
-export function promptOf<Data>(
+/** How a specification writes what is no text. */
+export interface MediaWords<Data, Media> {
+  file(base64: string): Data
+  inResult(part: ImagePart | FilePart): Media
+}
+
+export interface PromptOptions<Data, Media> {
+  readonly system: string | undefined
+  readonly origin: string
+  readonly words: MediaWords<Data, Media>
+  /** The package writes results as text, so that a user's message has to carry their images and documents. */
+  readonly textResults: boolean
+}
+
+export const wordsV3: MediaWords<string, AiSdkMediaV3> = {
+  file: (base64) => base64,
+  inResult: (part) => ({ ...media(part, part.data), type: part.type === "image" ? "image-data" : "file-data" }),
+}
+
+export const wordsV4: MediaWords<AiSdkData, AiSdkFile<AiSdkData>> = {
+  file: (data) => ({ type: "data", data }),
+  inResult: (part) => media(part, { type: "data", data: part.data }),
+}
+
+export function promptOf<Data, Media>(
   messages: readonly Message[],
-  { system, origin, file }: { system: string | undefined; origin: string; file: (base64: string) => Data },
-): AiSdkMessage<Data>[] {
+  { system, origin, words, textResults }: PromptOptions<Data, Media>,
+): AiSdkMessage<Data, Media>[] {
   const ids = new WireIds({ refused: /[^A-Za-z0-9_-]/g })
-  const prompt: AiSdkMessage<Data>[] = system ? [{ role: "system", content: system }] : []
+  const prompt: AiSdkMessage<Data, Media>[] = system ? [{ role: "system", content: system }] : []
+  const ask = (content: readonly ContentPart[]) =>
+    prompt.push({ role: "user", content: content.map((part) => asked(part, words)) })
   for (const message of messages) {
-    if (message.role === "user")
-      prompt.push({ role: "user", content: message.content.map((part) => asked(part, file)) })
-    else if (message.role === "tool") prompt.push({ role: "tool", content: results(message, ids) })
-    else {
+    if (message.role === "user") ask(message.content)
+    else if (message.role === "tool") {
+      prompt.push({ role: "tool", content: results(message, ids, textResults ? undefined : words) })
+      const shown = textResults ? resultMedia(message, ids) : []
+      if (shown.length > 0) ask(shown)
+    } else {
       const content = said(message, origin, ids)
       // One of another model's reasoning alone: nothing is left of it.
       if (content.length > 0) prompt.push({ role: "assistant", content })
@@ -54,10 +93,13 @@ export function promptOf<Data>(
 /** What a reasoning part keeps for its origin: its own data, and that of the text behind it, which has no place for it. */
 export type SealedReasoning = { readonly own?: Json; readonly text?: Json }
 
-function asked<Data>(part: ContentPart, file: (base64: string) => Data): AiSdkText | AiSdkFile<Data> {
-  if (part.type === "text") return { type: "text", text: part.text }
+function asked<Data>(part: ContentPart, words: MediaWords<Data, unknown>): AiSdkText | AiSdkFile<Data> {
+  return part.type === "text" ? { type: "text", text: part.text } : media(part, words.file(part.data))
+}
+
+function media<Data>(part: ImagePart | FilePart, data: Data): AiSdkFile<Data> {
   const filename = part.type === "file" ? part.name : undefined
-  return { type: "file", mediaType: part.mediaType, data: file(part.data), ...(filename !== undefined && { filename }) }
+  return { type: "file", mediaType: part.mediaType, data, ...(filename !== undefined && { filename }) }
 }
 
 function said({ content }: AssistantMessage, origin: string, ids: WireIds): AiSdkSaid[] {
@@ -82,16 +124,21 @@ function said({ content }: AssistantMessage, origin: string, ids: WireIds): AiSd
   return parts
 }
 
-function results({ content }: ToolMessage, ids: WireIds) {
-  return content.map(({ callId, status, output }) => {
-    const value = output.map(({ text }) => text).join("\n")
-    return {
-      type: "tool-result",
-      toolCallId: ids.ofResult(callId),
-      toolName: ids.toolOf(callId),
-      output: { type: status === "ok" ? "text" : "error-text", value },
-    } as const
-  })
+/** Without `words`, as text alone; a failure always is. */
+function results<Media>(
+  { content }: ToolMessage,
+  ids: WireIds,
+  words: MediaWords<unknown, Media> | undefined,
+): AiSdkResult<Media>[] {
+  return content.map(({ callId, status, output }) => ({
+    type: "tool-result",
+    toolCallId: ids.ofResult(callId),
+    toolName: ids.toolOf(callId),
+    output:
+      status === "ok" && words !== undefined && output.some(({ type }) => type !== "text")
+        ? { type: "content", value: output.map((part) => (part.type === "text" ? part : words.inResult(part))) }
+        : { type: status === "ok" ? "text" : "error-text", value: plainText(output, "\n") },
+  }))
 }
 
 function providerOptions(data: Json | undefined): { providerOptions?: ProviderData } {

@@ -1,8 +1,9 @@
 import type { ContentPart } from "../../contract/content.ts"
 import type { Effort } from "../../contract/effort.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
-import type { Message, ReasoningPart } from "../../contract/message.ts"
+import type { Message, ReasoningPart, ToolResultPart } from "../../contract/message.ts"
 import type { ConversationSetup } from "../../contract/provider.ts"
+import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import type { BodyShape } from "../body-buffer.ts"
 import { closedSchema } from "../output-schema.ts"
@@ -98,23 +99,29 @@ function outputConfig(
 function wireMessage(message: Message, origin: string, ids: WireIds): { role: string; content: Json[] } {
   switch (message.role) {
     case "user":
-      return { role: "user", content: message.content.map(userBlock) }
+      return { role: "user", content: message.content.map(contentBlock) }
     case "tool":
       return {
         role: "user",
-        content: message.content.map(({ callId, status, output }) => ({
-          type: "tool_result",
-          tool_use_id: ids.ofResult(callId),
-          ...(status !== "ok" && { is_error: true }),
-          content: output.filter(({ text }) => text !== "").map(({ text }) => ({ type: "text", text })),
-        })),
+        content: message.content.map((part) => resultBlock(part, ids)),
       }
     case "assistant":
       return { role: "assistant", content: message.content.flatMap((part) => assistantBlock(part, origin, ids)) }
   }
 }
 
-function userBlock(part: ContentPart): Json {
+function resultBlock({ callId, status, output }: ToolResultPart, ids: WireIds): Json {
+  const tool_use_id = ids.ofResult(callId)
+  const isEmpty = (part: ContentPart) => part.type === "text" && part.text === ""
+  if (status === "ok") {
+    return { type: "tool_result", tool_use_id, content: output.filter((part) => !isEmpty(part)).map(contentBlock) }
+  }
+  // A failure may hold nothing but text.
+  const text = plainText(output, "\n")
+  return { type: "tool_result", tool_use_id, is_error: true, content: text === "" ? [] : [{ type: "text", text }] }
+}
+
+function contentBlock(part: ContentPart): Json {
   switch (part.type) {
     case "text":
       return { type: "text", text: part.text }

@@ -7,6 +7,8 @@ export interface Family {
   readonly combinesSchemaAndTools: boolean
   /** Whether a call that comes back without its signature is refused. */
   readonly wantsSignatures: boolean
+  /** Whether a function's response can hold images and documents itself. */
+  readonly mediaInResponses: boolean
   /** What it writes at most where a request does not say. */
   readonly maxOutputTokens?: number
   /** How it is told to think; absent: it cannot be told. */
@@ -20,12 +22,13 @@ export function familyOf(model: string): Family {
   return Number(version) >= 2.5 ? budgeted : plain
 }
 
-const plain: Family = { combinesSchemaAndTools: false, wantsSignatures: false }
+const plain: Family = { combinesSchemaAndTools: false, wantsSignatures: false, mediaInResponses: false }
 
 /** Names that end in `latest` count here: they may mean any generation, and every one still takes a budget. */
 const budgeted: Family = {
   combinesSchemaAndTools: false,
   wantsSignatures: false,
+  mediaInResponses: false,
   maxOutputTokens: 65_536,
   thinking: (model, effort) => ({ thinkingBudget: budgetOf(model, effort) }),
 }
@@ -33,6 +36,7 @@ const budgeted: Family = {
 const levelled: Family = {
   combinesSchemaAndTools: true,
   wantsSignatures: true,
+  mediaInResponses: true,
   maxOutputTokens: 65_536,
   thinking: (model, effort) => ({
     // The first of them knows two levels only.

@@ -1,10 +1,19 @@
 import type { ContentPart } from "../../contract/content.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
-import type { AssistantMessage, Message, ReasoningPart, ToolCallPart, ToolResultPart } from "../../contract/message.ts"
+import type {
+  AssistantMessage,
+  Message,
+  ReasoningPart,
+  ToolCallPart,
+  ToolMessage,
+  ToolResultPart,
+} from "../../contract/message.ts"
 import type { ConversationSetup } from "../../contract/provider.ts"
+import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import type { BodyShape } from "../body-buffer.ts"
 import { closedSchema } from "../output-schema.ts"
+import { resultMedia } from "../result-media.ts"
 import { WireIds } from "../wire-ids.ts"
 import { type Family, familyOf } from "./models.ts"
 import type { GoogleOptions } from "./options.ts"
@@ -23,7 +32,7 @@ export function bodyShape(options: GoogleOptions, setup: ConversationSetup): Bod
     ...(declarations.length > 0 && { tools: [{ functionDeclarations: declarations }] }),
     generationConfig: generation,
   })
-  const writer = new ContentWriter(`google:${options.model}`, family.wantsSignatures)
+  const writer = new ContentWriter(`google:${options.model}`, family)
   return {
     prefix: `${fixed.slice(0, -1)},"contents":[`,
     suffix: "]}",
@@ -68,11 +77,11 @@ function thinkingOf(
 class ContentWriter {
   readonly #ids = new WireIds({ refused: /[^A-Za-z0-9_-]/g })
   readonly #origin: string
-  readonly #wantsSignatures: boolean
+  readonly #family: Family
 
-  constructor(origin: string, wantsSignatures: boolean) {
+  constructor(origin: string, family: Family) {
     this.#origin = origin
-    this.#wantsSignatures = wantsSignatures
+    this.#family = family
   }
 
   content(message: Message): JsonObject {
@@ -80,7 +89,7 @@ class ContentWriter {
       case "user":
         return { role: "user", parts: filled(message.content.flatMap(userPart)) }
       case "tool":
-        return { role: "user", parts: message.content.map((result) => this.#responsePart(result)) }
+        return { role: "user", parts: this.#responseParts(message) }
       case "assistant":
         return { role: "model", parts: filled(this.#modelParts(message)) }
     }
@@ -95,7 +104,7 @@ class ContentWriter {
     }
     const calls = parts.filter(({ functionCall }) => functionCall !== undefined)
     const [first] = calls
-    if (!this.#wantsSignatures || first === undefined || calls.some(isSigned)) return parts
+    if (!this.#family.wantsSignatures || first === undefined || calls.some(isSigned)) return parts
     return parts.map((part) => (part === first ? { ...part, thoughtSignature: UNSIGNED } : part))
   }
 
@@ -107,10 +116,25 @@ class ContentWriter {
     return { functionCall, ...(isOwn && { thoughtSignature: opaque }) }
   }
 
+  /** Older models take no media in a response: it stands behind all of them then. */
+  #responseParts(message: ToolMessage): readonly JsonObject[] {
+    const responses = message.content.map((result) => this.#responsePart(result))
+    return this.#family.mediaInResponses
+      ? responses
+      : [...responses, ...resultMedia(message, this.#ids).flatMap(userPart)]
+  }
+
   #responsePart({ callId, status, output }: ToolResultPart): JsonObject {
-    const text = output.map((part) => part.text).join("\n")
-    const response = status === "ok" ? { output: text } : { error: text }
-    return { functionResponse: { id: this.#ids.ofResult(callId), name: this.#ids.toolOf(callId), response } }
+    const text = plainText(output, "\n")
+    const media = this.#family.mediaInResponses ? output.filter(({ type }) => type !== "text") : []
+    return {
+      functionResponse: {
+        id: this.#ids.ofResult(callId),
+        name: this.#ids.toolOf(callId),
+        response: status === "ok" ? { output: text } : { error: text },
+        ...(media.length > 0 && { parts: media.flatMap(userPart) }),
+      },
+    }
   }
 }
 

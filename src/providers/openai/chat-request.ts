@@ -1,9 +1,10 @@
 import type { ContentPart } from "../../contract/content.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
-import type { AssistantMessage, Message, ReasoningPart } from "../../contract/message.ts"
+import type { AssistantMessage, Message, ReasoningPart, ToolMessage } from "../../contract/message.ts"
 import type { ConversationSetup } from "../../contract/provider.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import type { BodyShape } from "../body-buffer.ts"
+import { resultMedia } from "../result-media.ts"
 import { WireIds } from "../wire-ids.ts"
 import { argumentsText, dataUrl, fileName, namedSchema, resultText } from "./content.ts"
 import { effortWord, reasons } from "./effort.ts"
@@ -54,14 +55,23 @@ function wireMessages(message: Message, origin: string, ids: WireIds): readonly 
     case "user":
       return [{ role: "user", content: userContent(message.content) }]
     case "tool":
-      return message.content.map((part) => ({
-        role: "tool",
-        tool_call_id: ids.ofResult(part.callId),
-        content: resultText(part),
-      }))
+      return [
+        ...message.content.map((part) => ({
+          role: "tool",
+          tool_call_id: ids.ofResult(part.callId),
+          content: resultText(part),
+        })),
+        ...mediaMessages(message, ids),
+      ]
     case "assistant":
       return [assistantMessage(message, origin, ids)]
   }
+}
+
+/** A result is text alone here: its images and documents follow all of the results, as if a user had shown them. */
+function mediaMessages(message: ToolMessage, ids: WireIds): readonly JsonObject[] {
+  const shown = resultMedia(message, ids)
+  return shown.length > 0 ? [{ role: "user", content: shown.map(contentPart) }] : []
 }
 
 /** Many servers take a plain text only as a string. */

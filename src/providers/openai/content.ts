@@ -1,6 +1,7 @@
 import type { FilePart, ImagePart } from "../../contract/content.ts"
 import type { Json, JsonObject, JsonSchema } from "../../contract/json.ts"
 import type { ToolResultPart } from "../../contract/message.ts"
+import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { closedSchema, isStrict } from "../output-schema.ts"
 
@@ -17,7 +18,7 @@ export function fileName({ name, mediaType }: FilePart): string {
 
 /** Neither protocol has a mark for failure: what went wrong is in the text. */
 export function resultText({ output }: ToolResultPart): string {
-  return output.map(({ text }) => text).join("\n")
+  return plainText(output, "\n")
 }
 
 /** The protocols take an object, as text; what a model got wrong is in the result's error. */

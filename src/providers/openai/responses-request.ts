@@ -59,7 +59,7 @@ function items(message: Message, origin: string, ids: WireIds): readonly JsonObj
       return message.content.map((part) => ({
         type: "function_call_output",
         call_id: ids.ofResult(part.callId),
-        output: resultText(part),
+        output: part.output.some(({ type }) => type !== "text") ? part.output.map(contentPart) : resultText(part),
       }))
     case "assistant": {
       const said = assistantItems(message, origin, ids)

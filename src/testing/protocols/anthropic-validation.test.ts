@@ -4,6 +4,7 @@ import { createSimulator } from "../simulator.ts"
 const call = (id: string) => ({ type: "tool_use", id, name: "Read", input: {} })
 const result = (id: string) => ({ type: "tool_result", tool_use_id: id, content: "ok" })
 const text = (words: string) => ({ type: "text", text: words })
+const image = (media_type: string, data = "AAAA") => ({ type: "image", source: { type: "base64", media_type, data } })
 const user = (...content: readonly object[]) => ({ role: "user", content })
 const assistant = (...content: readonly object[]) => ({ role: "assistant", content })
 const hello = user(text("hello"))
@@ -26,6 +27,28 @@ const refused: readonly [reason: string, change: object, message: string][] = [
     "an empty text block in a result",
     { messages: [hello, assistant(call("a")), user({ ...result("a"), content: [text("")] })] },
     "text content blocks must be non-empty",
+  ],
+  [
+    "an image in a result that failed",
+    {
+      messages: [hello, assistant(call("a")), user({ ...result("a"), is_error: true, content: [image("image/png")] })],
+    },
+    'all content must be type "text" if `is_error` is true',
+  ],
+  [
+    "an image of a kind that it does not know in a result",
+    { messages: [hello, assistant(call("a")), user({ ...result("a"), content: [image("image/svg+xml")] })] },
+    "media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
+  ],
+  [
+    "an image that is too large",
+    { messages: [user(image("image/png", "A".repeat(5 * 1024 * 1024 + 4)))] },
+    "messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes",
+  ],
+  [
+    "a document that is no PDF",
+    { messages: [user({ ...image("text/html"), type: "document" })] },
+    "document.source.base64.media_type: Input should be 'application/pdf'",
   ],
   ["an unknown block", { messages: [user({ type: "tool-call" })] }, "does not match any of the expected tags"],
   [

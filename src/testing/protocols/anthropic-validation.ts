@@ -113,6 +113,38 @@ function blockProblem(block: JsonObject, role: string, place: string): string | 
     if (isList(block.content) && blocksOf(block.content).some((inner) => inner.type === "text" && inner.text === "")) {
       return "messages: text content blocks must be non-empty"
     }
+    return resultProblem(block, place)
+  }
+  return type === "image" || type === "document" ? sourceProblem(block, place) : undefined
+}
+
+function resultProblem({ is_error: isError, content }: JsonObject, place: string): string | undefined {
+  const inner = blocksOf(content)
+  if (isError === true && inner.some(({ type }) => type !== "text")) {
+    return `${place}.tool_result: all content must be type "text" if \`is_error\` is true`
+  }
+  return inner
+    .filter(({ type }) => type === "image" || type === "document")
+    .map((block, index) => sourceProblem(block, `${place}.tool_result.content.${index}`))
+    .find((problem) => problem !== undefined)
+}
+
+const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"]
+const LARGEST_IMAGE = 5 * 1024 * 1024
+
+/** Sizes count as they are sent, in base64. */
+function sourceProblem({ type, source }: JsonObject, place: string): string | undefined {
+  if (objectAt(source).type !== "base64") return undefined
+  const [mediaType, data] = [textAt(source, "media_type"), textAt(source, "data")]
+  const known = type === "image" ? imageTypes : ["application/pdf"]
+  if (!known.includes(mediaType)) {
+    const quoted = known.map((word) => `'${word}'`)
+    const last = quoted.pop()
+    const expected = quoted.length > 0 ? `${quoted.join(", ")} or ${last}` : last
+    return `${place}.${type}.source.base64.media_type: Input should be ${expected}`
+  }
+  if (type === "image" && data.length > LARGEST_IMAGE) {
+    return `${place}.image.source.base64: image exceeds 5 MB maximum: ${data.length} bytes > ${LARGEST_IMAGE} bytes`
   }
   return undefined
 }

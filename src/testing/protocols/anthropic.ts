@@ -1,7 +1,13 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { StopReason } from "../../contract/provider.ts"
-import type { CompleteAnswer, CompletePart, SimulatedMessage, SimulatedSettings } from "../simulated.ts"
-import { cutIntoDeltas } from "../simulated.ts"
+import type {
+  CompleteAnswer,
+  CompletePart,
+  SimulatedAttachment,
+  SimulatedMessage,
+  SimulatedSettings,
+} from "../simulated.ts"
+import { cutIntoDeltas, withAttachments } from "../simulated.ts"
 import { refuseAnthropic } from "./anthropic-validation.ts"
 import { blocksOf, isList, listAt, objectAt, textAt } from "./json-access.ts"
 import type { Exchange, Frame, ParsedRequest, Protocol, Refusal } from "./protocol.ts"
@@ -85,7 +91,7 @@ function parseMessage(message: Json): SimulatedMessage {
   return {
     role: textAt(message, "role") === "assistant" ? "assistant" : results.length > 0 ? "tool" : "user",
     text: joinTexts(blocks),
-    attachments: blocks.filter(({ type }) => type === "image" || type === "document").map(parseAttachment),
+    attachments: attachmentsIn(blocks),
     signatures: blocks.filter(({ type }) => type === "thinking").map((block) => textAt(block, "signature")),
     toolCalls: blocks
       .filter((block) => block.type === "tool_use")
@@ -94,11 +100,16 @@ function parseMessage(message: Json): SimulatedMessage {
       id: textAt(block, "tool_use_id"),
       text: joinTexts(blocksOf(block.content)),
       isError: block.is_error === true,
+      ...withAttachments(attachmentsIn(blocksOf(block.content))),
     })),
   }
 }
 
-function parseAttachment(block: JsonObject): SimulatedMessage["attachments"][number] {
+function attachmentsIn(blocks: readonly JsonObject[]): readonly SimulatedAttachment[] {
+  return blocks.filter(({ type }) => type === "image" || type === "document").map(parseAttachment)
+}
+
+function parseAttachment(block: JsonObject): SimulatedAttachment {
   const name = textAt(block, "title")
   return {
     mediaType: textAt(block.source, "media_type"),

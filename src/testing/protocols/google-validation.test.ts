@@ -38,6 +38,11 @@ const refused: readonly [reason: string, change: object, message: string][] = [
     "Invalid value at 'contents[2].parts[0].function_response.response'",
   ],
   [
+    "an image in a result of an older model",
+    { contents: [hello, model(call("Read")), user(result("Read", { parts: [{ inlineData: png }] }))] },
+    "not supported for this model",
+  ],
+  [
     "a result without a call",
     { contents: [hello, model(text("hi")), user(result("Read"))] },
     "after a function call turn",

@@ -41,7 +41,7 @@ function invalidity({ body, model }: SimulatedRequest): string | undefined {
     fieldProblem(objectAt(body)) ??
     toolsProblem(listAt(body, "tools").flatMap((tool) => listAt(tool, "functionDeclarations"))) ??
     configProblem(objectAt(body), model) ??
-    contentsProblem(contents) ??
+    contentsProblem(contents, model) ??
     pairingProblem(contents) ??
     (signsCalls(model) ? signatureProblem(contents) : undefined)
   )
@@ -99,7 +99,7 @@ function configProblem({ generationConfig, tools }: JsonObject, model: string): 
   return undefined
 }
 
-function contentsProblem(contents: readonly Json[]): string | undefined {
+function contentsProblem(contents: readonly Json[], model: string): string | undefined {
   for (const [index, content] of contents.entries()) {
     const role = textAt(content, "role")
     if (role !== "" && role !== "user" && role !== "model") return "Please use a valid role: user, model."
@@ -108,7 +108,8 @@ function contentsProblem(contents: readonly Json[]): string | undefined {
       return `* GenerateContentRequest.contents[${index}].parts: contents.parts must not be empty.\n`
     }
     for (const [position, part] of parts.entries()) {
-      const problem = partProblem(part, role, `contents[${index}].parts[${position}]`)
+      const place = `contents[${index}].parts[${position}]`
+      const problem = partProblem(part, role, place) ?? responseProblem(part, model, place)
       if (problem !== undefined) return problem
     }
   }
@@ -141,6 +142,16 @@ function partProblem(part: JsonObject, role: string, place: string): string | un
     return functionProblem(functionResponse, "response", `${place}.function_response`)
   }
   return undefined
+}
+
+/** Media inside a response came with the third generation. */
+function responseProblem({ functionResponse }: JsonObject, model: string, place: string): string | undefined {
+  const parts = partsOf(functionResponse)
+  if (parts.length === 0) return undefined
+  if (!signsCalls(model)) return "Multimodal function responses are not supported for this model."
+  return parts
+    .map((part, index) => partProblem(part, "user", `${place}.function_response.parts[${index}]`))
+    .find((problem) => problem !== undefined)
 }
 
 function functionProblem(value: Json, field: "args" | "response", place: string): string | undefined {

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { StopReason } from "../../contract/provider.ts"
-import type { CompleteAnswer, SimulatedMessage, SimulatedSettings } from "../simulated.ts"
-import { cutIntoDeltas } from "../simulated.ts"
+import type { CompleteAnswer, SimulatedAttachment, SimulatedMessage, SimulatedSettings } from "../simulated.ts"
+import { cutIntoDeltas, withAttachments } from "../simulated.ts"
 import { refuseGoogle, signsCalls, UNSIGNED } from "./google-validation.ts"
 import { blocksOf, isList, listAt, objectAt, textAt } from "./json-access.ts"
 import type { Exchange, Frame, ParsedRequest, Protocol, Refusal } from "./protocol.ts"
@@ -102,22 +102,27 @@ function parseContents(contents: readonly Json[]): readonly SimulatedMessage[] {
       const [id, name] = [textAt(functionResponse, "id"), textAt(functionResponse, "name")]
       const at = waiting.findIndex((call) => (id === "" ? call.name === name : call.id === id))
       const [call] = at === -1 ? [] : waiting.splice(at, 1)
-      return [{ id: call?.id ?? id, ...responseOf(objectAt(functionResponse).response) }]
+      const attachments = attachmentsIn(partsOf(functionResponse))
+      return [
+        { id: call?.id ?? id, ...responseOf(objectAt(functionResponse).response), ...withAttachments(attachments) },
+      ]
     })
     open = toolCalls
     return {
       role: textAt(content, "role") === "model" ? "assistant" : toolResults.length > 0 ? "tool" : "user",
       text: joinTexts(parts.filter(({ thought }) => thought !== true)),
-      attachments: parts.flatMap(({ inlineData }) =>
-        inlineData === undefined
-          ? []
-          : [{ mediaType: textAt(inlineData, "mimeType"), data: textAt(inlineData, "data") }],
-      ),
+      attachments: attachmentsIn(parts),
       signatures: parts.map((part) => textAt(part, "thoughtSignature")).filter((it) => it !== "" && it !== UNSIGNED),
       toolCalls,
       toolResults,
     }
   })
+}
+
+function attachmentsIn(parts: readonly JsonObject[]): readonly SimulatedAttachment[] {
+  return parts.flatMap(({ inlineData }) =>
+    inlineData === undefined ? [] : [{ mediaType: textAt(inlineData, "mimeType"), data: textAt(inlineData, "data") }],
+  )
 }
 
 /** Clients are free in what they call a result; `output` and `error` are what the vendor proposes. */

@@ -29,6 +29,13 @@ const refused: readonly [reason: string, change: object, message: string][] = [
   ["a call at the end", { messages: [hello, calls("a")] }, "did not have response messages: a"],
   ["one result for two calls", { messages: [hello, calls("a", "b"), result("a"), hello] }, "messages: b"],
   ["a result without its id", { messages: [hello, { role: "tool", content: "ok" }] }, "messages[1].tool_call_id"],
+  [
+    "an image in a result",
+    {
+      messages: [hello, calls("a"), { ...result("a"), content: [{ type: "image_url", image_url: { url: "data:" } }] }],
+    },
+    "only allowed for messages with role 'user', but this message with role 'tool'",
+  ],
   ["an id of 41 letters", { messages: [hello, calls("a".repeat(41))] }, "maximum length 40"],
   [
     "arguments that are no text",

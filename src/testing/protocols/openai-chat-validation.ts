@@ -62,6 +62,9 @@ function messageProblem(message: JsonObject, place: string): string | undefined 
   if (content === null && calls.length === 0) return `Invalid value for 'content': expected a string, got null.`
   const strange = blocksOf(content).find(({ type }) => !contentTypes.includes(String(type)))
   if (strange !== undefined) return unsupported(String(strange.type), contentTypes)
+  if (role !== "user" && blocksOf(content).some(({ type }) => type === "image_url")) {
+    return `Invalid '${place}'. Image URLs are only allowed for messages with role 'user', but this message with role '${role}' contains an image URL.`
+  }
   if (role === "tool" && textAt(message, "tool_call_id") === "") return missing(`${place}.tool_call_id`)
   return calls
     .map((call, index) => callProblem(objectAt(call), `${place}.tool_calls[${index}]`))

@@ -31,6 +31,11 @@ const refused: readonly [reason: string, change: object, message: string][] = [
   ["a call without its id", { input: [hello, { ...call("a"), call_id: undefined }] }, "input[1].call_id"],
   ["a call without arguments", { input: [hello, { ...call("a"), arguments: {} }] }, "input[1].arguments"],
   ["a result without output", { input: [call("a"), { ...result("a"), output: undefined }] }, "input[1].output"],
+  [
+    "a result of unknown content",
+    { input: [call("a"), { ...result("a"), output: [{ type: "image", data: "AAAA" }] }] },
+    "Invalid value: 'image'. Supported values are: 'input_text', 'input_image' and 'input_file'.",
+  ],
   ["a thought without its summary", { input: [hello, { ...thought, summary: undefined }, said] }, "input[1].summary"],
   ["a thought that led to nothing", { input: [hello, thought, hello] }, "without its required following item"],
   ["a thought at the end", { input: [hello, thought] }, "Item 'rs_1' of type 'reasoning'"],

@@ -25,6 +25,7 @@ const fields: ReadonlySet<string> = new Set(
 )
 const roles = ["assistant", "system", "developer", "user"]
 const userContent = ["input_text", "input_image", "input_file", "input_audio"]
+const resultContent = ["input_text", "input_image", "input_file"]
 const assistantContent = ["output_text", "refusal"]
 const itemTypes = ["message", "reasoning", "function_call", "function_call_output", "item_reference"]
 const LONGEST_NAME = 128
@@ -66,7 +67,13 @@ function itemProblem(item: JsonObject, index: number): string | undefined {
   if (textAt(item, "call_id") === "") return missing(`${place}.call_id`)
   const called = type === "function_call" ? callProblem(item, place) : undefined
   if (type === "function_call_output" && item.output === undefined) return missing(`${place}.output`)
+  const strange = blocksOf(isList(item.output) ? item.output : []).find((block) => !isResultContent(block))
+  if (strange !== undefined) return unsupported(String(strange.type), resultContent)
   return called ?? tooLong(`${place}.call_id`, textAt(item, "call_id"), LONGEST_ID)
+}
+
+function isResultContent({ type }: JsonObject): boolean {
+  return resultContent.includes(String(type))
 }
 
 function messageProblem(item: JsonObject, place: string): string | undefined {

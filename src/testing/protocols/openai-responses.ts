@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { CompleteAnswer, SimulatedMessage, SimulatedSettings } from "../simulated.ts"
+import { withAttachments } from "../simulated.ts"
 import { blocksOf, listAt, objectAt, textAt } from "./json-access.ts"
 import { itemEvents, type ResponsesEvent } from "./openai-responses-items.ts"
 import { refuseResponses } from "./openai-responses-validation.ts"
@@ -72,7 +73,13 @@ function settingsOf({ max_output_tokens, temperature, top_p, reasoning }: JsonOb
 function withItem(messages: readonly SimulatedMessage[], item: JsonObject): readonly SimulatedMessage[] {
   if (item.type === "function_call_output") {
     const text = typeof item.output === "string" ? item.output : textOf({ content: item.output ?? null })
-    return withResult(messages, { id: textAt(item, "call_id"), text, isError: false })
+    const attachments = attachmentsOf({ content: item.output ?? null })
+    return withResult(messages, {
+      id: textAt(item, "call_id"),
+      text,
+      isError: false,
+      ...withAttachments(attachments),
+    })
   }
   if (item.role !== undefined && item.role !== "assistant") {
     return [...messages, { ...silence, role: "user", text: textOf(item), attachments: attachmentsOf(item) }]
