@@ -1,16 +1,17 @@
 // The holes and refuted shortcuts of the journal's protocol (docs: "the log is the lock"), as edits of our code. `find`
 // must occur exactly once. Two have no place here: an inbox file that is opened and then written (a Folder can create a
 // name only whole, the store cases hold it to that), and an owner that flags its own running call (flags are made by a
-// take alone; a self-take calls nobody). F7 and F8 (unlink, truncate, rename) have no operation in the Folder contract.
+// take alone; a self-take calls nobody). F7 and F8 (unlink, truncate, rename): a Folder can neither truncate nor rename, and the
+// journal never deletes.
 
 const journal = "src/journal/journal.ts"
 const appending = "src/journal/append-writer.ts"
 const creating = "src/journal/create-writer.ts"
+const own = "src/journal/create-own.ts"
 const ownership = "src/journal/ownership.ts"
 const row = "src/journal/row.ts"
 const reader = "src/journal/reader.ts"
 const shard = "src/journal/shard.ts"
-const inbox = "src/journal/inbox.ts"
 const disk = "src/testing/simulated-disk.ts"
 const test = "src/journal"
 
@@ -20,10 +21,11 @@ const syncBase = "    if (this.#good) await this.#folder.append?.sync(shardName(
 const syncFolder = "    await this.#folder.append?.syncFolder()\n"
 const openNext =
   "    const file = await this.#folder.append?.open(shardName(this.#top + 1))\n    if (!file) throw fenced()\n"
-const ownBytes = "          if (equalBytes(found, bytes)) return\n"
+const ownBytes = "      if (found !== null) return equalBytes(found, bytes)\n"
 const readAfterCreate = [
-  "    const head = await findHead(folder, top)\n",
-  "    const history = head ? await historyOf(folder, head) : []\n",
+  "    const { known } = options\n",
+  "    const head = options.afresh ? null : await findHead(folder, top, known?.head)\n",
+  "    const history = head ? await historyOf(folder, head, known) : []\n",
 ]
 const isSettled = `  try {
     await folder.append.sync(shardName(head.shard))
@@ -126,8 +128,8 @@ export const mutations = [
     "F6 the top shard is adopted while it is empty",
     [
       journal,
-      "  const top = options.fresh ? -1 : await findTop(folder)\n",
-      `  let top = options.fresh ? -1 : await findTop(folder)
+      "  const top = options.fresh ? -1 : (options.after ?? (await findTop(folder)))\n",
+      `  let top = options.fresh ? -1 : (options.after ?? (await findTop(folder)))
   if (top >= 0 && (await folder.read(shardName(top)))?.length === 0) top--\n`,
     ],
     [
@@ -137,18 +139,19 @@ export const mutations = [
           if (old) return old.bytes.length === 0 ? appendFile(old, name, step) : null\n`,
     ],
   ),
-  mutation("O1 own write not recognised", [creating, ownBytes, ""]),
+  mutation("O1 M1 own write not recognised", [own, ownBytes, "      if (found !== null) return false\n"]),
   mutation("O1 unreadable slot concluded to be foreign", [
-    creating,
-    "        if (found !== null) {\n          if (equalBytes(found, bytes)) return\n",
-    "        {\n          if (found && equalBytes(found, bytes)) return\n",
+    own,
+    ownBytes,
+    "      return found !== null && equalBytes(found, bytes)\n",
   ]),
   mutation(
     "O2 own recognised by its writer only",
     [
-      creating,
+      own,
       ownBytes,
-      "          if (new TextDecoder().decode(found).includes(JSON.parse(this.#ownership.headerLine(null)).writer)) return\n",
+      `      const writer = (given: Uint8Array) => JSON.parse(new TextDecoder().decode(given).split("\\n")[0] as string).writer
+      if (found !== null) return writer(found) === writer(bytes)\n`,
     ],
     [creating, "    this.#batch ??= {", "    this.#batch = {"],
   ),
@@ -156,22 +159,18 @@ export const mutations = [
   mutation("O3 no nonce", [ownership, "#writer = newNonce()", '#writer = "owner"']),
   mutation("O4 foreign slot, so the next one", [
     creating,
-    "    await this.#createOwn(shardName(slot), bytes)\n",
-    `    try {
-      await this.#createOwn(shardName(slot), bytes)
-    } catch (error) {
-      if (!isFenced(error)) throw error
+    "    if (!(await createOwn(this.#folder, shardName(slot), bytes))) throw fenced()\n",
+    `    if (!(await createOwn(this.#folder, shardName(slot), bytes))) {
       this.#top = slot
       return this.write(lines)
     }\n`,
   ]),
   mutation("O5 creates are pipelined", [journal, "      if (this.#flushing) return\n", ""]),
   mutation("O8 a conflict is not tried again", [
-    creating,
-    "        if (attempt >= CREATE_RETRIES || isFenced(error)) throw error\n",
-    "        throw error\n",
+    own,
+    "      if (attempt >= CREATE_RETRIES || !mayPass(error)) throw error\n",
+    "      throw error\n",
   ]),
-  mutation("M1 own message not recognised", [inbox, "    if (found && equalBytes(found, bytes)) return slot\n", ""]),
   mutation("end mark without a checksum", [
     shard,
     "mark.from === from && mark.crc === hex(crc32(bytes, from, mark.at))",

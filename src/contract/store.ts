@@ -5,6 +5,8 @@ export interface Store {
   folder(path: string): Folder
   /** Names directly under a path, sorted; none where nothing is there. A hint: another writer may be at work. */
   list(path: string): Promise<readonly string[]>
+  /** Rejects where the store cannot keep its promises. Awaited before a run is opened; what it found out it remembers. */
+  check?(): Promise<void>
 }
 
 /** One run's folder. Names may hold one level of subfolder (`inbox/000000.json`). Any trouble throws `storage`. */

@@ -1,8 +1,8 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { Folder } from "../contract/store.ts"
-import { equalBytes } from "../lib/bytes.ts"
 import { newNonce } from "../lib/id.ts"
+import { createOwn } from "./create-own.ts"
 import { inboxName } from "./paths.ts"
 
 /** What somebody who does not own a run asks of its owner. */
@@ -17,11 +17,7 @@ export type InboxMessage =
  */
 export async function postMessage(folder: Folder, message: InboxMessage, from = 0): Promise<number> {
   const bytes = new TextEncoder().encode(JSON.stringify({ ...message, nonce: newNonce() }))
-  for (let slot = from; ; slot++) {
-    if ((await folder.create(inboxName(slot), bytes)) === "created") return slot
-    const found = await folder.read(inboxName(slot))
-    if (found && equalBytes(found, bytes)) return slot
-  }
+  for (let slot = from; ; slot++) if (await createOwn(folder, inboxName(slot), bytes)) return slot
 }
 
 /** The message in a slot, if one is there. The fold's `nextInbox` says which slot is next. */

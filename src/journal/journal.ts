@@ -6,7 +6,7 @@ import { AppendWriter } from "./append-writer.ts"
 import { CreateWriter } from "./create-writer.ts"
 import { type FlushWriter, fenced, isFenced, Ownership } from "./ownership.ts"
 import { shardName } from "./paths.ts"
-import { findHead, findTop, type Head, historyOf } from "./row.ts"
+import { findHead, findTop, type Head, historyOf, type KnownRow } from "./row.ts"
 import type { Position } from "./shard.ts"
 
 /** A run's journal in the hands of its owner. */
@@ -33,6 +33,8 @@ export interface TakeOptions {
   readonly fresh?: boolean
   /** The row's highest shard as it was when the take was decided on: whoever took the run since then keeps it. */
   readonly after?: number
+  /** What was read of the row before: of its head only what is new is read again. */
+  readonly known?: KnownRow
   /** What the run held counts no more: the new shard stands on nothing. */
   readonly afresh?: boolean
   readonly owner?: JsonObject
@@ -55,8 +57,9 @@ export async function takeRun(folder: Folder, options: TakeOptions): Promise<Jou
   let owned: OwnedJournal | undefined
   try {
     // From here on everything rests on what is read now, after the create: nothing decided earlier may count.
-    const head = options.afresh ? null : await findHead(folder, top)
-    const history = head ? await historyOf(folder, head) : []
+    const { known } = options
+    const head = options.afresh ? null : await findHead(folder, top, known?.head)
+    const history = head ? await historyOf(folder, head, known) : []
     const base = head && { shard: head.shard, bytes: head.scanned.validBytes }
     owned = new OwnedJournal(folder, options, writerFor(folder, options, file, top, base), history.length)
     if (head && head.droppedBytes > 0) owned.append(tailDropped(head))

@@ -5,6 +5,7 @@ import type { AssistantMessage, Message, ToolResultPart } from "../contract/mess
 import type { StopReason } from "../contract/provider.ts"
 import type { Limits, PauseReason, RunStatus, RunWarning, StructuredOutput, Usage } from "../contract/result.ts"
 import type { Effect, ToolOutcome } from "../contract/tool.ts"
+import type { RecordedWebhook } from "../contract/webhook.ts"
 import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
 
 /** One call of a tool, as far as the journal knows. */
@@ -55,6 +56,7 @@ export class RunProjection {
   /** What it was when it was last taken up again. */
   resumedFrom: RunStatus | "running" | undefined
   forkOf: ForkOrigin | undefined
+  webhook: RecordedWebhook | undefined
   /** As the ledger counts: what nobody told counts as all that was set aside for it. */
   readonly spent: Spent = { tokens: 0, usd: 0 }
   input: RecordedInput | undefined
@@ -124,6 +126,7 @@ export class RunProjection {
         this.limits = record.limits
         this.tools = record.tools
         this.forkOf = record.forkOf
+        this.webhook = record.webhook
         this.messages.push(...record.input.messages)
         break
       case "run-resume":
@@ -132,6 +135,7 @@ export class RunProjection {
         this.error = undefined
         this.pause = undefined
         this.limits = record.limits ?? this.limits
+        this.webhook = record.webhook
         this.#loseReserve()
         break
       case "choice":

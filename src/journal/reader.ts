@@ -17,6 +17,8 @@ export interface RunReader {
   readonly owner: JsonObject | null
   /** Another one whenever the run's owner has written anything. */
   readonly mark: string
+  /** The head as far as its records were handed out; undefined while a takeover is under way. */
+  readonly known: KnownShard | undefined
   /** The records that came since the last call. */
   next(): Promise<RunRecord[]>
 }
@@ -46,6 +48,9 @@ export function createReader(folder: Folder): RunReader {
     },
     get mark() {
       return mark
+    },
+    get known() {
+      return known
     },
     async next() {
       top = await findTop(folder, top)

@@ -53,8 +53,16 @@ async function readShard(folder: Folder, shard: number): Promise<Uint8Array | nu
 const READ_ATTEMPTS = 6
 const READ_BACKOFF_MS = 20
 
+/** A row's history as it was read before, up to a place in the shard that was its head. */
+export interface KnownRow {
+  readonly head: KnownShard
+  readonly records: readonly RunRecord[]
+}
+
 /** `history(head, valid prefix)`: the records of every shard below that counts, then the head's own. */
-export async function historyOf(row: Folder, head: Head): Promise<RunRecord[]> {
+export async function historyOf(row: Folder, head: Head, known?: KnownRow): Promise<RunRecord[]> {
+  // What was read of a shard never changes: one writer adds to it, and nobody else.
+  if (known?.head.shard === head.shard) return [...known.records, ...recordsOf(head.scanned, head.header.v)]
   const folder = readingAhead(row)
   const parts: RunRecord[][] = [recordsOf(head.scanned, head.header.v)]
   let base = head.header.base
@@ -88,7 +96,7 @@ export function readingAhead(folder: Folder): Folder {
   }
 }
 
-const READS_AHEAD = 32
+const READS_AHEAD = 64
 
 /** A shard below a base: exactly `position.bytes` of it count, and any bad line among them is an error. */
 export async function scanCounted(

@@ -41,8 +41,10 @@ export interface OpenRun {
 }
 
 /** How a run comes into our hands: as a new one, or as one that goes on. */
-export interface Opening extends Pick<TakeOptions, "fresh" | "after"> {
+export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known"> {
   readonly input: CheckedInput
+  /** The fold over what is `known`. */
+  readonly folded?: RunProjection
   /** Of a run that goes on: nobody else can still be at what its last owner began. */
   readonly gone?: boolean
   /** What the model is told before it goes on. */
@@ -61,16 +63,18 @@ export async function openRun(
 ): Promise<OpenRun> {
   const { input } = opening
   const folder = config.store.folder(runPath(key))
-  const projection = new RunProjection()
+  const projection = opening.folded ?? new RunProjection()
   const apply = (records: readonly RunRecord[]) => {
     for (const record of records) projection.apply(record)
   }
+  await config.store.check?.()
   const journal = await takeRun(folder, {
     ...(opening.fresh && { fresh: true }),
     ...(opening.after !== undefined && { after: opening.after }),
+    ...(opening.known && { known: opening.known }),
     ...(config.owner && { owner: config.owner }),
     first(history) {
-      apply(history)
+      apply(history.slice(projection.nextSeq))
       return opening.first(projection)
     },
     acknowledged(records) {

@@ -5,8 +5,9 @@ import type { RunFilter, RunState, RunSummary } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { nodesPath, projectsPath, runPath } from "../journal/paths.ts"
 import { project, RunProjection } from "../journal/projection.ts"
-import { createReader } from "../journal/reader.ts"
+import { createReader, type RunReader } from "../journal/reader.ts"
 import { resultOf, resultWithout, summaryOf } from "../journal/result.ts"
+import type { KnownShard } from "../journal/shard.ts"
 import { delay } from "../lib/abort.ts"
 import { isId } from "../lib/id.ts"
 import type { ResolvedConfig } from "./config.ts"
@@ -18,8 +19,9 @@ export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunS
   return resultWithout("not_found", key, noSuchRun(key), config.store.location)
 }
 
-export function stateOf({ projection, path, top }: FoundRun): RunState {
-  return resultOf(projection, { path, lastShard: top })
+export function stateOf({ projection, path, top, hints }: FoundRun): RunState {
+  const state = resultOf(projection, { path, lastShard: top })
+  return hints.length === 0 ? state : { ...state, warnings: [...state.warnings, ...hints] }
 }
 
 export function noSuchRun({ runId, nodeId }: RunKey): LonghaulError {
@@ -90,9 +92,13 @@ export interface FoundRun {
   readonly path: string
   /** The row's highest shard. */
   readonly top: number
+  /** The head as far as it was read; undefined while a takeover is under way. */
+  readonly head: KnownShard | undefined
   readonly owner: JsonObject | null
   /** Another one whenever the run's owner has written anything. */
   readonly mark: string
+  /** Warnings that are in no record. */
+  readonly hints: RunState["warnings"]
 }
 
 /** Null where there is none, or none any more. */
@@ -103,16 +109,17 @@ export async function loadRun(config: ResolvedConfig, key: RunKey): Promise<Foun
   if (records.length === 0) return null
   const projection = project(records)
   if (projection.removed) return null
-  if (reader.unsettled) {
-    projection.warnings.push({
-      code: "takeover_under_way",
-      message: "The newest records cannot be told until it is over.",
-    })
-  }
-  if (reader.droppedBytes > 0) {
-    const message = `${reader.droppedBytes} bytes of an unfinished write are not counted; the run may still be at it.`
-    projection.warnings.push({ code: "journal_tail_unfinished", message })
-  }
-  const { top, owner, mark } = reader
-  return { projection, records, path: folder.location, top, owner, mark }
+  const { top, owner, mark, known: head } = reader
+  return { projection, records, path: folder.location, top, head, owner, mark, hints: hintsOf(reader) }
+}
+
+/** What a reader saw beside the records. */
+function hintsOf({ unsettled, droppedBytes }: RunReader): FoundRun["hints"] {
+  const unfinished = `${droppedBytes} bytes of an unfinished write are not counted; the run may still be at it.`
+  return [
+    ...(unsettled
+      ? [{ code: "takeover_under_way", message: "The newest records cannot be told until it is over." }]
+      : []),
+    ...(droppedBytes > 0 ? [{ code: "journal_tail_unfinished", message: unfinished }] : []),
+  ]
 }

@@ -41,6 +41,7 @@ export async function resumption(
   return {
     input: checked,
     after: found.top,
+    ...(found.head && { known: { head: found.head, records: found.records }, folded: projection }),
     gone: owner === "gone" || owner === "released",
     ...(input.answer !== undefined && tellsModel(projection, input) && { says: input.answer }),
     first(history) {

@@ -99,6 +99,16 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
         return bytes && new TextEncoder().encode(new TextDecoder().decode(bytes))
       },
     })),
+  "a delete that does nothing": () => brokenStore(() => ({ delete: async () => {} })),
+  "a delete that leaves an empty file": () =>
+    brokenStore((folder) => ({ delete: (name) => folder.replace(name, new Uint8Array()) })),
+  "a delete that refuses what is not there": () =>
+    brokenStore((folder) => ({
+      async delete(name) {
+        if (!(await folder.exists(name))) throw new Error("ENOENT")
+        await folder.delete(name)
+      },
+    })),
   "an append that drops a write": () =>
     brokenStore((_, append) => ({
       append: {

@@ -109,6 +109,28 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "delete takes away one name of one folder, and what is not there is deleted already",
+    async run(store) {
+      const folder = store.folder(RUN)
+      const neighbour = store.folder(`${RUN}-2`)
+      await neighbour.create(SHARD, text("next door"))
+      await folder.delete(SHARD)
+      for (const name of [SHARD, INBOX, "inbox/000001.json", "state.json"]) await folder.create(name, text(name))
+      for (const name of [SHARD, INBOX]) {
+        await folder.delete(name)
+        await folder.delete(name)
+        check((await folder.read(name)) === null, `read of the deleted name ${name} must answer null`)
+        check(!(await folder.exists(name)), `exists must answer false for the deleted name ${name}`)
+      }
+      checkNames(await folder.list(), ["inbox", "state.json"], "the list after deletes")
+      checkNames(await store.list(`${RUN}/inbox`), ["000001.json"], "the list of a subfolder after a delete")
+      checkBytes(await folder.read("state.json"), text("state.json"), "a name beside the deleted ones")
+      checkBytes(await neighbour.read(SHARD), text("next door"), "the deleted name in another folder")
+      check((await folder.create(SHARD, text("again"))) === "created", "a deleted name can be created again")
+      checkBytes(await folder.read(SHARD), text("again"), "a name created after its delete")
+    },
+  },
+  {
     name: "bytes handed in and handed out are the caller's: changing them changes no file",
     async run(store) {
       const folder = store.folder(RUN)

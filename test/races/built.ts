@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process"
-import { mkdtempSync, readdirSync, statSync } from "node:fs"
+import { mkdtempSync, readdirSync, statSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -11,6 +11,8 @@ export function builtPackage(): { readonly url: string; readonly temporary: stri
   const dist = join(repository, "dist")
   if (newest(dist, ".js") > newest(join(repository, "src"), ".ts")) return { url: urlOf(dist), temporary: null }
   const temporary = mkdtempSync(join(tmpdir(), "longhaul-dist-"))
+  // What it imports from others is found as if it lay in the repository.
+  symlinkSync(join(repository, "node_modules"), join(temporary, "node_modules"))
   const arguments_ = ["-p", join(repository, "tsconfig.build.json"), "--outDir", temporary]
   try {
     execFileSync(join(repository, "node_modules/.bin/tsc"), arguments_, { stdio: "pipe", timeout: 60_000 })
@@ -35,7 +37,10 @@ export async function importBuilt(url: string) {
   const stores = (await import(
     new URL("hosts/node/fs-store.js", url).href
   )) as typeof import("../../src/hosts/node/fs-store.ts")
-  return { ...journal, ...reader, ...recover, ...projection, ...stores }
+  const bucket = (await import(
+    new URL("stores/s3/index.js", url).href
+  )) as typeof import("../../src/stores/s3/index.ts")
+  return { ...journal, ...reader, ...recover, ...projection, ...stores, ...bucket }
 }
 
 export type Built = Awaited<ReturnType<typeof importBuilt>>
@@ -47,7 +52,7 @@ function urlOf(folder: string): string {
 /** When the journal or the stores were last written, of the files that count. */
 function newest(folder: string, extension: string): number {
   let time = 0
-  for (const part of ["contract", "lib", "journal", "hosts/node"]) {
+  for (const part of ["contract", "lib", "journal", "stores/s3", "hosts/node"]) {
     try {
       for (const name of readdirSync(join(folder, part))) {
         if (!name.endsWith(extension) || name.endsWith(".d.ts") || name.includes(".test")) continue

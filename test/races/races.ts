@@ -1,18 +1,29 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { RunRecord } from "../../src/contract/event.ts"
+import type { Store } from "../../src/contract/store.ts"
+import type { S3StoreOptions } from "../../src/stores/s3/index.ts"
 import { random } from "../scene.ts"
 import { type Built, builtPackage, importBuilt } from "./built.ts"
 import { checkRace, type Verdict } from "./check.ts"
 
 export interface RaceOptions {
-  readonly form: "append" | "create-only"
+  readonly form: "append" | "create-only" | Bucket
   readonly seed: number
   /** The control group: a store without looks, one whose looks come before the append, one whose create overwrites. */
   readonly broken?: "blind" | "looks-early" | "overwrites"
+}
+
+/** Where a race on an object store is held. */
+export interface Bucket {
+  /** As those who race reach it, and as the judge does. */
+  readonly raced: S3StoreOptions
+  readonly judged: S3StoreOptions
+  /** Nothing is on its way to the bucket any more. */
+  settled(): Promise<void>
 }
 
 export interface RaceReport extends Verdict {
@@ -60,9 +71,11 @@ export async function createRaceTrack(): Promise<RaceTrack> {
 
 async function runRace(dir: string, options: RaceOptions, stable: Stable, built: Built): Promise<RaceReport> {
   const pick = random(options.seed)
-  const store =
-    options.form === "append" ? built.fsStore(join(dir, "store")) : built.createOnlyStore(join(dir, "store"))
-  const folder = store.folder("run")
+  const { form } = options
+  const prefix = basename(dir)
+  const bucket = typeof form === "string" ? undefined : form
+  const pace = bucket ? BUCKET_PACE : 1
+  const folder = judgedStore(dir, form, prefix, built).folder("run")
   const running = new Set<Runner>()
   const violations: string[] = []
   const mostWorkers = 2 + pick(7)
@@ -75,14 +88,15 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
   const enter = (runner: Runner) => {
     const order = {
       dir,
-      form: options.form,
+      ...(bucket ? { bucket: { ...bucket.raced, prefix } } : { form }),
       broken: options.broken,
       worker: `w${workers++}`,
       seed: pick(2 ** 30),
       ops: OPS,
       takes: 1 + pick(4),
-      patienceMs: 1 + pick(12),
-      diesAtWrite: pick(4) === 0 ? pick(8) : -1,
+      patienceMs: (1 + pick(12)) * pace,
+      // Few processes write much in a bucket: so that enough of them die in the middle of it, more are told to.
+      diesAtWrite: pick(bucket ? 2 : 4) === 0 ? pick(bucket ? 5 : 8) : -1,
     }
     running.add(runner)
     runner.run(order).then((trouble) => {
@@ -105,14 +119,14 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
 
   try {
     for (const runner of await Promise.all(Array.from({ length: mostWorkers }, () => stable.fetch()))) enter(runner)
-    const deadline = performance.now() + RACE_MS
+    const deadline = performance.now() + RACE_MS * pace
     let late = 0
     while (running.size > 0 && performance.now() < deadline) {
-      await sleep(pick(6))
+      await sleep(pick(6) * pace)
       const runner = [...running][pick(running.size)]
       const roll = pick(10)
       if (roll === 0 && kills < mostKills) kills += runner?.kill() ? 1 : 0
-      else if (roll < 4) stops += runner?.stop(pick(25)) ? 1 : 0
+      else if (roll < 4) stops += runner?.stop(pick(25) * pace) ? 1 : 0
       else if (roll === 4 && late++ < mostKills) enter(await stable.fetch())
       else if (roll < 7) await read()
     }
@@ -124,6 +138,7 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
     }
     while (running.size > 0) await sleep(1)
   }
+  await bucket?.settled()
   const verdict = await checkRace(dir, folder, published, built).catch((error: unknown) => ({
     ...nothing,
     violations: [`the run cannot be loaded and finished: ${error}`],
@@ -131,7 +146,14 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
   return { ...verdict, workers, kills, torn, stops, violations: [...violations, ...verdict.violations] }
 }
 
+function judgedStore(dir: string, form: RaceOptions["form"], prefix: string, built: Built): Store {
+  if (typeof form !== "string") return built.s3Store({ ...form.judged, prefix })
+  return form === "append" ? built.fsStore(join(dir, "store")) : built.createOnlyStore(join(dir, "store"))
+}
+
 const OPS = 6
+/** How much longer everything takes where each step is a request. */
+const BUCKET_PACE = 4
 const RACE_MS = 15_000
 const nothing = { owners: 0, records: 0, effects: 0, unknown: 0 }
 

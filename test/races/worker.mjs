@@ -8,10 +8,11 @@ const { takeRun } = await import(new URL("journal/journal.js", dist).href)
 const { project } = await import(new URL("journal/projection.js", dist).href)
 const { flagUnknown } = await import(new URL("journal/recover.js", dist).href)
 const { createOnlyStore, fsStore } = await import(new URL("hosts/node/fs-store.js", dist).href)
+const { s3Store } = await import(new URL("stores/s3/index.js", dist).href)
 
 process.on("disconnect", () => process.exit())
 process.on("message", (order) => {
-  const watchdog = setTimeout(() => process.exit(3), 20_000)
+  const watchdog = setTimeout(() => process.exit(3), order.bucket ? 80_000 : 20_000)
   race(order)
     .then(() => process.send({ type: "done" }))
     .catch((error) => process.send({ type: "trouble", message: String(error?.stack ?? error) }))
@@ -22,20 +23,25 @@ process.send({ type: "ready" })
 /** Takes the run again and again, whoever owns it, until its share of takes is used up. */
 async function race(order) {
   const pick = random(order.seed)
-  const store = order.form === "append" ? fsStore(join(order.dir, "store")) : createOnlyStore(join(order.dir, "store"))
-  const folder = nasty(store.folder("run"), order, pick)
+  const folder = nasty(storeOf(order).folder("run"), order, pick)
   const told = openSync(join(order.dir, `told-${order.worker}.jsonl`), "a")
   const tell = (line) => writeSync(told, `${JSON.stringify(line)}\n`)
   try {
     for (let take = 0; take < order.takes; take++) {
       await sleep(pick(order.patienceMs))
       await own(folder, order, `${order.worker}.${take}`, pick, tell).catch((error) => {
-        if (error?.code !== "fenced") throw error
+        // A bucket may stay in trouble for longer than an owner is patient: the run is then somebody else's to go on with.
+        if (error?.code !== "fenced" && !(order.bucket && error?.code === "storage")) throw error
       })
     }
   } finally {
     closeSync(told)
   }
+}
+
+function storeOf({ form, dir, bucket }) {
+  if (bucket) return s3Store(bucket)
+  return form === "append" ? fsStore(join(dir, "store")) : createOnlyStore(join(dir, "store"))
 }
 
 /** An owner's life: flags what its predecessor left open, then does every operation that nobody began. */

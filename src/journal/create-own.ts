@@ -1,0 +1,35 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { Folder } from "../contract/store.ts"
+import { equalBytes } from "../lib/bytes.ts"
+
+/**
+ * Creates a file, whatever becomes of the answers: the same bytes are sent again until their fate is known, and a file that
+ * exists is ours exactly if it holds them. False: it is somebody else's.
+ */
+export async function createOwn(folder: Folder, name: string, bytes: Uint8Array): Promise<boolean> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      if ((await folder.create(name, bytes)) === "created") return true
+      const found = await folder.read(name)
+      if (found !== null) return equalBytes(found, bytes)
+      if (attempt >= CREATE_RETRIES) throw unreadable(name)
+    } catch (error) {
+      if (attempt >= CREATE_RETRIES || !mayPass(error)) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, CREATE_BACKOFF_MS * 2 ** attempt))
+  }
+}
+
+/** What says itself that waiting does not help is believed. */
+function mayPass(error: unknown): boolean {
+  return !LonghaulError.is(error) || error.retryable
+}
+
+function unreadable(name: string): LonghaulError {
+  return new LonghaulError("storage", `${name} exists and cannot be read.`, {
+    fix: "Check the store's permissions, then resume the run.",
+  })
+}
+
+const CREATE_RETRIES = 5
+const CREATE_BACKOFF_MS = 50

@@ -1,0 +1,54 @@
+/** One page of a listing. */
+export interface ListedPage {
+  /** Keys, and common prefixes with their slash. */
+  readonly names: readonly string[]
+  /** Asks for the next page; absent on the last. */
+  readonly next?: string
+}
+
+/** Null for what is not a whole listing. */
+export function readListing(xml: string): ListedPage | null {
+  if (!/<ListBucketResult[\s>]/.test(xml) || !/<\/ListBucketResult>\s*$/.test(xml)) return null
+  const files = elements(xml, "Contents").map((content) => textOf(content, "Key"))
+  const folders = elements(xml, "CommonPrefixes").map((prefix) => textOf(prefix, "Prefix"))
+  const names = [...files, ...folders]
+  if (!names.every((name) => name !== undefined)) return null
+  const next = textOf(xml, "IsTruncated") === "true" ? textOf(xml, "NextContinuationToken") : undefined
+  // A page that says there is more and not where would otherwise pass as the last one.
+  if (next === undefined && textOf(xml, "IsTruncated") === "true") return null
+  return { names, ...(next !== undefined && { next }) }
+}
+
+/** The text of the first element of this name, which holds no other element. */
+export function textOf(xml: string, name: string): string | undefined {
+  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
+  return text === undefined ? undefined : decoded(text)
+}
+
+/** Elements of one name, which do not hold each other. */
+function elements(xml: string, name: string): string[] {
+  const found: string[] = []
+  const [open, close] = [`<${name}>`, `</${name}>`]
+  for (let from = xml.indexOf(open); from >= 0; from = xml.indexOf(open, from)) {
+    const to = xml.indexOf(close, from)
+    if (to < 0) break
+    found.push(xml.slice(from + open.length, to))
+    from = to
+  }
+  return found
+}
+
+/** Only what XML itself knows: other entities need a document type, and a store has none. */
+function decoded(text: string): string {
+  return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));/gi, (whole, hex, decimal, name) => {
+    if (name !== undefined) return entities[name as string] ?? whole
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole
+  })
+}
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }
+
+export function encodeText(text: string): string {
+  return text.replace(/[&<>]/g, (character) => (character === "&" ? "&amp;" : character === "<" ? "&lt;" : "&gt;"))
+}
