@@ -151,7 +151,11 @@ export const promises: readonly Promised[] = [
     text: "Text and structured output come back raw; their meaning is the host's",
     proof: [["test/promises/results.test.ts", "HOST-14"]],
   },
-  { id: "HOST-15", text: "A runnable example of a consumer: one turn, Bash, the result printed" },
+  {
+    id: "HOST-15",
+    text: "A runnable example of a consumer: one turn, Bash, the result printed",
+    proof: [["test/examples.test.ts", "HOST-15"]],
+  },
   // Inputs of a run
   {
     id: "RUN-01",
@@ -270,7 +274,11 @@ export const promises: readonly Promised[] = [
     proof: [["test/promises/controls.test.ts", "RES-03"]],
   },
   { id: "RES-04", text: "One flat shape for every status", proof: [["test/promises/results.test.ts", "RES-04"]] },
-  { id: "RES-05", text: "Statuses done, paused, failed; beside a result also queued, running, cancelled, not found" },
+  {
+    id: "RES-05",
+    text: "Statuses done, paused, failed; beside a result also queued, running, cancelled, not found",
+    proof: [["src/runtime/durable.test.ts", "RES-05"]],
+  },
   {
     id: "RES-06",
     text: "Node, turns, tokens, duration and the transcript with its last shard",
@@ -282,7 +290,11 @@ export const promises: readonly Promised[] = [
     text: "Done with JSON: data is the parsed value, and the raw text is kept",
     proof: [["test/promises/controls.test.ts", "RES-08"]],
   },
-  { id: "RES-09", text: "Paused: the pending call, the reason and what a human must review" },
+  {
+    id: "RES-09",
+    text: "Paused: the pending call, the reason and what a human must review",
+    proof: [["src/runtime/resume.test.ts", "RES-09"]],
+  },
   {
     id: "RES-10",
     text: "Failed: no data, an error with code and message",
@@ -405,7 +417,11 @@ export const promises: readonly Promised[] = [
     text: "Both leave a trace for inspection",
     proof: [["test/promises/controls.test.ts", "FAIL-26"]],
   },
-  { id: "FAIL-27", text: "Codes for failed runs and resumes, orphans, runners, API bodies and formats" },
+  {
+    id: "FAIL-27",
+    text: "Codes for failed runs and resumes, orphans, runners, API bodies and formats",
+    proof: [["src/runtime/durable.test.ts", "FAIL-27"]],
+  },
   {
     id: "FAIL-28",
     text: "The documentation says of each code whether it is retryable",
@@ -706,10 +722,26 @@ export const promises: readonly Promised[] = [
   { id: "APR-10", text: "The agent waits for the answer" },
   { id: "APR-11", text: "Which backends can be gated call by call, and which only by mode" },
   { id: "APR-12", text: "Events for pending, granted and denied" },
-  { id: "APR-13", text: "A gate before a tool can pause the run durably" },
-  { id: "APR-14", text: "The pause outlives the process" },
-  { id: "APR-15", text: "The answer's words reach the model" },
-  { id: "APR-16", text: "A second gate pauses again" },
+  {
+    id: "APR-13",
+    text: "A gate before a tool can pause the run durably",
+    proof: [["src/runtime/resume.test.ts", "APR-13"]],
+  },
+  {
+    id: "APR-14",
+    text: "The pause outlives the process",
+    proof: [["src/runtime/resume.test.ts", "APR-14"]],
+  },
+  {
+    id: "APR-15",
+    text: "The answer's words reach the model",
+    proof: [["src/runtime/resume.test.ts", "APR-15"]],
+  },
+  {
+    id: "APR-16",
+    text: "A second gate pauses again",
+    proof: [["src/runtime/resume.test.ts", "APR-16"]],
+  },
   { id: "APR-17", text: "Enforcement before a call: allow, deny or rewrite" },
   { id: "APR-18", text: "Enforcement after a call can block its output" },
   { id: "APR-19", text: "A denial or block throws one typed error" },
@@ -764,48 +796,209 @@ export const promises: readonly Promised[] = [
   { id: "POL-12", text: "The path of the source check can be set" },
   { id: "POL-13", text: "All of it can be given as options" },
   // Pause and resume
-  { id: "PAU-01", text: "What a snapshot of a paused run holds" },
-  { id: "PAU-02", text: "What it says of the pending call" },
-  { id: "PAU-03", text: "Why a run paused" },
-  { id: "PAU-04", text: "Resume by run id alone" },
-  { id: "PAU-05", text: "Resume from a snapshot (which is for reading: settled question 20)" },
+  {
+    id: "PAU-01",
+    text: "What a snapshot of a paused run holds",
+    proof: [["src/runtime/resume.test.ts", "PAU-01"]],
+  },
+  {
+    id: "PAU-02",
+    text: "What it says of the pending call",
+    proof: [["src/runtime/resume.test.ts", "PAU-02"]],
+  },
+  {
+    id: "PAU-03",
+    text: "Why a run paused",
+    proof: [["src/runtime/resume.test.ts", "PAU-03"]],
+  },
+  {
+    id: "PAU-04",
+    text: "Resume by run id alone",
+    proof: [["src/runtime/resume.test.ts", "PAU-04"]],
+  },
+  {
+    id: "PAU-05",
+    text: "Resume from a snapshot (which is for reading: settled question 20)",
+    proof: [["src/runtime/resume.test.ts", "PAU-05"]],
+  },
   { id: "PAU-06", text: "Offloaded results outlive a resume" },
-  { id: "PAU-07", text: "Resume in the background" },
+  {
+    id: "PAU-07",
+    text: "Resume in the background",
+    proof: [["src/runtime/durable.test.ts", "PAU-07"]],
+  },
   { id: "PAU-08", text: "Overrides can be given again on resume" },
   { id: "PAU-09", text: "Resume from the transcript after a provider dropped out" },
   // Background runs
-  { id: "ASY-01", text: "A run can be started in the background" },
-  { id: "ASY-02", text: "Its status can be asked at any time" },
-  { id: "ASY-03", text: "It can be waited for" },
-  { id: "ASY-04", text: "It can be cancelled" },
-  { id: "ASY-05", text: "A webhook can be sent again" },
-  { id: "ASY-06", text: "Orphaned runs are found and marked" },
-  { id: "ASY-07", text: "A state file with its shape" },
-  { id: "ASY-08", text: "Progress with the current activity" },
-  { id: "ASY-09", text: "Heartbeats are bounded in number" },
-  { id: "ASY-10", text: "The background executor can be replaced" },
-  { id: "ASY-11", text: "Foreground runs are unchanged by all this" },
+  {
+    id: "ASY-01",
+    text: "A run can be started in the background",
+    proof: [["src/runtime/durable.test.ts", "ASY-01"]],
+  },
+  {
+    id: "ASY-02",
+    text: "Its status can be asked at any time",
+    proof: [["src/runtime/durable.test.ts", "ASY-02"]],
+  },
+  {
+    id: "ASY-03",
+    text: "It can be waited for",
+    proof: [["src/runtime/durable.test.ts", "ASY-03"]],
+  },
+  {
+    id: "ASY-04",
+    text: "It can be cancelled",
+    proof: [["src/runtime/durable.test.ts", "ASY-04"]],
+  },
+  {
+    id: "ASY-05",
+    text: "A webhook can be sent again",
+    proof: [["test/webhooks.test.ts", "ASY-05"]],
+  },
+  {
+    id: "ASY-06",
+    text: "Orphaned runs are found and marked",
+    proof: [["src/runtime/durable.test.ts", "ASY-06"]],
+  },
+  {
+    id: "ASY-07",
+    text: "A state file with its shape",
+    proof: [["src/runtime/durable.test.ts", "ASY-07"]],
+  },
+  {
+    id: "ASY-08",
+    text: "Progress with the current activity",
+    proof: [["src/runtime/durable.test.ts", "ASY-08"]],
+  },
+  {
+    id: "ASY-09",
+    text: "Heartbeats are bounded in number",
+    proof: [["src/runtime/durable.test.ts", "ASY-09"]],
+  },
+  {
+    id: "ASY-10",
+    text: "The background executor can be replaced",
+    proof: [["src/runtime/durable.test.ts", "ASY-10"]],
+  },
+  {
+    id: "ASY-11",
+    text: "Foreground runs are unchanged by all this",
+    proof: [["src/runtime/durable.test.ts", "ASY-11"]],
+  },
   // Webhooks
-  { id: "WH-01", text: "A webhook has address, secret, events and headers" },
-  { id: "WH-02", text: "Only background runs send them, and only for endings and pauses" },
-  { id: "WH-03", text: "The body is the result" },
-  { id: "WH-04", text: "The headers that identify and sign it" },
-  { id: "WH-05", text: "Own headers cannot override ours" },
-  { id: "WH-06", text: "The signature covers time and body" },
-  { id: "WH-07", text: "A receiver's sample that checks age and signature" },
-  { id: "WH-08", text: "A request has 30 seconds" },
-  { id: "WH-09", text: "Five attempts on a schedule" },
-  { id: "WH-10", text: "Which answers are retried" },
-  { id: "WH-11", text: "Every attempt is on record" },
-  { id: "WH-12", text: "Each attempt has its own id" },
-  { id: "WH-13", text: "A manual replay starts the schedule anew" },
-  { id: "WH-14", text: "Nothing is sent per turn or call" },
-  { id: "WH-15", text: "Each pause has its own event" },
+  {
+    id: "WH-01",
+    text: "A webhook has address, secret, events and headers",
+    proof: [
+      ["src/webhooks/settings.test.ts", "WH-01"],
+      ["test/webhooks.test.ts", "WH-01"],
+    ],
+  },
+  {
+    id: "WH-02",
+    text: "Only background runs send them, and only for endings and pauses",
+    proof: [
+      ["test/webhooks.test.ts", "WH-02"],
+      ["test/webhooks.test.ts", "of a run that is cancelled is that"],
+    ],
+  },
+  {
+    id: "WH-03",
+    text: "The body is the result",
+    proof: [["test/webhooks.test.ts", "WH-03"]],
+  },
+  {
+    id: "WH-04",
+    text: "The headers that identify and sign it",
+    proof: [
+      ["src/webhooks/settings.test.ts", "WH-04"],
+      ["test/webhooks.test.ts", "WH-04"],
+    ],
+  },
+  {
+    id: "WH-05",
+    text: "Own headers cannot override ours",
+    proof: [["src/webhooks/settings.test.ts", "WH-05"]],
+  },
+  {
+    id: "WH-06",
+    text: "The signature covers time and body",
+    proof: [
+      ["src/webhooks/verify.test.ts", "WH-06"],
+      ["test/webhooks.test.ts", "WH-06"],
+    ],
+  },
+  {
+    id: "WH-07",
+    text: "A receiver's sample that checks age and signature",
+    proof: [
+      ["src/webhooks/verify.test.ts", "WH-07"],
+      ["test/docs.test.ts", "$name runs as it says"],
+    ],
+  },
+  {
+    id: "WH-08",
+    text: "A request has 30 seconds",
+    proof: [["test/webhooks.test.ts", "WH-08"]],
+  },
+  {
+    id: "WH-09",
+    text: "Five attempts on a schedule",
+    proof: [
+      ["src/webhooks/outbox.test.ts", "WH-09"],
+      ["test/webhooks.test.ts", "WH-09"],
+    ],
+  },
+  {
+    id: "WH-10",
+    text: "Which answers are retried",
+    proof: [
+      ["src/webhooks/outbox.test.ts", "WH-10"],
+      ["test/webhooks.test.ts", "WH-10"],
+    ],
+  },
+  {
+    id: "WH-11",
+    text: "Every attempt is on record",
+    proof: [["test/webhooks.test.ts", "WH-11"]],
+  },
+  {
+    id: "WH-12",
+    text: "Each attempt has its own id",
+    proof: [["test/webhooks.test.ts", "WH-12"]],
+  },
+  {
+    id: "WH-13",
+    text: "A manual replay starts the schedule anew",
+    proof: [
+      ["src/webhooks/outbox.test.ts", "WH-13"],
+      ["test/webhooks.test.ts", "WH-13"],
+    ],
+  },
+  {
+    id: "WH-14",
+    text: "Nothing is sent per turn or call",
+    proof: [
+      ["src/webhooks/outbox.test.ts", "WH-14"],
+      ["test/webhooks.test.ts", "WH-14"],
+    ],
+  },
+  {
+    id: "WH-15",
+    text: "Each pause has its own event",
+    proof: [
+      ["src/webhooks/outbox.test.ts", "WH-15"],
+      ["test/webhooks.test.ts", "WH-15"],
+    ],
+  },
   // Storage
   {
     id: "STO-01",
-    text: "Stores on local disk, S3 and R2 behind one interface (local so far)",
-    proof: [["src/stores/store-conformance.test.ts", "%s keeps every promise of a store"]],
+    text: "Stores on local disk, S3 and R2 behind one interface",
+    proof: [
+      ["src/stores/store-conformance.test.ts", "%s keeps every promise of a store"],
+      ["test/s3.test.ts", "s3Store keeps every promise of a store"],
+    ],
   },
   {
     id: "STO-02",
@@ -822,7 +1015,14 @@ export const promises: readonly Promised[] = [
     ],
   },
   { id: "STO-05", text: "A global memory scope is taken as the workspace's, with a warning" },
-  { id: "STO-06", text: "R2 by credentials or by binding" },
+  {
+    id: "STO-06",
+    text: "R2 by credentials or by binding (credentials so far)",
+    proof: [
+      ["test/s3.test.ts", "s3Store keeps every promise of a store"],
+      ["test/s3-refusals.test.ts", "where the bucket is"],
+    ],
+  },
   {
     id: "STO-07",
     text: "Transcripts are JSONL shards, and the last one is reported",

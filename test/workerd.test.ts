@@ -67,7 +67,7 @@ test("a run with a tool completes inside workerd, over its own fetch, without No
   expect(told.events).toEqual(
     expect.arrayContaining(["run-start", "text-delta", "tool-intent", "tool-result", "run-end"]),
   )
-  expect(told).toMatchObject({ others: ["scripted", "done"], node: "undefined" })
+  expect(told).toMatchObject({ others: ["scripted", "done"], verified: { status: "done" }, node: "undefined" })
   expect(simulator.requests).toHaveLength(2)
 
   await worker.dispose()

@@ -72,7 +72,7 @@ export interface Files {
  * them and has the last word, so an environment may use whatever searcher it has.
  */
 export interface Search {
-  /** Undefined where it cannot be told: then all files are to be read. Rejects with a `ToolError` as `Files` does. */
+  /** Undefined where it cannot be told: then all files are to be read. Rejects only where it was aborted. */
   find(request: SearchRequest): Promise<FoundFiles | undefined>
 }
 
@@ -184,6 +184,8 @@ export interface FetchedBody {
   readonly status: number
   /** As the server says; empty where it says nothing. */
   readonly contentType: string
+  /** As the server says, where it does. */
+  readonly retryAfter?: string
   readonly bytes: Uint8Array
   /** There was more. */
   readonly truncated: boolean

@@ -6,6 +6,7 @@ import type { StopReason } from "./provider.ts"
 import type { AskReason, Limits, PauseReason, StructuredOutput, Usage } from "./result.ts"
 import type { InterruptMode, SessionRef } from "./session.ts"
 import type { Effect, ToolOutcome } from "./tool.ts"
+import type { RecordedWebhook } from "./webhook.ts"
 
 /** Everything a run tells: what the journal holds, and what only listeners hear. */
 export type RunEvent = RunRecord | Ephemeral
@@ -23,6 +24,8 @@ export type RecordBody =
       readonly limits: Limits
       /** Everything up to its record `at` was copied from there. */
       readonly forkOf?: ForkOrigin
+      /** Who hears of the next pause or end. */
+      readonly webhook?: RecordedWebhook
     }
   /** `limits`: they were changed, from here on. `gone`: the last owner is known to be. */
   | {
@@ -30,6 +33,7 @@ export type RecordBody =
       readonly cause: ResumeCause
       readonly limits?: Limits
       readonly gone?: boolean
+      readonly webhook?: RecordedWebhook
     }
   | {
       readonly type: "choice"

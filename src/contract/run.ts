@@ -15,6 +15,7 @@ import type { InterruptMode } from "./session.ts"
 import type { StandardSchema } from "./standard-schema.ts"
 import type { Store } from "./store.ts"
 import type { Tool, UnknownOutcome } from "./tool.ts"
+import type { Webhook, WebhookControls, WithWebhook } from "./webhook.ts"
 
 /** What the portable root takes: values only. Every key is optional. */
 export interface RuntimeConfig {
@@ -42,6 +43,10 @@ export interface RuntimeConfig {
   readonly recover?: "resume" | "mark"
   /** Keeps background work alive where a host would otherwise end with the request that began it. */
   readonly executor?: BackgroundExecutor
+  /** Hears of every run in the background that names no other. */
+  readonly webhook?: Webhook
+  /** Hosts of webhooks that may lie in a private network, as `host` or `host:port`. Default: none. */
+  readonly webhookAllow?: readonly string[]
   /** Runs at once; the others wait. Default: no limit. */
   readonly concurrency?: number
   readonly hooks?: Hooks
@@ -210,15 +215,17 @@ export interface RunFilter {
   readonly before?: string
 }
 
-export interface Runtime extends AsyncDisposable {
+export interface Runtime extends AsyncDisposable, WebhookControls {
   /** Resolves for every ending; rejects only for a bug of ours. */
   run(input: RunInput): Promise<RunResult>
   stream(input: RunInput): RunHandle
   /** Goes on with a run that is paused, failed, cancelled or has lost its process, in any process that has the store. */
   resume(input: ResumeInput): Promise<RunResult>
+  /** The same with its stream and controls, as `stream` gives them for a new run. */
+  resumeStream(input: ResumeInput): RunHandle
   /** Begins a run in the background: answers once its journal has begun, or why it could not. */
-  start(input: RunInput): Promise<StartedRun>
-  resumeAsync(input: ResumeInput): Promise<StartedRun>
+  start(input: RunInput & WithWebhook): Promise<StartedRun>
+  resumeAsync(input: ResumeInput & WithWebhook): Promise<StartedRun>
   /** Until the run has ended, paused or was never there; with `timeoutMs` no longer than that, and then as it stands. */
   waitFor(
     runId: string,

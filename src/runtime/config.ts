@@ -15,6 +15,8 @@ import { checkedId } from "../lib/id.ts"
 import { persisting } from "../lib/persist-artifact.ts"
 import { sha256 } from "../lib/sha256.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../tools/dispatch.ts"
+import type { WebhookPost } from "../webhooks/deliver.ts"
+import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
 
 /** What a composition root must hand in beside the caller's configuration. */
@@ -29,6 +31,10 @@ export interface Defaults {
   readonly artifacts?: ArtifactStore
   /** Whether the process that an owner names is known to be gone; absent: nobody can tell. */
   isGone?(owner: JsonObject): boolean
+  /** Ends what was made for the runtime alone. */
+  close?(): Promise<void>
+  /** How webhooks are sent; `allow`: hosts that may be private. Default: over `fetch`. */
+  post?(allow: readonly string[]): WebhookPost
   /** A runtime of the same kind over another configuration. */
   again(config: RuntimeConfig): Runtime
 }
@@ -51,6 +57,7 @@ export interface ResolvedConfig {
   readonly unknownOutcome: UnknownOutcome
   isGone(owner: JsonObject): boolean
   readonly executor?: BackgroundExecutor
+  readonly webhooks: WebhookSettings
   readonly hooks: Hooks
   readonly observers: readonly Observer[]
   readonly env: Environment
@@ -88,6 +95,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     unknownOutcome: oneOf("unknownOutcome", config.unknownOutcome ?? "tell", ["tell", "pause"]),
     isGone: defaults.isGone ?? (() => false),
     ...(config.executor && { executor: config.executor }),
+    webhooks: webhookSettings(config, defaults.post),
     hooks: config.hooks ?? {},
     observers: config.observers ?? [],
     env: config.env ?? {},
@@ -163,6 +171,8 @@ const configKeys = keys<RuntimeConfig>()(
   "unknownOutcome",
   "recover",
   "executor",
+  "webhook",
+  "webhookAllow",
   "concurrency",
   "hooks",
   "observers",

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import { native } from "../backends/native/index.ts"
+import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
 import type { Runtime, RuntimeConfig } from "../contract/run.ts"
@@ -29,6 +30,8 @@ function deferred<Value>() {
   })
   return { promise, resolve }
 }
+
+const noAccount = new LonghaulError("auth", "There is no such account.")
 
 const hanging = () => new Promise<never>(() => {})
 
@@ -137,7 +140,7 @@ describe("a run that lost its process", () => {
     expect(await runtime.recoverOrphanedRuns({ staleMs: 10 })).toEqual([])
   })
 
-  test("ASY-06 without any sign for as long as was asked it is taken", async () => {
+  test("ASY-06 FAIL-27 without any sign for as long as was asked it is taken", async () => {
     for (const action of ["mark", "resume"] as const) {
       const store = memoryStore()
       await abandoned(store)
@@ -217,6 +220,29 @@ describe("in the background", () => {
       status: "running",
     })
     expect(await runtime.waitFor("r")).toMatchObject({ status: "done" })
+  })
+
+  test("ASY-11 RES-05 every status a run can be asked in, the same shape for all", async () => {
+    const store = memoryStore()
+    const gate = deferred<string>()
+    const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
+    const config = { concurrency: 1, tools: [tool("pay", () => "paid")], hooks }
+    const { runtime } = runtimeOver(store, [() => gate.promise, call("pay"), { fail: noAccount }], config)
+    const first = runtime.run({ task: "x", runId: "done" })
+    const second = runtime.run({ task: "x", runId: "paused" })
+    const third = runtime.run({ task: "x", runId: "failed" })
+    const cancelled = runtime.stream({ task: "x", runId: "cancelled" })
+    await vi.waitFor(async () => expect((await runtime.status("done")).status).toBe("running"))
+    expect((await runtime.status("paused")).status).toBe("queued")
+    cancelled.interrupt()
+    gate.resolve("Done.")
+    await Promise.all([first, second, third, cancelled.result])
+    const keys = Object.keys(await runtime.status("nobody")).filter((key) => key !== "error")
+    for (const runId of ["done", "paused", "failed", "cancelled", "nobody"]) {
+      const state = await runtime.status(runId)
+      expect(state.status).toBe(runId === "nobody" ? "not_found" : runId)
+      expect(Object.keys(state)).toEqual(expect.arrayContaining(keys))
+    }
   })
 
   test("ASY-10 the executor is handed the work", async () => {

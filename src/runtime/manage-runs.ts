@@ -37,7 +37,11 @@ export async function endRun(config: ResolvedConfig, key: RunKey, found: FoundRu
     const journal = await takeRun(config.store.folder(runPath(key)), {
       after: found.top,
       ...(config.owner && { owner: config.owner }),
-      first: (history) => [{ type: "run-resume", cause: "recovery" }, ...flagUnknown(project(history)), end],
+      first(history) {
+        const run = project(history)
+        const { webhook } = run
+        return [{ type: "run-resume", cause: "recovery", ...(webhook && { webhook }) }, ...flagUnknown(run), end]
+      },
     })
     await journal.release()
     return true
@@ -70,9 +74,12 @@ export async function forkRun(config: ResolvedConfig, from: RunKey, at: number |
     ...(config.owner && { owner: config.owner }),
     first: () => [
       ...found.records.slice(0, last + 1).map((record): RecordBody => {
-        if (record.type !== "run-start") return record
+        if (record.type !== "run-start" && record.type !== "run-resume") return record
+        // Whoever hears of the other run has heard all this.
+        const { webhook: _, ...copied } = record
+        if (copied.type !== "run-start") return copied
         const { runId, nodeId } = to
-        return { ...record, runId, nodeId, forkOf: { runId: from.runId, nodeId: from.nodeId, at: last } }
+        return { ...copied, runId, nodeId, forkOf: { runId: from.runId, nodeId: from.nodeId, at: last } }
       }),
       { type: "run-pause", reason: "fork" },
     ],

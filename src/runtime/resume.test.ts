@@ -47,7 +47,7 @@ function runtimeOver(store: Store, steps: readonly ScriptedStep[], config: Runti
 const lastResult = (messages: readonly Message[]) => JSON.stringify(messages.at(-1)?.content)
 
 describe("a gate", () => {
-  test("PAU-01 PAU-02 RES-09 APR-13 pauses the run with what is to be reviewed, before any effect", async () => {
+  test("PAU-01 PAU-02 PAU-03 RES-09 APR-13 pauses the run with what is to be reviewed, before any effect", async () => {
     const ledger: Json[] = []
     const { runtime } = runtimeOver(memoryStore(), [{ parts: [{ text: "Paying." }, part("pay", { usd: 5 })] }], {
       tools: [paying(ledger)],
@@ -71,7 +71,7 @@ describe("a gate", () => {
     expect(await runtime.status("r")).toEqual(result)
   })
 
-  test("PAU-04 APR-14 an approved call runs exactly once, from any process, and the model need not repeat it", async () => {
+  test("PAU-04 PAU-05 APR-14 an approved call runs exactly once, from any process, and the model need not repeat it", async () => {
     const store = memoryStore()
     const ledger: Json[] = []
     const config = { tools: [paying(ledger)], ...asksBeforePay }

@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { ResumeInput, RunHandle, RunInput, Runtime, RuntimeConfig, StartedRun } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
+import type { WithWebhook } from "../contract/webhook.ts"
 import type { InboxMessage } from "../journal/inbox.ts"
 import { resultWithout } from "../journal/result.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
@@ -17,17 +18,27 @@ import { type FoundRun, listRuns, readEvents, readRun } from "./read-runs.ts"
 import { resumption } from "./resume-run.ts"
 import { beginning } from "./run.ts"
 import { Tender } from "./tend-runs.ts"
+import { WebhookSender } from "./webhooks.ts"
 
 type RecoverOptions = NonNullable<Parameters<Runtime["recoverOrphanedRuns"]>[0]>
+
+/** What is known of a run of ours beside its handle. */
+interface Place {
+  queued: boolean
+  readonly begun: Promise<unknown>
+  /** It is over, and so are the attempts to tell of it. Never rejects. */
+  told: Promise<unknown>
+}
 
 /** A runtime over one configuration. Throws `config_invalid` at once for what cannot work. */
 export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runtime {
   const config = resolveConfig(given, defaults)
   const permits = given.concurrency && new Permits(wholeNumber("concurrency", given.concurrency))
-  const live = new Map<RunHandle, { queued: boolean; readonly begun: Promise<unknown> }>()
+  const live = new Map<RunHandle, Place>()
   const watch = new OwnerWatch(config)
   const tender = new Tender()
   const closing = new AbortController()
+  const webhooks = new WebhookSender(config, closing.signal)
 
   function launch(
     key: RunKey,
@@ -38,7 +49,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     const begun = new Promise<void>((resolve) => {
       begin = resolve
     })
-    const place = { queued: permits !== undefined, begun }
+    const place: Place = { queued: permits !== undefined, begun, told: begun }
     const turn = async (controls: RunControls) => {
       const leave = await (permits as Permits).take(controls.halting)
       place.queued = false
@@ -62,6 +73,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
       live.delete(handle)
     }
     handle.result.then(forget, forget)
+    place.told = handle.result.then(() => webhooks.ended(key)).catch(() => {})
     return handle
   }
 
@@ -69,17 +81,27 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     const key = runKey(config, input)
     return launch(key, () => beginning(config, key, input), { ...input, streamed })
   }
-  const launchResumed = (input: ResumeInput, orphan?: Orphan) => {
+  const launchBackground = ({ webhook, ...input }: RunInput & WithWebhook) => {
+    const key = runKey(config, input)
+    return launch(key, () => webhooks.open(key, () => beginning(config, key, input), "asked", webhook), input)
+  }
+  const launchResumed = (
+    input: ResumeInput,
+    how: "foreground" | "asked" | "recovered",
+    { orphan, webhook, streamed = false }: WithWebhook & { readonly orphan?: Orphan; readonly streamed?: boolean } = {},
+  ) => {
     const { runId, nodeId = "main" } = input
     const resumed: RunKey = { workspaceId: config.workspaceId, runId, nodeId }
     const look = async (found: FoundRun) => orphan?.owner ?? watch.look(resumed, found)
-    return launch(resumed, () => resumption(config, resumed, input, look, orphan?.found), input)
+    const open = () => resumption(config, resumed, input, look, orphan?.found)
+    const opening = how === "foreground" ? open : () => webhooks.open(resumed, open, how, webhook)
+    return launch(resumed, opening, { ...input, streamed })
   }
 
   /** What is known of it once it has begun, waits for its turn, or could not begin. */
   async function inBackground(handle: RunHandle): Promise<StartedRun> {
-    config.executor?.run(handle.result.catch(() => {}))
     const place = live.get(handle)
+    if (place) config.executor?.run(place.told)
     if (!place?.queued) await place?.begun
     const { runId, nodeId } = handle
     if (live.has(handle)) return { runId, nodeId, status: place?.queued ? "queued" : "running" }
@@ -105,18 +127,29 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   /** By hand where the run is ours, through its inbox where it is somebody else's. */
   async function tell(asked: RunKey, message: InboxMessage, byHand: (handle: RunHandle) => boolean): Promise<boolean> {
     const handle = handleOf(asked)
-    return handle ? byHand(handle) : tellRun(config, asked, message, watch)
+    if (handle) return byHand(handle)
+    const told = await tellRun(config, asked, message, watch)
+    // Where nobody was at the run any more, we have put its end on record.
+    if (told && message.type !== "steer") webhooks.deliver(asked, "newest")
+    return told
   }
 
   async function recoverOrphanedRuns({ staleMs = 60_000, action = "mark" }: RecoverOptions = {}) {
     oneOf("action", action, ["mark", "resume"])
+    // Each finds out by itself what it has to do.
+    const pending = webhooks.deliverAll().catch(recoveryFailed)
     const isOurs = (found: RunKey) => handleOf(found) !== undefined
     const orphans = await findOrphans(config, watch, isOurs, staleMs, closing.signal)
-    if (action === "mark") return markOrphans(config, orphans)
+    await pending
+    if (action === "mark") {
+      const marked = await markOrphans(config, orphans)
+      for (const { runId, nodeId } of marked) webhooks.deliver(key(runId, nodeId), "newest")
+      return marked
+    }
     const resumed = await Promise.all(
       orphans.map((orphan) => {
         const { runId, nodeId } = orphan.key
-        return inBackground(launchResumed({ runId, nodeId }, orphan))
+        return inBackground(launchResumed({ runId, nodeId }, "recovered", { orphan }))
       }),
     )
     return resumed.filter(({ error }) => error?.code !== "fenced")
@@ -126,7 +159,9 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     closing.abort()
     await recovering
     await Promise.all(Array.from(live.keys(), (handle) => handle[Symbol.asyncDispose]()))
+    await webhooks.close()
     await Promise.all(config.observers.map(flushed))
+    await defaults.close?.()
   }
 
   const recovering = given.recover && recoverOrphanedRuns({ action: given.recover }).catch(recoveryFailed)
@@ -139,9 +174,11 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   return {
     run: (input) => launchNew(input, false).result,
     stream: (input) => launchNew(input, true),
-    resume: async (input) => launchResumed(input).result,
-    start: async (input) => inBackground(launchNew(input, false)),
-    resumeAsync: async (input) => inBackground(launchResumed(input)),
+    resume: async (input) => launchResumed(input, "foreground").result,
+    resumeStream: (input) => launchResumed(input, "foreground", { streamed: true }),
+    start: async (input) => inBackground(launchBackground(input)),
+    resumeAsync: async ({ webhook, ...input }) =>
+      inBackground(launchResumed(input, "asked", webhook ? { webhook } : {})),
     status,
     async waitFor(runId, { nodeId, ...options } = {}) {
       const handle = handleOf(key(runId, nodeId))
@@ -168,6 +205,9 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
       return removeRun(config, asked, watch)
     },
     recoverOrphanedRuns,
+    webhookDeliveries: async (runId, options) => webhooks.deliveries(key(runId, options?.nodeId)),
+    retryWebhook: async (runId, options) => webhooks.again(key(runId, options?.nodeId), options?.seq),
+    deliverWebhooks: () => webhooks.deliverAll(),
     with: (overrides) => defaults.again({ ...given, store: config.store, ...overrides }),
     close,
     [Symbol.asyncDispose]: close,

@@ -31,7 +31,7 @@ export class Tender {
 }
 
 /** Nobody should have to wait for a clock, where a host knows such a thing. */
-function unreferenced<Timer>(timer: Timer): Timer {
+export function unreferenced<Timer>(timer: Timer): Timer {
   if (typeof timer === "object" && timer !== null && "unref" in timer && typeof timer.unref === "function")
     timer.unref()
   return timer

@@ -76,6 +76,8 @@ test("BK-19 HOST-01 no key of the configuration is required, and each can be giv
     unknownOutcome: "pause",
     recover: "mark",
     executor: { run() {} },
+    webhook: { url: "https://example.com/hook", secretRef: "ANTHROPIC_API_KEY" },
+    webhookAllow: ["127.0.0.1:9000"],
     concurrency: 2,
     hooks: {},
     observers: [],

@@ -4,6 +4,7 @@ import { anthropic } from "longhaul/providers/anthropic"
 import { memoryStore } from "longhaul/stores/memory"
 import { offlineModel, scriptedModel } from "longhaul/testing"
 import { fileTools } from "longhaul/tools"
+import { signWebhook, verifyWebhook } from "longhaul/webhooks"
 
 /** A worker as a user would write it: portable entries only. */
 export default {
@@ -27,7 +28,15 @@ export default {
 
     const scripted = await createRuntime({ model: scriptedModel(["scripted"]) }).run({ task: "x" })
     const offline = await createRuntime({ model: offlineModel(), tools: fileTools() }).run({ task: "List the files" })
+    const message = { id: "msg_1", timestamp: String(Math.floor(Date.now() / 1000)), body: '{"status":"done"}' }
+    const headers = new Headers({
+      "webhook-id": message.id,
+      "webhook-timestamp": message.timestamp,
+      "webhook-signature": await signWebhook(message, ["secret"]),
+    })
+    const verified = await verifyWebhook({ headers, body: message.body, secrets: "secret" })
     return Response.json({
+      verified,
       result,
       events,
       status: await runtime.status(result.runId),

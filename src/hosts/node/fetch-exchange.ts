@@ -6,6 +6,7 @@ import type { FetchedBody } from "../../contract/env.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { onAbort } from "../../lib/abort.ts"
 import { isPublicIp, parseIp } from "../../lib/ip-address.ts"
+import { isPrivateHost } from "../../lib/target-host.ts"
 import { addressOf } from "./endpoint.ts"
 import { acceptedEncodings, readBody } from "./fetch-body.ts"
 
@@ -47,7 +48,9 @@ export async function exchange(request: Exchange, resolve: Resolve): Promise<Exc
       return { location: headers.location }
     }
     const contentType = (headers["content-type"] ?? "").slice(0, 200)
-    return { body: { status, contentType, ...(await readBody(response, request.maxBytes)) } }
+    const retryAfter = headers["retry-after"]
+    const told = { status, contentType, ...(retryAfter !== undefined && { retryAfter }) }
+    return { body: { ...told, ...(await readBody(response, request.maxBytes)) } }
   } catch (error) {
     if (error instanceof ToolError) throw error
     throw new ToolError("io", `There was no usable answer from ${url.host}${reasonOf(error)}.`, { cause: error })
@@ -64,11 +67,8 @@ async function checkedAddresses(request: Exchange, resolve: Resolve): Promise<re
   const { url, signal } = request
   const name = url.hostname.replace(/^\[|\]$/g, "")
   const allowed = request.isAllowed(url)
-  if (parseIp(name) !== undefined) {
-    if (!allowed && !isPublicIp(name)) throw refused(url)
-    return [name]
-  }
-  if (!allowed && neverPublic.test(name)) throw refused(url)
+  if (!allowed && isPrivateHost(url)) throw refused(url)
+  if (parseIp(name) !== undefined) return [name]
   const addresses = await untilAborted(resolve(name), signal).catch((error) => {
     throw new ToolError("io", `The host ${url.hostname} was not found${reasonOf(error)}.`, { cause: error })
   })
@@ -77,9 +77,6 @@ async function checkedAddresses(request: Exchange, resolve: Resolve): Promise<re
   if (!allowed && !addresses.every(isPublicIp)) throw refused(url)
   return addresses
 }
-
-/** Names that stand for this computer or its network; to look them up would already tell somebody. */
-const neverPublic = /(?:^|\.)(?:localhost|localdomain|local|internal|home\.arpa)$/i
 
 /** Does not say which address it is: that would be a map of the private network. */
 function refused({ host }: URL): ToolError {

@@ -2,6 +2,7 @@ import type { FetchedBody, FetchOptions, GuardedFetch } from "../../contract/env
 import { LonghaulError } from "../../contract/error.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { onAbort } from "../../lib/abort.ts"
+import { allowedHosts } from "../../lib/target-host.ts"
 import type { Exchange, Resolve } from "./fetch-exchange.ts"
 
 export interface NodeFetchOptions {
@@ -18,7 +19,7 @@ export interface NodeFetchOptions {
  * redirect is checked like a first address. No proxy is used: it would resolve names by itself.
  */
 export function nodeFetch({ allow = [], maxRedirects = 5, resolve }: NodeFetchOptions = {}): GuardedFetch {
-  const allowed = new Set(allow.map(readAllowed))
+  const isAllowed = allowedHosts(allow)
   if (!Number.isSafeInteger(maxRedirects) || maxRedirects < 0) {
     throw new LonghaulError("config_invalid", `maxRedirects is ${maxRedirects}.`, {
       fix: "Give a whole number, 0 or more.",
@@ -28,8 +29,6 @@ export function nodeFetch({ allow = [], maxRedirects = 5, resolve }: NodeFetchOp
   async function fetched(start: string, options: FetchOptions, body?: string): Promise<FetchedBody> {
     // What it takes is loaded when it is first needed.
     const { exchange, resolveBySystem } = await import("./fetch-exchange.ts")
-    const isAllowed = ({ hostname, port, protocol }: URL) =>
-      allowed.has(hostname) || allowed.has(`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`)
     return withDeadline(options, async (signal) => {
       let url = readTarget(start)
       let headers = options.headers ?? {}
@@ -72,19 +71,6 @@ function readTarget(text: string, base?: URL): URL {
   url.hostname = url.hostname.replace(/\.+$/, "")
   url.hash = ""
   return url
-}
-
-/** As URLs write it, so that every spelling of a host is the same entry. */
-function readAllowed(entry: string): string {
-  // What is neither a name nor in brackets can only be an IPv6 address without them.
-  const [, name = "", port] = /^(\[[^\]]*\]|[^\s:/?#@\\[\]]+)(?::(\d{1,5}))?$/.exec(entry) ?? [entry, `[${entry}]`]
-  if (!URL.canParse(`http://${name}/`)) {
-    throw new LonghaulError("config_invalid", `${JSON.stringify(entry)} in allow is not a host.`, {
-      fix: 'Name hosts as "host" or "host:port", without a scheme or a path.',
-    })
-  }
-  const host = new URL(`http://${name}/`).hostname.replace(/\.+$/, "")
-  return port === undefined ? host : `${host}:${Number(port)}`
 }
 
 /** Whatever else a caller sends may be a secret that is meant for the first origin. */

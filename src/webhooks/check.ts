@@ -1,0 +1,113 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { RecordedWebhook, Webhook, WebhookEvent } from "../contract/webhook.ts"
+import { isPrivateHost } from "../lib/target-host.ts"
+import { secretBytes } from "./sign.ts"
+
+/** What a webhook needs beside what may be on record. */
+export interface InlineValues {
+  readonly secrets?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface CheckedWebhook {
+  readonly recorded: RecordedWebhook
+  readonly inline: InlineValues
+}
+
+/** What a host allows and has. */
+export interface WebhookRules {
+  isAllowed(url: URL): boolean
+  hasSecret(name: string): boolean
+}
+
+/** Refuses what can never be sent, before a run relies on it. */
+export function checkWebhook(webhook: Webhook, rules: WebhookRules): CheckedWebhook {
+  const unknown = Object.keys(webhook).find((key) => !keys.includes(key))
+  if (unknown !== undefined) throw invalid(`does not know "${unknown}"`, `Use one of: ${keys.join(", ")}.`)
+  const secretRef = listed(webhook.secretRef)
+  const secrets = listed(webhook.secret)
+  const { headers, headerRefs } = webhook
+  for (const name of [...secretRef, ...Object.values(headerRefs ?? {})]) {
+    if (!rules.hasSecret(name))
+      throw invalid(`names ${JSON.stringify(name)}, which is no secret`, "Add it to `secrets`.")
+  }
+  for (const secret of secrets) secretBytes(secret)
+  for (const name of Object.keys({ ...headers, ...headerRefs })) checkHeaderName(name)
+  for (const [name, value] of Object.entries(headers ?? {})) checkHeaderValue(name, value)
+  const inline = [...(secrets.length > 0 ? ["secret" as const] : []), ...(headers ? ["headers" as const] : [])]
+  return {
+    recorded: {
+      url: checkedUrl(webhook.url, rules),
+      events: checkedEvents(webhook.events ?? defaultEvents),
+      ...(secretRef.length > 0 && { secretRef }),
+      ...(headerRefs && { headerRefs }),
+      ...(inline.length > 0 && { inline }),
+    },
+    inline: { ...(secrets.length > 0 && { secrets }), ...(headers && { headers }) },
+  }
+}
+
+/** Values that come by reference are seen only when they are sent. */
+export function checkHeaderValue(name: string, value: string): void {
+  if (typeof value === "string" && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return
+  throw invalid(`gives ${name} a value that no header can have`, "Use text without line breaks.")
+}
+
+function checkHeaderName(name: string): void {
+  if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && !reserved.includes(name.toLowerCase())) return
+  throw invalid(`names the header ${JSON.stringify(name.slice(0, 80))}`, "Use names that may go with any request.")
+}
+
+/** They decide how a request is read, which is the transport's business. */
+const reserved: readonly string[] = [
+  "host",
+  "connection",
+  "content-length",
+  "transfer-encoding",
+  "te",
+  "trailer",
+  "upgrade",
+  "keep-alive",
+  "expect",
+]
+
+function checkedUrl(text: string, rules: WebhookRules): string {
+  const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw invalid("has a url that is none", "Give a whole address that begins with http:// or https://.")
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw invalid("has a url with a user or a password", "Send credentials in a header, by headerRefs.")
+  }
+  if (isPrivateHost(url) && !rules.isAllowed(url)) {
+    throw invalid(`leads to ${url.host}, which is not public`, "Name the host in webhookAllow if it may be reached.")
+  }
+  url.hash = ""
+  return url.href
+}
+
+function checkedEvents(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
+  const unknown = events.find((event) => !knownEvents.includes(event))
+  if (unknown === undefined && events.length > 0) return events
+  throw invalid("asks for events that there are not", `Use some of: ${knownEvents.join(", ")}.`)
+}
+
+function listed(value: string | readonly string[] | undefined): readonly string[] {
+  if (value === undefined) return []
+  return typeof value === "string" ? [value] : value
+}
+
+function invalid(what: string, fix: string): LonghaulError {
+  return new LonghaulError("config_invalid", `The webhook ${what}.`, { fix })
+}
+
+const keys: readonly string[] = [
+  "url",
+  "events",
+  "secretRef",
+  "secret",
+  "headers",
+  "headerRefs",
+] satisfies readonly (keyof Webhook)[]
+const knownEvents: readonly WebhookEvent[] = ["paused", "done", "failed", "cancelled"]
+const defaultEvents: readonly WebhookEvent[] = ["paused", "done", "failed"]

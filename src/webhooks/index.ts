@@ -1,0 +1,2 @@
+export { type SignedContent, signWebhook } from "./sign.ts"
+export { type ReceivedWebhook, verifyWebhook, type WebhookRefusal } from "./verify.ts"

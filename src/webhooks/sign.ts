@@ -1,0 +1,53 @@
+import { LonghaulError } from "../contract/error.ts"
+import { base64ToBytes, bytesToBase64 } from "../lib/base64.ts"
+import { concatBytes } from "../lib/bytes.ts"
+
+export interface SignedContent {
+  readonly id: string
+  /** Unix seconds, as the header says them. */
+  readonly timestamp: string
+  /** As it is sent. */
+  readonly body: string | Uint8Array
+}
+
+/** The value of `webhook-signature`: one signature for each secret. */
+export async function signWebhook(content: SignedContent, secrets: readonly string[]): Promise<string> {
+  const bytes = signedBytes(content)
+  const signatures = await Promise.all(
+    secrets.map(async (secret) => {
+      const signature = await crypto.subtle.sign("HMAC", await importSecret(secret), bytes)
+      return `v1,${bytesToBase64(new Uint8Array(signature))}`
+    }),
+  )
+  return signatures.join(" ")
+}
+
+export function signedBytes({ id, timestamp, body }: SignedContent): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder()
+  const content = typeof body === "string" ? encoder.encode(body) : body
+  return new Uint8Array(concatBytes([encoder.encode(`${id}.${timestamp}.`), content]))
+}
+
+export function importSecret(secret: string) {
+  const use = { name: "HMAC", hash: "SHA-256" }
+  return crypto.subtle.importKey("raw", secretBytes(secret), use, false, ["sign", "verify"])
+}
+
+/** `whsec_` and base64, as Standard Webhooks writes secrets, or any other text as it is. */
+export function secretBytes(secret: string): Uint8Array<ArrayBuffer> {
+  const bytes = secret.startsWith(PREFIX) ? decoded(secret.slice(PREFIX.length)) : new TextEncoder().encode(secret)
+  if (bytes.length > 0) return new Uint8Array(bytes)
+  throw new LonghaulError("config_invalid", "A webhook's secret is empty or not readable.", {
+    fix: 'Give it as "whsec_" and base64, or as any other text.',
+  })
+}
+
+const PREFIX = "whsec_"
+
+function decoded(text: string): Uint8Array {
+  try {
+    return base64ToBytes(text)
+  } catch {
+    return new Uint8Array()
+  }
+}

@@ -1,0 +1,118 @@
+import { Webhook as Reference } from "standardwebhooks"
+import { describe, expect, test } from "vitest"
+import { LonghaulError } from "../contract/error.ts"
+import { signWebhook } from "./sign.ts"
+import { type ReceivedWebhook, verifyWebhook } from "./verify.ts"
+
+/** The vectors that the implementations of Standard Webhooks share, and the one in each of their suites. */
+const vectors = [
+  {
+    id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
+    timestamp: 1696200454,
+    secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    body: '{"type": "example.created", "timestamp":"2023-09-28T19:20:22+00:00", "data":{"str":"string","bool":true,"int":42}}',
+    signature: "v1,GgjvufBlIj71MBIVQotYGb+xEC3LNXCsIZp0HsDC8qs=",
+  },
+  {
+    id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
+    timestamp: 1614265330,
+    secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    body: '{"test": 2432232314}',
+    signature: "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+  },
+]
+
+const [vector] = vectors as [(typeof vectors)[number]]
+const now = vector.timestamp * 1000
+const headersOf = ({ id, timestamp, signature }: typeof vector) => ({
+  "webhook-id": id,
+  "webhook-timestamp": String(timestamp),
+  "webhook-signature": signature,
+})
+const received = { headers: headersOf(vector), body: vector.body, secrets: vector.secret, now }
+
+const reasonOf = (changed: Partial<ReceivedWebhook>) =>
+  verifyWebhook({ ...received, ...changed }).then(
+    () => "accepted",
+    (error) => (LonghaulError.is(error) && error.code === "auth" ? (error.data as { reason: string }).reason : error),
+  )
+const withHeader = (name: string, value: string) => ({ headers: { ...received.headers, [name]: value } })
+
+describe.each(vectors)("the shared vector of $timestamp", (each) => {
+  test("WH-06 is what we sign", async () => {
+    const content = { id: each.id, timestamp: String(each.timestamp), body: each.body }
+    expect(await signWebhook(content, [each.secret])).toBe(each.signature)
+  })
+
+  test("is what we accept", async () => {
+    const payload = await verifyWebhook({ ...received, ...each, headers: headersOf(each), now: each.timestamp * 1000 })
+    expect(payload).toEqual(JSON.parse(each.body))
+  })
+})
+
+test("the package standardwebhooks accepts what we sign, and we what it signs, with either form of secret", async () => {
+  const body = JSON.stringify({ text: "Grüße, 日本語 🚢", data: null })
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  for (const [secret, reference] of [
+    [vector.secret, new Reference(vector.secret)],
+    ["any other text: ~", new Reference("any other text: ~", { format: "raw" })],
+  ] as const) {
+    const ours = await signWebhook({ id: "msg_1", timestamp, body }, [secret])
+    const headers = { "webhook-id": "msg_1", "webhook-timestamp": timestamp, "webhook-signature": ours }
+    expect(reference.verify(body, headers)).toEqual(JSON.parse(body))
+    const theirs = reference.sign("msg_1", new Date(Number(timestamp) * 1000), body)
+    const again = { ...headers, "webhook-signature": theirs }
+    expect(await verifyWebhook({ headers: again, body, secrets: [secret] })).toEqual(JSON.parse(body))
+  }
+})
+
+describe("verifyWebhook", () => {
+  test("takes headers in any case and form, and a body of bytes", async () => {
+    const loud = Object.fromEntries(
+      Object.entries(received.headers).map(([name, value]) => [name.toUpperCase(), value]),
+    )
+    for (const headers of [loud, new Headers(loud)]) {
+      expect(await reasonOf({ headers, body: new TextEncoder().encode(vector.body) })).toBe("accepted")
+    }
+  })
+
+  test("accepts any one of several secrets and of several signatures", async () => {
+    const other = "v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc="
+    const several = withHeader("webhook-signature", `${other} v2,x ${vector.signature} v1a,y`)
+    expect(await reasonOf({ ...several, secrets: ["whsec_bmV3", vector.secret] })).toBe("accepted")
+  })
+
+  test.each(["webhook-id", "webhook-timestamp", "webhook-signature"])("refuses one without %s", async (name) => {
+    expect(await reasonOf(withHeader(name, ""))).toBe("header_missing")
+  })
+
+  test.each(["hello", "1696200454x", "-5", "1.7e9", " 1696200454"])("refuses the timestamp %j", async (timestamp) => {
+    expect(await reasonOf(withHeader("webhook-timestamp", timestamp))).toBe("timestamp_malformed")
+  })
+
+  test("WH-07 refuses what is more than five minutes old or ahead", async () => {
+    expect(await reasonOf({ now: now + 300_000 })).toBe("accepted")
+    expect(await reasonOf({ now: now + 301_000 })).toBe("too_old")
+    expect(await reasonOf({ now: now - 300_000 })).toBe("accepted")
+    expect(await reasonOf({ now: now - 301_000 })).toBe("too_new")
+    expect(await reasonOf({ now: now + 301_000, toleranceSeconds: 400 })).toBe("accepted")
+  })
+
+  test.each([
+    ["a changed body", { body: vector.body.replace("42", "43") }],
+    ["another id", withHeader("webhook-id", "msg_2")],
+    ["another time", withHeader("webhook-timestamp", String(vector.timestamp + 1))],
+    ["another secret", { secrets: "whsec_bmV3" }],
+    ["no secret", { secrets: [] }],
+    ["half a signature", withHeader("webhook-signature", vector.signature.slice(0, 20))],
+    ["an empty signature", withHeader("webhook-signature", "v1,")],
+    ["a signature that is no base64", withHeader("webhook-signature", "v1,***")],
+    ["a signature of another version", withHeader("webhook-signature", vector.signature.replace("v1", "v2"))],
+  ] satisfies [string, Partial<ReceivedWebhook>][])("refuses %s", async (_, changed) => {
+    expect(await reasonOf(changed)).toBe("signature_mismatch")
+  })
+
+  test.each(["", "whsec_", "whsec_***"])("does not take %j for a secret", async (secrets) => {
+    await expect(verifyWebhook({ ...received, secrets })).rejects.toMatchObject({ code: "config_invalid" })
+  })
+})

@@ -1,0 +1,78 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { RunResult } from "../contract/result.ts"
+import { base64ToBytes } from "../lib/base64.ts"
+import { importSecret, signedBytes } from "./sign.ts"
+
+/** A request as a receiver got it. */
+export interface ReceivedWebhook {
+  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+  /** As it came: text that was parsed and written again has another signature. */
+  readonly body: string | Uint8Array
+  /** Any one of them may have signed it. */
+  readonly secrets: string | readonly string[]
+  /** How far the sender's clock may be from ours, either way. Default 300. */
+  readonly toleranceSeconds?: number
+  /** Unix milliseconds. Default: now. */
+  readonly now?: number
+}
+
+/** What `data.reason` of a refusal says. */
+export type WebhookRefusal = "header_missing" | "timestamp_malformed" | "too_old" | "too_new" | "signature_mismatch"
+
+/**
+ * The result that a webhook brings, if it comes from somebody who has a secret and is not old. Throws `auth` otherwise.
+ * Whoever wants to act once remembers the `webhook-id`: the same event may come more than once.
+ */
+export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebhook): Promise<Payload> {
+  const { headers, body, secrets, toleranceSeconds = 300, now = Date.now() } = received
+  const [id, timestamp, signature] = names.map((name) => headerOf(headers, name))
+  if (!id || !timestamp || !signature) throw refusal("header_missing", "A header that signs it is missing.")
+  checkAge(timestamp, toleranceSeconds, now)
+  const bytes = signedBytes({ id, timestamp, body })
+  const keys = await Promise.all((typeof secrets === "string" ? [secrets] : secrets).map((each) => importSecret(each)))
+  let matches = false
+  for (const given of signaturesIn(signature)) {
+    // Compared by the platform, which takes the same time for every wrong one.
+    for (const key of keys) if (await crypto.subtle.verify("HMAC", key, given, bytes)) matches = true
+  }
+  if (!matches) throw refusal("signature_mismatch", "No signature is made with a secret that is known here.")
+  // Whoever has the secret vouches for its form.
+  return JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body)) as Payload
+}
+
+const names = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const
+
+function headerOf(headers: ReceivedWebhook["headers"], name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined
+  const [, value] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? []
+  return typeof value === "string" ? value : value?.[0]
+}
+
+function checkAge(timestamp: string, toleranceSeconds: number, now: number): void {
+  if (!/^\d{1,12}$/.test(timestamp))
+    throw refusal("timestamp_malformed", "The time of sending is no number of seconds.")
+  const ageSeconds = Math.floor(now / 1000) - Number(timestamp)
+  if (ageSeconds > toleranceSeconds) throw refusal("too_old", "It was sent too long ago.")
+  if (ageSeconds < -toleranceSeconds) throw refusal("too_new", "It was sent at a time that has not come.")
+}
+
+/** Of our version only; those of others are for receivers that know them. */
+function signaturesIn(header: string): Uint8Array<ArrayBuffer>[] {
+  return header.split(" ").flatMap((each) => {
+    const [version, text] = each.split(",")
+    if (version !== "v1" || text === undefined) return []
+    try {
+      return [new Uint8Array(base64ToBytes(text))]
+    } catch {
+      return []
+    }
+  })
+}
+
+function refusal(reason: WebhookRefusal, message: string): LonghaulError {
+  return new LonghaulError("auth", `The webhook is refused. ${message}`, {
+    retryable: false,
+    fix: "Check that both sides have the same secret and a right clock, and that the body is verified as it came.",
+    data: { reason },
+  })
+}
