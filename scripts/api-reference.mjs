@@ -14,6 +14,8 @@ const separator = "// ---"
 const skipped = /"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|\/\*[\s\S]*?\*\/|\/\/.*/g
 
 const entries = Object.entries(manifest.exports)
+  // Where Node gets more than others do, that is described.
+  .map(([path, target]) => [path, target.node ?? target])
   .filter(([, { types }]) => types !== undefined)
   .map(([path, { types }]) => ({ name: join(manifest.name, path), exported: exportsOf(join(root, types)) }))
 const homes = findHomes(entries)

@@ -12,7 +12,9 @@ import { build } from "esbuild"
 const root = fileURLToPath(new URL("..", import.meta.url))
 process.chdir(root)
 const { exports, bin } = JSON.parse(readFileSync("package.json", "utf8"))
-const entries = Object.values(exports).flatMap((target) => target.default?.replace("./dist/", "") ?? [])
+const entries = Object.values(exports)
+  .flatMap((target) => [target.default, target.node?.default])
+  .flatMap((path) => path?.replace("./dist/", "") ?? [])
 const portable = entries.filter((entry) => !entry.startsWith("hosts/"))
 const programs = Object.values(bin).map((path) => path.replace(/^(\.\/)?dist\//, ""))
 

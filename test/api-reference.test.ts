@@ -26,7 +26,8 @@ test("every value that a subpath exports is described there, or where it says", 
       .map((section) => [section.slice(0, section.indexOf("\n")), section]),
   )
   const described = (name: string, section = "") => section.includes(`\n### \`${name}\`\n`)
-  for (const [path, target] of Object.entries<{ default?: string }>(exports)) {
+  for (const [path, given] of Object.entries<{ default?: string; node?: { default: string } }>(exports)) {
+    const target = given.node ?? given
     if (target.default === undefined) continue
     const subpath = join("longhaul", path)
     const section = sections.get(subpath) ?? ""

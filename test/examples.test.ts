@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 
@@ -31,6 +32,20 @@ test("many models give one answer to one task, each with its tokens, and its cos
     expect(Number(output), name).toBeGreaterThan(0)
     expect(cost, name).toMatch(name === "a server of my own" ? /^not known$/ : /^\$0\.0*[1-9]/)
   }
+})
+
+test("TOOL-37 the tools alone, in fifteen lines", () => {
+  const program = readFileSync(new URL("../examples/tools-alone/main.mjs", import.meta.url), "utf8")
+  expect(program.split("\n").filter((line) => line !== "" && !line.startsWith("//")).length).toBeLessThanOrEqual(15)
+  const lines = runExample("tools-alone")
+  expect(lines.slice(0, 9).join(" ")).toBe("Read List Glob Grep Write Edit MultiEdit ApplyPatch Bash")
+  expect(lines[9]).toBe("tide.txt:2:low 10:40")
+  expect(lines[10]).toBe("2")
+  expect(lines.at(-1)).toContain('"code":"denied"')
+})
+
+test("HOST-15 one turn with Bash, and its result", () => {
+  expect(runExample("one-turn")).toEqual(["done Bash There are 3 tides."])
 })
 
 /** The lines it prints. It must succeed by itself, on a machine of which it knows nothing. */

@@ -1,7 +1,7 @@
 import type { RunHandle } from "../contract/run.ts"
 import { slashReply } from "./chat-words.ts"
 import type { Conversation } from "./conversation.ts"
-import { exitCodes, printError } from "./ending.ts"
+import { exitCodes, printError, printPause } from "./ending.ts"
 import { follow, progressFor } from "./follow.ts"
 import { clip, counted, duration, spending, statusLabel } from "./format.ts"
 import type { Output } from "./output.ts"
@@ -63,6 +63,7 @@ export function createSession(conversation: Conversation, options: SessionOption
       return
     }
     printError(result, output)
+    if (result.pause) printPause(result, result.pause, "", output)
     if (!interactive) return
     const words = [counted(result.turns, "turn"), spending(result.usage), duration(result.durationMs)]
     output.print(`${statusLabel(result.status, colours)} ${colours.dim(words.join(" · "))}\n`)

@@ -143,6 +143,15 @@ describe("programs on PATH", () => {
   })
 })
 
+test("a sandbox that is there and does not work is tried, and said so", async () => {
+  await program("bwrap", "console.error('No permissions to create a new namespace'); process.exit(1)")
+  const { sandbox, sandboxFault } = await report()
+  expect({ sandbox, sandboxFault }).toEqual({
+    sandbox: null,
+    sandboxFault: expect.stringContaining("No permissions to create a new namespace"),
+  })
+})
+
 /** Writes its own id and that of a child that outlives it, and then does nothing. */
 function hanging(pids: string): string {
   return `

@@ -5,16 +5,18 @@ import { LonghaulError } from "../contract/error.ts"
 import { isCoherent } from "../hosts/node/fs-store.ts"
 import { defaultStoreRoot } from "../hosts/node/index.ts"
 import { namedModel, namedProviders, type Variables } from "../hosts/node/model-names.ts"
+import { findRipgrep, type Ripgrep } from "../hosts/node/ripgrep.ts"
 import { newNonce } from "../lib/id.ts"
 import { invocation } from "./arguments.ts"
 import { type ConfigChoice, type ConfigFile, findConfig, readConfig } from "./config-file.ts"
 import { type FoundProgram, probePrograms } from "./probe-programs.ts"
+import { type FoundSandbox, probeSandbox } from "./probe-sandbox.ts"
 import { hostOf, type LocalServer, probeServers } from "./probe-servers.ts"
 import { chooseModel, chooseStore } from "./run-settings.ts"
 import { version } from "./version.ts"
 
 /** What a run would find here. Holds names and hosts; never a key, a password or any part of one. */
-export interface DoctorReport {
+export interface DoctorReport extends FoundSandbox {
   /** True where there are no problems. */
   readonly ok: boolean
   /** What keeps runs from working, each with what to do. */
@@ -42,6 +44,8 @@ export interface DoctorReport {
   readonly localServers: readonly LocalServer[]
   readonly clis: readonly FoundProgram[]
   readonly programs: readonly FoundProgram[]
+  /** What Grep uses: that of `@vscode/ripgrep`, else the one on PATH. Null: a search of its own, with the same results. */
+  readonly ripgrep: Ripgrep | null
   /** What is used where nothing else is said. */
   readonly model: string
   readonly modelReason: string
@@ -104,6 +108,8 @@ export async function examine(
     localServers,
     clis: programs.filter(({ name }) => cliNames.includes(name)),
     programs: programs.filter(({ name }) => programNames.includes(name)),
+    ripgrep: (await findRipgrep(variables.PATH ?? "")) ?? null,
+    ...(await probeSandbox(variables)),
     model,
     modelReason: reason,
   }

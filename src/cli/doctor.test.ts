@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { rgPath } from "@vscode/ripgrep"
 import { describe, expect, test } from "vitest"
 import { bareMachine, noServers } from "../../test/bare-machine.ts"
 import { commandLine } from "../../test/command-line.ts"
@@ -22,6 +23,8 @@ test("on a bare machine all is well, nothing is there, and it says what to do", 
     /^– ollama +nothing answers at 127\.0\.0\.1:9$/m,
     /^– claude +not on PATH$/m,
     /^– git +not on PATH$/m,
+    /^✓ search +ripgrep 15\.\d+\.\d+ \(\/.*\/rg\)$/m,
+    /^– sandbox +none for Bash: bubblewrap \(bwrap\) is not on PATH$/m,
     /^✓ model +offline model: rules, not an LLM \(no key is set\)$/m,
     /^next .* run "/m,
     /For an LLM, set ANTHROPIC_API_KEY/,
@@ -61,6 +64,9 @@ test("--json is one flat object with everything in it", async () => {
     })),
     clis: ["claude", "codex", "gemini", "copilot", "opencode", "pi"].map(missing),
     programs: ["git", "rg", "bwrap"].map(missing),
+    ripgrep: { path: rgPath, version: expect.stringMatching(/^15\./) },
+    sandbox: null,
+    sandboxFault: "bubblewrap (bwrap) is not on PATH",
     model: "offline",
     modelReason: "no key is set",
     next: expect.arrayContaining([expect.stringContaining(" run ")]),

@@ -1,5 +1,5 @@
 import { relative, resolve } from "node:path"
-import type { RunResult, RunStatus } from "../contract/result.ts"
+import type { Pause, RunResult, RunStatus } from "../contract/result.ts"
 import { namedProviders } from "../hosts/node/model-names.ts"
 import { invocation } from "./arguments.ts"
 import {
@@ -59,16 +59,43 @@ export function printEnding(result: RunResult, cwd: string, store: string | unde
   output.print("")
   output.print(`${statusLabel(result.status, colours)} ${words.join(" · ")}`)
   printError(result, output)
+  const at = store === undefined ? "" : ` --store ${shellWord(store)}`
+  if (result.pause) printPause(result, result.pause, at, output)
   if (result.structuredSource !== undefined) row("data", clip(JSON.stringify(result.data), 300))
   for (const path of writtenFiles(result, cwd)) row("wrote", visible(path))
   if (result.transcript.lastShard < 0) return
   row("journal", result.transcript.path)
   const self = invocation()
-  const at = store === undefined ? "" : ` --store ${shellWord(store)}`
-  row("next", `${self} show ${result.runId}${at}  # every step of this run, from its journal`)
+  row(result.pause ? "" : "next", `${self} show ${result.runId}${at}  # every step of this run, from its journal`)
   row("", `${self} runs${at}  # all runs`)
   if (result.model === "offline")
     row("", `${firstKey}=… ${self} run "…"  # a task for an LLM instead of rules${otherKeys}`)
+}
+
+/** What a run waits for, and exactly what to type. */
+export function printPause(
+  { runId }: RunResult,
+  { reason, pendingToolCall: call }: Pause,
+  at: string,
+  output: Output,
+): void {
+  const row = (name: string, text: string) => output.print(`${output.colours.dim(name.padEnd(9))}${text}`)
+  if (call) {
+    row("waits", clip(call.question, 500))
+    if (reason !== "input") row("for", `${visible(call.name)} ${clip(JSON.stringify(call.args), 300)}`)
+  }
+  const self = invocation()
+  const steps = {
+    approval: [`approve ${runId}${at}`, `reject ${runId} --reason "…"${at}`, `resume ${runId} --answer "…"${at}`],
+    input: [`resume ${runId} --answer "…"${at}`],
+    unknown_outcome: [
+      `approve ${runId}${at}  # run it again`,
+      `reject ${runId} --reason "…"${at}  # it must not run again`,
+      `resume ${runId} --answer "…"${at}  # say what became of it`,
+    ],
+    fork: [`resume ${runId} --answer "…"${at}`],
+  }
+  for (const [index, step] of steps[reason].entries()) row(index === 0 ? "next" : "", `${self} ${step}`)
 }
 
 /** Those that are enough to choose a model. */

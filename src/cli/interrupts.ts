@@ -56,3 +56,11 @@ export function onIdleInterrupt(
 
 /** npm passes on a Ctrl-C that the terminal has already sent to us: one key press must not count twice. */
 const echoMs = 50
+
+/** Aborts with Ctrl-C, for what only looks on. */
+export function interruptSignal(): { readonly signal: AbortSignal; giveBack(): void } {
+  const controller = new AbortController()
+  const stop = () => controller.abort()
+  process.once("SIGINT", stop)
+  return { signal: controller.signal, giveBack: () => process.off("SIGINT", stop) }
+}

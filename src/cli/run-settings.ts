@@ -5,6 +5,7 @@ import type { RunInput, Runtime } from "../contract/run.ts"
 import type { Variables } from "../hosts/node/model-names.ts"
 import { numberOption, numberSetting } from "./arguments.ts"
 import type { ConfigFile } from "./config-file.ts"
+import { type Guard, gatedBy } from "./gate.ts"
 
 /** As the command line says it. An option goes before the environment, that before the config file. */
 export interface RunChoice {
@@ -26,27 +27,33 @@ export interface OpenRuntime {
   readonly store?: string
 }
 
-export async function openRuntime(choice: RunChoice, file: ConfigFile | undefined): Promise<OpenRuntime> {
+/** `guard`: of a run that may wait for somebody; absent where a person sits there anyway. */
+export async function openRuntime(
+  choice: RunChoice,
+  file: ConfigFile | undefined,
+  guard?: Guard,
+): Promise<OpenRuntime> {
   const { createRuntime, fsStore } = await import("../hosts/node/index.ts")
-  const { fileTools } = await import("../tools/index.ts")
+  const { askUserTool, bashTool, fileTools } = await import("../tools/index.ts")
   const { disabledTools = [], tools: ownTools = [], ...settings } = file?.settings ?? {}
   const workspace = resolve(choice.workspace ?? settings.workspace ?? ".")
   const store = chooseStore(choice.store, file)
   const { model } = await chooseModel(choice.model, file)
   const isReadOnly = choice["read-only"] ?? false
-  const tools = [...fileTools(), ...ownTools]
+  const tools = [...fileTools(), ...(guard ? [askUserTool()] : []), ...(guard?.bash ? [bashTool()] : []), ...ownTools]
   const changing = tools.filter(({ effect }) => effect !== "none").map(({ name }) => name)
   const { allowedTools, unknownPrice, hooks, observers, resolvePricing } = settings
   try {
     const runtime = createRuntime({
       workspace,
       model,
-      ...((isReadOnly || ownTools.length > 0) && { tools }),
+      tools,
+      sandbox: guard?.sandbox ?? "off",
       disabledTools: [...disabledTools, ...(isReadOnly ? changing : [])],
       ...(store !== undefined && { store: fsStore(store) }),
       ...(allowedTools && { allowedTools }),
       ...(unknownPrice && { unknownPrice }),
-      ...(hooks && { hooks }),
+      hooks: guard ? gatedBy(guard, hooks) : (hooks ?? {}),
       ...(observers && { observers }),
       ...(resolvePricing && { resolvePricing }),
     })

@@ -7,6 +7,7 @@ import { type CostRow, type CostSum, createCostSum, type Grouping, groupings } f
 import { counted, dollars, failureLines, localTime, modelLabel, visible } from "../format.ts"
 import type { Output } from "../output.ts"
 import { openStore } from "../read-store.ts"
+import { timeOf } from "../time-span.ts"
 
 const options = {
   since: { type: "string", value: "<when>", help: "A day such as 2031-04-19, or a span up to now: 24h, 7d, 4w." },
@@ -28,7 +29,7 @@ export const command: Command = {
     const { values, positionals } = parseCommandLine("cost", args, options)
     noPositionals("cost", positionals)
     const by = groupingOf(values.by ?? "model")
-    const since = values.since === undefined ? undefined : timeOf(values.since, Date.now())
+    const since = values.since === undefined ? undefined : timeOf("since", values.since, Date.now())
     const { store } = await openStore(values, output)
     const sum = createCostSum(by, since)
     const unreadable: string[] = []
@@ -74,24 +75,6 @@ function groupingOf(given: string): Grouping {
   if (known !== undefined) return known
   throw new UsageError(`--by is ${JSON.stringify(given)}.`, `Give --by as one of: ${groupings.join(", ")}.`)
 }
-
-/** A day begins in the reader's own time zone. */
-function timeOf(given: string, now: number): number {
-  const [, count, unit = ""] = /^(\d{1,6})([hdw])$/.exec(given) ?? []
-  const span = spans[unit]
-  if (span !== undefined) return now - Number(count) * span
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(given)
-  const time =
-    isDay || /^\d{4}-\d{2}-\d{2}[T ]\d/.test(given) ? Date.parse(isDay ? `${given}T00:00` : given) : Number.NaN
-  if (!Number.isNaN(time)) return time
-  throw new UsageError(
-    `--since is ${JSON.stringify(given)}.`,
-    "Give a day such as 2031-04-19, a time such as 2031-04-19T06:30, or a span such as 24h, 7d or 4w.",
-  )
-}
-
-const hour = 3_600_000
-const spans: Readonly<Record<string, number>> = { h: hour, d: 24 * hour, w: 7 * 24 * hour }
 
 function printTable(sum: CostSum, by: Grouping, where: string, output: Output): void {
   const rows = sum.rows()

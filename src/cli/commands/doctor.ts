@@ -18,7 +18,7 @@ export const command: Command = {
   options,
   notes: [
     "Keys are told by the names of their variables only; of addresses, nothing but the host is shown.",
-    "Local servers are asked on this machine only, programs on PATH for their --version.",
+    "Local servers are asked on this machine only, programs on PATH for their --version. A sandbox is tried.",
     "Exit codes: 0 runs can work, 1 something that they need is broken, 2 wrong usage.",
   ],
   async run(args, output) {
@@ -58,6 +58,8 @@ function printReport(report: DoctorReport, output: Output): void {
   }
   for (const server of report.localServers) row(...serverRow(server))
   for (const program of [...report.clis, ...report.programs]) row(...programRow(program))
+  row(...searchRow(report))
+  row(...sandboxRow(report))
   row(report.ok ? "good" : "notice", "model", `${modelLabel(report.model)} (${visible(report.modelReason)})`)
 
   output.print("")
@@ -111,6 +113,16 @@ function serverRow({ name, host, status, models }: LocalServer): Row {
     remote: `${host}: not on this machine, not asked`,
   }
   return [status === "up" ? "good" : "absent", name, texts[status]]
+}
+
+function searchRow({ ripgrep }: DoctorReport): Row {
+  if (ripgrep === null) return ["absent", "search", "built in: no ripgrep 15 or later was found, which is faster"]
+  return ["good", "search", clip(`ripgrep ${ripgrep.version} (${ripgrep.path})`, 200)]
+}
+
+function sandboxRow({ sandbox, sandboxFault }: DoctorReport): Row {
+  if (sandbox === null) return ["absent", "sandbox", clip(`none for Bash: ${sandboxFault}`, 200)]
+  return ["good", "sandbox", "bubblewrap works: Bash can be kept inside"]
 }
 
 function programRow({ name, path, status, version }: FoundProgram): Row {

@@ -9,6 +9,7 @@ import {
 } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
 import { clip, localTime } from "../format.ts"
+import { interruptSignal } from "../interrupts.ts"
 import type { Output } from "../output.ts"
 import { findRunId, openStore, runNotFound } from "../read-store.ts"
 import { recordWords } from "../record-words.ts"
@@ -71,13 +72,6 @@ function printRecord(record: RunRecord, json: boolean, output: Output): void {
   const width = stdout.isTTY ? Math.max(80, stdout.columns ?? 80) : 200
   const words = clip(recordWords(record), width - time.length - 24)
   output.print(`${colours.dim(time)} ${seq} ${colours.bold(record.type.padEnd(13))} ${words}`.trimEnd())
-}
-
-function interruptSignal(): { readonly signal: AbortSignal; giveBack(): void } {
-  const controller = new AbortController()
-  const stop = () => controller.abort()
-  process.once("SIGINT", stop)
-  return { signal: controller.signal, giveBack: () => process.off("SIGINT", stop) }
 }
 
 /** False: it was ended by a signal. */

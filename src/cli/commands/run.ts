@@ -12,6 +12,7 @@ import {
 import { configOptions, readConfig } from "../config-file.ts"
 import { exitCodes, printAnswer, printEnding } from "../ending.ts"
 import { follow, progressFor } from "../follow.ts"
+import { guardMetadata, guardOf, guardOptions } from "../gate.ts"
 import type { Output } from "../output.ts"
 import { chosenInput, inputOptions, startNotes, startOptions } from "../run-options.ts"
 import { inputSettings, openRuntime } from "../run-settings.ts"
@@ -21,6 +22,7 @@ const options = {
   timeout: { type: "string", value: "<seconds>", help: "The longest the run may take." },
   "read-only": { type: "boolean", help: "Take away the tools that change anything." },
   ...inputOptions,
+  ...guardOptions,
   "run-id": { type: "string", value: "<id>", help: "The run's name. Default: a new one." },
   ...storeOption,
   ...configOptions,
@@ -53,7 +55,9 @@ async function runTask(args: readonly string[], output: Output): Promise<number>
   const file = await readConfig(values, output.complain)
   const settings = inputSettings(values, file)
   const task = await readTask(positionals)
-  const opened = await openRuntime(values, file)
+  const guard = guardOf(values)
+  const metadata = guardMetadata(guard)
+  const opened = await openRuntime(values, file, guard)
   const { limits, ...chosen } = await chosenInput(values, opened)
   const progress = progressFor(output, { json: values.json ?? false, quiet: values.quiet ?? false })
 
@@ -62,9 +66,11 @@ async function runTask(args: readonly string[], output: Output): Promise<number>
     ...settings,
     ...chosen,
     limits: { ...settings.limits, ...limits },
+    ...(metadata && { metadata }),
     ...(values["run-id"] !== undefined && { runId: values["run-id"] }),
   })
   const result = await follow(handle, progress, output)
+  await opened.runtime.close()
 
   if (values.json) output.printJson(result)
   else if (values.quiet) printAnswer(result, { formed: values.schema !== undefined }, output)

@@ -1,4 +1,5 @@
 import type { RunSummary } from "../../contract/run.ts"
+import { delay } from "../../lib/abort.ts"
 import {
   type Command,
   commonOptions,
@@ -7,13 +8,19 @@ import {
   numberOption,
   parseCommandLine,
   storeOption,
+  UsageError,
 } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
 import { clip, localTime, statusLabel } from "../format.ts"
-import type { Output } from "../output.ts"
+import { interruptSignal } from "../interrupts.ts"
+import { mayDraw, type Output } from "../output.ts"
 import { openStore } from "../read-store.ts"
 
+const statuses = ["running", "done", "paused", "failed", "cancelled"] as const
+
 const options = {
+  status: { type: "string", value: "<status>", values: statuses, help: "Only those that are so." },
+  watch: { type: "boolean", short: "w", help: "Go on, and show what changes." },
   limit: { type: "string", value: "<n>", help: "The most runs to show. Default: 20." },
   ...storeOption,
   ...configOptions,
@@ -28,14 +35,60 @@ export const command: Command = {
     const { values, positionals } = parseCommandLine("runs", args, options)
     noPositionals("runs", positionals)
     const limit = numberOption("limit", values.limit, { from: 1, to: 1_000_000, whole: true }) ?? 20
+    const status = statusOf(values.status)
     const { store, runtime } = await openStore(values, output)
-    const all = await runtime.runs()
+    const list = () => runtime.runs(status && { status })
+    if (values.watch) return watchRuns(async () => (await list()).slice(0, limit), values.json ?? false, output)
+    const all = await list()
     const shown = all.slice(0, limit)
     if (values.json) output.printJson(shown)
     else if (shown.length === 0) printNothing(store.location, output)
     else printTable(shown, all.length, output)
     return 0
   },
+}
+
+function statusOf(given: string | undefined): RunSummary["status"] | undefined {
+  const known = statuses.find((each) => each === given)
+  if (given === undefined || known !== undefined) return known
+  throw new UsageError(`--status is ${JSON.stringify(given)}.`, `Give one of: ${statuses.join(", ")}.`)
+}
+
+/** On a terminal the list is drawn anew; elsewhere each change is a line. Ends with Ctrl-C. */
+async function watchRuns(list: () => Promise<readonly RunSummary[]>, json: boolean, output: Output): Promise<number> {
+  const { signal, giveBack } = interruptSignal()
+  const draws = Boolean(output.stdout.isTTY) && mayDraw() && !json
+  const seen = new Map<string, string>()
+  try {
+    while (!signal.aborted) {
+      const runs = await list()
+      const changed = runs.filter((run) => seen.get(keyOf(run)) !== mark(run))
+      for (const run of changed) seen.set(keyOf(run), mark(run))
+      if (draws) {
+        output.stdout.write("\u001b[2J\u001b[H")
+        printTable(runs, runs.length, output)
+      } else if (json) for (const run of changed.toReversed()) output.printJson(run)
+      else if (changed.length > 0) for (const run of changed.toReversed()) output.print(lineOf(run, output))
+      await delay(WATCH_MS, signal)
+    }
+    return 130
+  } finally {
+    giveBack()
+  }
+}
+
+const WATCH_MS = 1000
+
+function keyOf({ runId, nodeId }: RunSummary): string {
+  return nodeId === "main" ? runId : `${runId} (${nodeId})`
+}
+
+function mark({ status, turns }: RunSummary): string {
+  return `${status} ${turns}`
+}
+
+function lineOf(run: RunSummary, { colours }: Output): string {
+  return `${localTime(run.updatedAt)}  ${keyOf(run)}  ${statusLabel(run.status, colours)}  ${run.turns}  ${clip(run.task, 60)}`
 }
 
 function printNothing(location: string, output: Output): void {
@@ -45,7 +98,7 @@ function printNothing(location: string, output: Output): void {
 
 function printTable(runs: readonly RunSummary[], total: number, output: Output): void {
   const { colours, stdout } = output
-  const ids = runs.map(({ runId, nodeId }) => (nodeId === "main" ? runId : `${runId} (${nodeId})`))
+  const ids = runs.map(keyOf)
   const idWidth = Math.max(2, ...ids.map((id) => id.length))
   const taskWidth = stdout.isTTY ? Math.max(20, (stdout.columns ?? 80) - idWidth - 42) : 60
   const head = ["id".padEnd(idWidth), "status".padEnd(9), "turns", "started".padEnd(19), "task"]

@@ -3,6 +3,7 @@ import type { RunState } from "../../contract/run.ts"
 import { plainText } from "../../lib/content.ts"
 import { type Command, commonOptions, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
+import { printPause } from "../ending.ts"
 import {
   clip,
   counted,
@@ -77,6 +78,7 @@ function printRun(state: RunState, records: readonly RunRecord[], output: Output
   for (const record of records) printStep(record, state, output)
 
   output.print("")
+  if (state.pause) printPause({ ...state, status: "paused" }, state.pause, "", output)
   const words = [counted(state.turns, "turn"), spending(state.usage), duration(state.durationMs)]
   output.print(`${statusLabel(state.status, colours)} ${words.join(" · ")}`)
   row("tokens", bucketsOf(state))

@@ -16,7 +16,7 @@ import { join, relative } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { JsonObject } from "../../contract/json.ts"
 import type { ToolContext } from "../../contract/tool.ts"
-import { createDispatcher, fileTools } from "../../tools/index.ts"
+import { createDispatcher, fileTools, notebookEditTool } from "../../tools/index.ts"
 import { nodeFiles } from "./files.ts"
 
 /** No answer to any attack may hold this. */
@@ -41,6 +41,10 @@ beforeAll(async () => {
     writeFileSync(join(base, file), secret)
   }
   writeFileSync(join(workspace, "inside.txt"), "inside")
+  // As a repository that lies elsewhere says where: nothing here may follow it.
+  mkdirSync(join(base, "outside/repository"))
+  mkdirSync(join(workspace, "module"))
+  writeFileSync(join(workspace, "module/.git"), "gitdir: ../../outside/repository\n")
   symlinkSync(join(base, "outside/secret.txt"), join(workspace, "link-file"))
   symlinkSync(join(base, "outside"), join(workspace, "link-folder"))
   symlinkSync("../outside", join(workspace, "link-relative"))
@@ -64,7 +68,7 @@ afterAll(() => {
   rmSync(base, { recursive: true, force: true })
 })
 
-const dispatcher = createDispatcher(fileTools())
+const dispatcher = createDispatcher([...fileTools(), notebookEditTool()])
 const context: ToolContext = {
   signal: new AbortController().signal,
   idempotencyKey: "key",
@@ -83,8 +87,12 @@ async function call(name: string, args: JsonObject): Promise<{ code: string; tex
 const tools: readonly [name: string, args: (path: string) => JsonObject][] = [
   ["Read", (path) => ({ path })],
   ["List", (path) => ({ path })],
+  ["Glob", (path) => ({ path, pattern: "**" })],
   ["Grep", (path) => ({ path, pattern: "." })],
   ["Write", (path) => ({ path, content: "overwritten" })],
+  ["Edit", (path) => ({ path, oldText: secret, newText: "overwritten" })],
+  ["MultiEdit", (path) => ({ path, edits: [{ oldText: secret, newText: "overwritten" }] })],
+  ["NotebookEdit", (path) => ({ path, action: "insert", source: "overwritten" })],
   ["ApplyPatch", (path) => ({ patch: `*** Begin Patch\n*** Add File: ${path}\n+added\n*** End Patch` })],
   ["ApplyPatch", (path) => ({ patch: `*** Begin Patch\n*** Delete File: ${path}\n*** End Patch` })],
   ["ApplyPatch", (path) => ({ patch: `--- ${path}\n+++ ${path}\n@@ -1 +1 @@\n-${secret}\n+overwritten` })],
@@ -119,6 +127,9 @@ const escapes: readonly [attack: string, path: string][] = [
   ["/proc/self/fd", "/proc/self/fd/0"],
   ["a link to /proc/self/root", `link-root${join(base, "outside/secret.txt")}`],
   ["/dev/stdin", "/dev/stdin"],
+  ["a gitdir outside", "module/.git/../../../outside/repository/config"],
+  ["a twin of the workspace's name in other letters", join(base, "WS/inside.txt")],
+  ["a twin of the workspace's name in another normal form", join(base, "w\u0301s/inside.txt")],
 ]
 
 const ours: readonly [attack: string, path: string][] = [
@@ -137,11 +148,24 @@ const ours: readonly [attack: string, path: string][] = [
   ["a policy that does not exist", "longhaul.policy.json"],
 ]
 
+/** For people: how each tool answered. */
+const answers = new Map<string, Map<string, number>>()
+afterAll(() => {
+  const attacks = escapes.length + ours.length
+  for (const [name, codes] of answers) {
+    const told = Array.from(codes, ([code, count]) => `${code} ${count}`).join(", ")
+    console.log(`${name.padEnd(12)} ${attacks} attacks: ${told}`)
+  }
+})
+
 describe.each(tools)("TOOL-34 %s", (name, argsFor) => {
   test.each([...escapes, ...ours])("denies %s", async (_, path) => {
     const before = snapshot()
     const { code, text } = await call(name, argsFor(path))
-    expect(code).toBe("denied")
+    const codes = answers.get(name) ?? new Map<string, number>()
+    answers.set(name, codes.set(code, (codes.get(code) ?? 0) + 1))
+    // A name that is no notebook's is refused before anything is looked for.
+    expect(code).toBe(name === "NotebookEdit" ? "invalid_input" : "denied")
     expect(text).not.toContain(secret)
     // Only what the model wrote itself may come back to it.
     if (!path.includes(base)) expect(text).not.toContain(base)
@@ -161,9 +185,21 @@ describe.each(tools)("TOOL-34 %s", (name, argsFor) => {
 test("Grep and List over the whole workspace meet none of it", async () => {
   const grep = await call("Grep", { pattern: "." })
   // A hard link cannot be told from the file itself; only whoever has the file can have made it.
-  expect(grep.text).toBe(`hard-link:1:${secret}\ninside.txt:1:inside`)
+  expect(grep.text).toBe(`hard-link:1:${secret}\ninside.txt:1:inside\nmodule/.git:1:gitdir: ../../outside/repository`)
   expect((await call("List", {})).text).not.toMatch(/\.longhaul|longhaul\.(config|policy)/)
 })
+
+test.each(["link.ipynb", "../outside/x.ipynb", "link-folder/x.ipynb"])(
+  "TOOL-34 NotebookEdit denies a notebook outside, by %s",
+  async (path) => {
+    const notebook = JSON.stringify({ cells: [], metadata: {}, nbformat: 4, nbformat_minor: 5 })
+    writeFileSync(join(base, "outside/x.ipynb"), notebook)
+    rmSync(join(workspace, "link.ipynb"), { force: true })
+    symlinkSync(join(base, "outside/x.ipynb"), join(workspace, "link.ipynb"))
+    expect((await call("NotebookEdit", { path, action: "insert", source: "x" })).code).toBe("denied")
+    expect(readFileSync(join(base, "outside/x.ipynb"), "utf8")).toBe(notebook)
+  },
+)
 
 test("writing to a hard link replaces the name and leaves the file outside as it was", async () => {
   linkSync(join(base, "outside/secret.txt"), join(workspace, "hard-link-2"))

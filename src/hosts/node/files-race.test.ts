@@ -15,8 +15,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { ToolError } from "../../contract/tool.ts"
 import { nodeFiles } from "./files.ts"
 
-const rounds = 2000
-const timeoutMs = 120_000
+/** `npm run prove` asks for more, over both kinds together. */
+const reads = Number(process.env.LONGHAUL_SWAPPED_READS ?? 4000) / 2
+const writes = Number(process.env.LONGHAUL_SWAPPED_WRITES ?? 4000) / 2
+const timeoutMs = 600_000
 
 /** Swaps as fast as it can, until it is terminated. Each step may lose a race of its own: it goes on. */
 const swapper = `
@@ -57,7 +59,7 @@ afterEach(() => rmSync(base, { recursive: true, force: true }))
 async function whileSwapping(
   kind: "file" | "folder",
   act: (round: number) => Promise<string>,
-  times = rounds,
+  times: number,
 ): Promise<Map<string, number>> {
   const worker = new Worker(swapper, { eval: true, workerData: { kind, workspace, outside } })
   const outcomes = new Map<string, number>()
@@ -76,16 +78,21 @@ async function whileSwapping(
   return outcomes
 }
 
+function told(outcomes: ReadonlyMap<string, number>): string {
+  const outside = outcomes.get("OUTSIDE") ?? 0
+  return `${outside} outside; ${Array.from(outcomes, ([outcome, count]) => `${outcome} ${count}`).join(", ")}`
+}
+
 describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
   "while a %s is swapped for a link outside",
   (kind) => {
     test(
-      `${rounds} reads never see what is outside`,
+      `${reads} reads never see what is outside`,
       async () => {
         const files = nodeFiles({ roots: [workspace] })
-        const outcomes = await whileSwapping(kind, async () =>
-          new TextDecoder().decode(await files.read("folder/target", workspace)),
-        )
+        const read = async () => new TextDecoder().decode(await files.read("folder/target", workspace))
+        const outcomes = await whileSwapping(kind, read, reads)
+        console.log(`${reads} reads while a ${kind} is swapped: ${told(outcomes)}`)
         expect(outcomes.get("OUTSIDE") ?? 0).toBe(0)
         // The race was really run: it was won sometimes, and lost sometimes.
         expect(outcomes.get("inside") ?? 0).toBeGreaterThan(0)
@@ -95,17 +102,21 @@ describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
     )
 
     test(
-      `${rounds} looks never measure or list what is outside`,
+      `${reads} looks never measure or list what is outside`,
       async () => {
         writeFileSync(join(outside, "only-outside"), "")
         const files = nodeFiles({ roots: [workspace] })
-        const outcomes = await whileSwapping(kind, async (round) => {
-          if (round % 2 === 0) return String((await files.info("folder/target", workspace)).size)
-          return (await files.list("folder", workspace))
-            .map(({ name }) => name)
-            .sort()
-            .join()
-        })
+        const outcomes = await whileSwapping(
+          kind,
+          async (round) => {
+            if (round % 2 === 0) return String((await files.info("folder/target", workspace)).size)
+            return (await files.list("folder", workspace))
+              .map(({ name }) => name)
+              .sort()
+              .join()
+          },
+          reads,
+        )
         expect(outcomes.get("7") ?? 0).toBe(0)
         expect([...outcomes.keys()].filter((outcome) => outcome.includes("only-outside"))).toEqual([])
       },
@@ -113,14 +124,19 @@ describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
     )
 
     test(
-      `${rounds} writes never land outside, and leave no temporary file`,
+      `${writes} writes never land outside, and leave no temporary file`,
       async () => {
         const files = nodeFiles({ roots: [workspace] })
         const names = ["folder/target", "folder/deep/new", "folder/made/new"]
-        const outcomes = await whileSwapping(kind, async (round) => {
-          await files.write(names[round % names.length] ?? "", workspace, new TextEncoder().encode("written"))
-          return "written"
-        })
+        const outcomes = await whileSwapping(
+          kind,
+          async (round) => {
+            await files.write(names[round % names.length] ?? "", workspace, new TextEncoder().encode("written"))
+            return "written"
+          },
+          writes,
+        )
+        console.log(`${writes} writes while a ${kind} is swapped: ${told(outcomes)}`)
         expect(readdirSync(outside, { recursive: true }).sort()).toEqual(["deep", "target"])
         expect(readFileSync(join(outside, "target"), "utf8")).toBe("OUTSIDE")
         expect(outcomes.get("written") ?? 0).toBeGreaterThan(0)
@@ -132,7 +148,7 @@ describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
     )
 
     test(
-      `${rounds / 4} commits never land outside, remove nothing there, and leave no temporary file`,
+      `${writes / 4} commits never land outside, remove nothing there, and leave no temporary file`,
       async () => {
         const files = nodeFiles({ roots: [workspace], redoFolder: join(base, "redo") })
         const content = new TextEncoder().encode("written")
@@ -149,7 +165,7 @@ describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
             )
             return "written"
           },
-          rounds / 4,
+          writes / 4,
         )
         expect(readdirSync(outside, { recursive: true }).sort()).toEqual(["deep", "target"])
         expect(readFileSync(join(outside, "target"), "utf8")).toBe("OUTSIDE")

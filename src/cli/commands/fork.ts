@@ -1,0 +1,47 @@
+import {
+  type Command,
+  commonOptions,
+  invocation,
+  numberOption,
+  onlyPositional,
+  parseCommandLine,
+  storeOption,
+} from "../arguments.ts"
+import { configOptions } from "../config-file.ts"
+import { shellWord } from "../format.ts"
+import { findRunId, openStore } from "../read-store.ts"
+
+const options = {
+  at: { type: "string", value: "<seq>", help: "The last record that is copied. Default: all of them." },
+  id: { type: "string", value: "<id>", help: "The new run's name. Default: a new one." },
+  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+  ...storeOption,
+  ...configOptions,
+  ...commonOptions,
+} as const
+
+export const command: Command = {
+  summary: "Copy the beginning of a run under a new name, to go on from there.",
+  usage: "[options] <runId>",
+  options,
+  completes: "runId",
+  notes: ["The numbers of the records are in: longhaul logs <runId>. Nothing is asked and nothing runs until resume."],
+  async run(args, output) {
+    const { values, positionals } = parseCommandLine("fork", args, options)
+    const at = numberOption("at", values.at, { from: 0, to: Number.MAX_SAFE_INTEGER, whole: true })
+    const opened = await openStore(values, output)
+    const runId = await findRunId(opened, onlyPositional("fork", "runId", positionals))
+    const forked = await opened.runtime.fork(runId, {
+      ...(values.node !== undefined && { nodeId: values.node }),
+      ...(at !== undefined && { at }),
+      ...(values.id !== undefined && { newRunId: values.id }),
+    })
+    if (values.json) output.printJson({ ...forked, forkOf: runId })
+    else {
+      const store = values.store === undefined ? "" : ` --store ${shellWord(values.store)}`
+      output.print(`${forked.runId} is a copy of ${runId}.`)
+      output.print(`next     ${invocation()} resume ${forked.runId} --answer "…"${store}`)
+    }
+    return 0
+  },
+}

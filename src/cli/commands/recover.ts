@@ -1,0 +1,38 @@
+import {
+  type Command,
+  commonOptions,
+  invocation,
+  noPositionals,
+  numberOption,
+  parseCommandLine,
+  storeOption,
+} from "../arguments.ts"
+import { configOptions } from "../config-file.ts"
+import { openStore } from "../read-store.ts"
+
+const options = {
+  stale: { type: "string", value: "<seconds>", help: "How long a run must give no sign. Default: 60." },
+  ...storeOption,
+  ...configOptions,
+  ...commonOptions,
+} as const
+
+export const command: Command = {
+  summary: "Find runs that lost their process, and mark them as failed, to be resumed.",
+  usage: "[options]",
+  options,
+  notes: ["A process of this machine that is gone is known at once; for others it waits to see a sign of life."],
+  async run(args, output) {
+    const { values, positionals } = parseCommandLine("recover", args, options)
+    noPositionals("recover", positionals)
+    const seconds = numberOption("stale", values.stale, { from: 1, to: 86_400, whole: false }) ?? 60
+    const { store } = await openStore(values, output)
+    const { createRuntime } = await import("../../hosts/node/index.ts")
+    // Only the wired runtime knows whether a process of this machine is gone.
+    const found = await createRuntime({ store, tools: [], env: {} }).recoverOrphanedRuns({ staleMs: seconds * 1000 })
+    if (values.json) output.printJson(found)
+    else if (found.length === 0) output.print("No run has lost its process.")
+    else for (const { runId } of found) output.print(`${runId}  next: ${invocation()} resume ${runId}`)
+    return 0
+  },
+}

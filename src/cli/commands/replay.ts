@@ -1,0 +1,37 @@
+import { type Command, commonOptions, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
+import { configOptions } from "../config-file.ts"
+import { counted, duration, spending, statusLabel } from "../format.ts"
+import { createProgress } from "../progress.ts"
+import { findRunId, openStore } from "../read-store.ts"
+import { plainScreen } from "../screen.ts"
+
+const options = {
+  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+  ...storeOption,
+  ...configOptions,
+  ...commonOptions,
+} as const
+
+export const command: Command = {
+  summary: "Show a run as it went, from its journal alone: no model is asked and no tool runs.",
+  usage: "[options] <runId>",
+  options,
+  completes: "runId",
+  notes: ["With --json each record is a line, and the last line is the result."],
+  async run(args, output) {
+    const { values, positionals } = parseCommandLine("replay", args, options)
+    const opened = await openStore(values, output)
+    const runId = await findRunId(opened, onlyPositional("replay", "runId", positionals))
+    const nodeId = values.node ?? "main"
+    if (values.json) {
+      output.printJson(await opened.runtime.replay(runId, { nodeId, onEvent: (event) => output.printJson(event) }))
+      return 0
+    }
+    const progress = createProgress({ screen: plainScreen(output.stdout), colours: output.colours })
+    const state = await opened.runtime.replay(runId, { nodeId, onEvent: (event) => progress.onEvent(event) })
+    progress.close()
+    const words = [counted(state.turns, "turn"), spending(state.usage), duration(state.durationMs)]
+    output.print(`\n${statusLabel(state.status, output.colours)} ${[runId, ...words].join(" · ")}`)
+    return 0
+  },
+}

@@ -1,0 +1,73 @@
+import type { RunSummary } from "../../contract/run.ts"
+import { type Command, commonOptions, invocation, parseCommandLine, storeOption, UsageError } from "../arguments.ts"
+import { configOptions } from "../config-file.ts"
+import { confirmed } from "../decide.ts"
+import { counted } from "../format.ts"
+import { findRunId, type OpenStore, openStore } from "../read-store.ts"
+import { timeOf } from "../time-span.ts"
+
+const statuses = ["done", "failed", "cancelled", "paused"] as const
+
+const options = {
+  "older-than": { type: "string", value: "<span>", help: "All that nothing happened in for so long: 12h, 30d, 8w." },
+  status: { type: "string", value: "<status>", values: statuses, help: "Of these only those that are so." },
+  yes: { type: "boolean", short: "y", help: "Do not ask." },
+  ...storeOption,
+  ...configOptions,
+  ...commonOptions,
+} as const
+
+export const command: Command = {
+  summary: "Delete runs: what they hold is gone for good, their names stay taken.",
+  usage: "[options] <runId…>",
+  options,
+  completes: "runId",
+  notes: ["A run that is under way is not deleted: cancel it first. Exit code 1: one could not be deleted."],
+  async run(args, output) {
+    const { values, positionals } = parseCommandLine("rm", args, options)
+    const opened = await openStore(values, output)
+    const chosen = await chooseRuns(opened, positionals, values)
+    if (!values.yes && chosen.length > 0) {
+      if (!process.stdin.isTTY)
+        throw new UsageError("rm asks before it deletes.", "Give --yes where nobody can answer.")
+      for (const { runId, status } of chosen) output.print(`${runId}  ${status}`)
+      if (!(await confirmed(`Delete ${counted(chosen.length, "run")}?`, output))) return 0
+    }
+    const removed: string[] = []
+    const kept: { runId: string; reason: string }[] = []
+    for (const { runId, nodeId } of chosen) {
+      try {
+        if (await opened.runtime.remove(runId, { nodeId })) removed.push(runId)
+      } catch (error) {
+        kept.push({ runId, reason: error instanceof Error ? error.message : String(error) })
+      }
+    }
+    if (values.json) output.printJson({ removed, kept })
+    else {
+      output.print(`Deleted ${counted(removed.length, "run")}.`)
+      for (const { runId, reason } of kept) output.complain(`${runId} was kept: ${reason}`)
+    }
+    return kept.length > 0 ? 1 : 0
+  },
+}
+
+async function chooseRuns(
+  opened: OpenStore,
+  given: readonly string[],
+  { "older-than": span, status }: { readonly "older-than"?: string; readonly status?: string },
+): Promise<Pick<RunSummary, "runId" | "nodeId" | "status">[]> {
+  if (given.length > 0 === (span !== undefined)) {
+    throw new UsageError("rm needs runs.", `Name them, or say how old: ${invocation()} rm --older-than 30d.`)
+  }
+  const known = statuses.find((each) => each === status)
+  if (status !== undefined && known === undefined) {
+    throw new UsageError(`--status is ${JSON.stringify(status)}.`, `Give one of: ${statuses.join(", ")}.`)
+  }
+  const all = await opened.runtime.runs()
+  const ids = await Promise.all(given.map((id) => findRunId(opened, id)))
+  const before = span === undefined ? undefined : timeOf("older-than", span, Date.now())
+  return all.filter((run) => {
+    if (known !== undefined && run.status !== known) return false
+    return before === undefined ? ids.includes(run.runId) : run.status !== "running" && run.updatedAt < before
+  })
+}

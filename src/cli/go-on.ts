@@ -1,0 +1,109 @@
+import type { RunRecord } from "../contract/event.ts"
+import type { JsonObject } from "../contract/json.ts"
+import type { RunResult } from "../contract/result.ts"
+import type { ResumeInput, RunState } from "../contract/run.ts"
+import { commonOptions, type OptionTable, storeOption } from "./arguments.ts"
+import { configOptions, readConfig } from "./config-file.ts"
+import { exitCodes, printAnswer, printEnding } from "./ending.ts"
+import { follow, progressFor } from "./follow.ts"
+import { type GuardChoice, guardOf, guardOptions, recordedGuard } from "./gate.ts"
+import type { Output } from "./output.ts"
+import { findRunId, type OpenStore, openStore, runNotFound } from "./read-store.ts"
+import { startOptions } from "./run-options.ts"
+import { inputSettings, openRuntime, type RunChoice } from "./run-settings.ts"
+
+const { workspace, model, "max-turns": maxTurns } = startOptions
+
+/** What everything that goes on with a run takes. */
+export const goOnOptions = {
+  workspace: { ...workspace, help: "The folder the tools work in. Default: where the run began." },
+  model: { ...model, help: "Another model from here on. Default: the run's own." },
+  "max-turns": maxTurns,
+  timeout: { type: "string", value: "<seconds>", help: "The longest it may take from here." },
+  takeover: { type: "boolean", help: "Take it from a process that may be alive." },
+  ...guardOptions,
+  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+  ...storeOption,
+  ...configOptions,
+  quiet: { type: "boolean", help: "Print the answer only." },
+  ...commonOptions,
+} as const satisfies OptionTable
+
+export interface GoOnChoice extends RunChoice, GuardChoice {
+  readonly config?: string
+  readonly "no-config"?: boolean
+  readonly node?: string
+  readonly takeover?: boolean
+  readonly quiet?: boolean
+  readonly json?: boolean
+}
+
+/** A run as it stands, with how it began. */
+export interface FoundRun {
+  readonly opened: OpenStore
+  readonly state: RunState
+  readonly start: (RunRecord & { readonly type: "run-start" }) | undefined
+}
+
+export async function findRun(choice: GoOnChoice, given: string, output: Output): Promise<FoundRun> {
+  const opened = await openStore(choice, output)
+  const runId = await findRunId(opened, given)
+  const nodeId = choice.node ?? "main"
+  const state = await opened.runtime.status(runId, nodeId)
+  if (state.status === "not_found") throw runNotFound(runId, opened.store.location)
+  for await (const record of opened.runtime.events(runId, { nodeId })) {
+    return { opened, state, start: record.type === "run-start" ? record : undefined }
+  }
+  return { opened, state, start: undefined }
+}
+
+/** Resumes a run in this process and shows it to its next end. */
+export async function goOn(
+  choice: GoOnChoice,
+  { state, start }: FoundRun,
+  decision: Pick<ResumeInput, "decision" | "answer" | "args" | "ticket">,
+  output: Output,
+): Promise<number> {
+  const file = await readConfig(choice, output.complain)
+  const began = start?.input
+  const guard = guardOf(choice, recordedGuard(began?.metadata as JsonObject | undefined))
+  const from = choice.workspace ?? began?.cwd
+  const named = choice.model ?? recordedModel(began?.model)
+  const runtimeChoice = { ...choice, ...(from !== undefined && { workspace: from }), ...(named && { model: named }) }
+  const opened = await openRuntime(runtimeChoice, file, guard)
+  // What the config file says counted when the run began.
+  const { limits = {} } = inputSettings(choice, undefined)
+  const progress = progressFor(output, { json: choice.json ?? false, quiet: choice.quiet ?? false })
+  const handle = opened.runtime.resumeStream({
+    runId: state.runId,
+    nodeId: state.nodeId,
+    ...decision,
+    ...(choice.takeover && { takeover: true }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+  })
+  const result = await follow(handle, progress, output)
+  await opened.runtime.close()
+  printResult(
+    result,
+    choice,
+    { cwd: opened.workspace, ...(opened.store !== undefined && { store: opened.store }) },
+    output,
+  )
+  return exitCodes[result.status]
+}
+
+function printResult(
+  result: RunResult,
+  { json, quiet }: GoOnChoice,
+  { cwd, store }: { readonly cwd: string; readonly store?: string },
+  output: Output,
+): void {
+  if (json) output.printJson(result)
+  else if (quiet) printAnswer(result, { formed: false }, output)
+  else printEnding(result, cwd, store, output)
+}
+
+/** Rules have no provider of their own. */
+function recordedModel(model: string | undefined): string | undefined {
+  return model === "offline:offline" ? "offline" : model
+}
