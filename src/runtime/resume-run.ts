@@ -143,7 +143,7 @@ function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput,
 }
 
 /** Whether a person decides about a call whose outcome nobody knows. */
-export function asksIfUnknown({ name }: ProjectedCall, { dispatcher, unknownOutcome }: CheckedInput): boolean {
+function asksIfUnknown({ name }: ProjectedCall, { dispatcher, unknownOutcome }: CheckedInput): boolean {
   return (dispatcher.tool(name)?.unknownOutcome ?? unknownOutcome) === "pause"
 }
 

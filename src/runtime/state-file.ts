@@ -2,7 +2,7 @@ import type { Folder } from "../contract/store.ts"
 import type { RunProjection } from "../journal/projection.ts"
 
 /** A view of a run for whoever watches its folder, and its owner's sign of life. Never truth: that is the journal. */
-export const STATE_FILE = "state.json"
+const STATE_FILE = "state.json"
 
 interface StateFile {
   readonly version: 1
