@@ -511,7 +511,11 @@ export const promises: readonly Promised[] = [
     ],
   },
   // Tools
-  { id: "TOOL-01", text: "Built-in tools, chosen by name" },
+  {
+    id: "TOOL-01",
+    text: "Built-in tools, chosen by name",
+    proof: [["src/tools/index.test.ts", "TOOL-01"]],
+  },
   {
     id: "TOOL-02",
     text: "Paths outside the allowed roots are refused",

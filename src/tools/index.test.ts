@@ -1,6 +1,19 @@
 import { describe, expect, test } from "vitest"
 import type { ToolContext } from "../contract/tool.ts"
-import { createDispatcher, fileTools, readTools } from "./index.ts"
+import {
+  askUserTool,
+  bashTool,
+  createDispatcher,
+  duckDuckGo,
+  fileTools,
+  notebookEditTool,
+  readTools,
+  sleepTool,
+  taskTools,
+  toolSearchTool,
+  webFetchTool,
+  webSearchTool,
+} from "./index.ts"
 
 const dispatcher = createDispatcher(fileTools())
 const { signal } = new AbortController()
@@ -34,5 +47,33 @@ describe("fileTools", () => {
     const { isError, text } = await dispatcher.callTool(name, args, context)
     expect(isError).toBe(true)
     expect(JSON.parse(text)).toEqual({ error: { code: "denied", message: "This environment has no file system." } })
+  })
+})
+
+describe("the built-in tools", () => {
+  const all = [
+    ...fileTools(),
+    bashTool(),
+    webFetchTool(),
+    webSearchTool({ engine: duckDuckGo() }),
+    sleepTool(),
+    notebookEditTool(),
+    askUserTool(),
+    ...taskTools(),
+  ]
+
+  test("TOOL-01 those that are named are listed and run, and no others", async () => {
+    const kernel = ["Read", "Write", "Edit", "Glob", "Grep", "Bash", "WebFetch", "WebSearch"]
+    const chosen = createDispatcher(all, { allowed: kernel })
+    expect(new Set(chosen.listTools().map(({ name }) => name))).toEqual(new Set(kernel))
+    expect((await chosen.callTool("Sleep", { ms: 1 }, context)).text).toContain("not_found")
+  })
+
+  test("those that change nothing say so, and may run side by side", () => {
+    const safe = all.filter(({ effect, concurrent }) => effect === "none" && concurrent).map(({ name }) => name)
+    expect(safe).toEqual(expect.arrayContaining(["Read", "List", "Glob", "Grep", "WebFetch", "WebSearch", "Sleep"]))
+    for (const name of ["Bash", "Write", "Edit", "MultiEdit", "ApplyPatch", "NotebookEdit"])
+      expect(safe).not.toContain(name)
+    expect(toolSearchTool(all)).toMatchObject({ effect: "none", concurrent: true })
   })
 })
