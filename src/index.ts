@@ -8,6 +8,7 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
   return assembleRuntime(config, { store: memoryStore, backend: native, again: createRuntime })
 }
 
+export type * from "./contract/artifacts.ts"
 export type * from "./contract/backend.ts"
 export type * from "./contract/content.ts"
 export type * from "./contract/effort.ts"
@@ -36,5 +37,6 @@ export {
   type ToolSpec,
   type ToolStatus,
 } from "./contract/tool.ts"
+export type * from "./contract/webhook.ts"
 export { defineTool, type ToolDefinition } from "./lib/define-tool.ts"
 export { type Counts, createMetricsObserver, type MetricsSnapshot } from "./observe/metrics.ts"

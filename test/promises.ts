@@ -127,7 +127,11 @@ export const promises: readonly Promised[] = [
     text: "A primary and a secondary allowed root",
     proof: [["src/hosts/node/agent-tools.test.ts", "HOST-06"]],
   },
-  { id: "HOST-07", text: "ripgrep is looked for as told, then bundled, then on PATH" },
+  {
+    id: "HOST-07",
+    text: "ripgrep is looked for as told, then bundled, then on PATH",
+    proof: [["src/hosts/node/ripgrep.test.ts", "HOST-07"]],
+  },
   { id: "HOST-08", text: "Browser artifacts go to a folder per run, else to a fallback" },
   {
     id: "HOST-09",
@@ -526,7 +530,11 @@ export const promises: readonly Promised[] = [
     text: "Output is cut, and can be kept as an artifact",
     proof: [["src/runtime/overflow.test.ts", "TOOL-03"]],
   },
-  { id: "TOOL-04", text: "A missing ripgrep names the doctor command" },
+  {
+    id: "TOOL-04",
+    text: "A missing ripgrep names the doctor command",
+    proof: [["src/hosts/node/ripgrep.test.ts", "TOOL-04"]],
+  },
   { id: "TOOL-05", text: "Twenty-two built-in tools" },
   { id: "TOOL-06", text: "Four tools that exist only where configured" },
   { id: "TOOL-07", text: "Which tools are safe to run side by side" },
@@ -556,7 +564,11 @@ export const promises: readonly Promised[] = [
     text: "Edit replaces text that is unique",
     proof: [["src/tools/edit.test.ts", "TOOL-11"]],
   },
-  { id: "TOOL-12", text: "Grep uses ripgrep where there is one, else its own walker" },
+  {
+    id: "TOOL-12",
+    text: "Grep uses ripgrep where there is one, else its own walker",
+    proof: [["test/search.test.ts", "TOOL-12"]],
+  },
   {
     id: "TOOL-13",
     text: "Pages become text; the web can be searched",

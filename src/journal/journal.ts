@@ -127,7 +127,8 @@ class OwnedJournal implements Journal {
     const record: RunRecord = { seq: this.#nextSeq++, at: this.#now(), ...body }
     this.#pending.push(record)
     this.#lines.push(JSON.stringify(record))
-    if (this.#folder.append && !this.#lost) this.#rideTimer ??= setTimeout(() => this.#rideOver(), RIDE_MS)
+    if (this.#folder.append && !this.#lost && !this.#released)
+      this.#rideTimer ??= setTimeout(() => this.#rideOver(), RIDE_MS)
     return record
   }
 
@@ -162,7 +163,9 @@ class OwnedJournal implements Journal {
 
   /** Writes nothing more, whatever still rides. */
   async abandon(): Promise<void> {
-    await this.#lose(fenced())
+    this.#released = true
+    clearTimeout(this.#rideTimer)
+    await this.#writer.close()
   }
 
   #rideOver(): void {

@@ -81,9 +81,47 @@ describe("compileLinearPattern", () => {
     },
   )
 
+  test("what lies behind the end of the search still counts for what comes before it", () => {
+    expect(compileLinearPattern("a$").test("aab", 0, 2, 3)).toBe(false)
+    expect(compileLinearPattern("a\\b").test("aab", 0, 2, 3)).toBe(false)
+    expect(compileLinearPattern("a\\B").test("aab", 0, 2, 3)).toBe(true)
+    expect(compileLinearPattern("b").test("aab", 0, 2, 3)).toBe(false)
+  })
+
+  test.each([
+    ["abc", "abc"],
+    ["a(?:bc)d", "abcd"],
+    ["\\bfunction\\s+add", "function"],
+    ["ab?cd", "cd"],
+    ["a{2}b", "b"],
+    ["a|b", undefined],
+    ["[ab]\\d", undefined],
+    ["^x\\u{1F600}$", "x😀"],
+  ])("%s cannot match without %s", (source, literal) => {
+    expect(compileLinearPattern(source).literal).toBe(literal)
+    expect(compileLinearPattern("abc", { ignoreCase: true }).literal).toBeUndefined()
+  })
+
+  test("multiline: ^ and $ are the ends of lines", () => {
+    expect(compileLinearPattern("^b$", { multiline: true }).test("a\nb\nc")).toBe(true)
+    expect(compileLinearPattern("^b$").test("a\nb\nc")).toBe(false)
+    expect(compileLinearPattern("a$\\n^$\\n^b", { multiline: true }).test("a\n\nb")).toBe(true)
+  })
+
+  test("a scan tells where the first match ends, and knows what stands before it", () => {
+    const scan = (source: string, text: string, start: number, after = -1) =>
+      compileLinearPattern(source, { multiline: true }).scan(text, start, after).advance(text.length)
+    expect(scan("b+", "abbb", 0)).toBe(2)
+    expect(scan("b+", "abbb", 0, 2)).toBe(3)
+    expect(scan("b+", "abbb", 3)).toBe(4)
+    expect(scan("\\bb", "abbb", 1)).toBe(-1)
+    expect(scan("^b", "abb", 1)).toBe(-1)
+    expect(scan("^b", "a\nb", 2)).toBe(3)
+  })
+
   test("agrees with JavaScript's engine on arbitrary small patterns and texts", () => {
     // No surrogate pairs: V8 finds a \\B inside one, which the specification does not.
-    const character = fc.constantFrom("a", "b", "B", " ", "é", "中")
+    const character = fc.constantFrom("a", "b", "B", " ", "é", "中", "\n")
     const leaf = fc.oneof(
       character,
       fc.constantFrom(".", "\\w", "\\W", "\\s", "\\d", "\\b", "\\B", "^", "$", "[ab]", "[^ab]", "[a-z]", "[^\\s中]"),
@@ -101,9 +139,17 @@ describe("compileLinearPattern", () => {
     }))
     const text = fc.array(character, { maxLength: 8 }).map((characters) => characters.join(""))
     fc.assert(
-      fc.property(node, text, fc.boolean(), (source, subject, ignoreCase) => {
-        const expected = new RegExp(source, ignoreCase ? "ui" : "u").test(subject)
-        expect(compileLinearPattern(source, { ignoreCase }).test(subject)).toBe(expected)
+      fc.property(node, text, fc.boolean(), fc.boolean(), (source, subject, ignoreCase, multiline) => {
+        const flags = `u${ignoreCase ? "i" : ""}${multiline ? "m" : ""}`
+        const pattern = compileLinearPattern(source, { ignoreCase, multiline })
+        const expected = new RegExp(source, flags).test(subject)
+        expect(pattern.test(subject)).toBe(expected)
+        if (expected && pattern.literal !== undefined) expect(subject).toContain(pattern.literal)
+        const whole = pattern.scan(subject, 0, -1).advance(subject.length)
+        expect(whole !== -1).toBe(expected)
+        const inParts = pattern.scan(subject, 0, -1)
+        const ends = Array.from(`${subject}.`, (_, last) => inParts.advance(last))
+        expect(ends.find((end) => end !== -1) ?? -1).toBe(whole)
       }),
       { numRuns: 3000 },
     )

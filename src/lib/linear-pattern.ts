@@ -1,19 +1,61 @@
-import { type CharacterSet, contains, wordCharacters } from "./character-set.ts"
+import { CharacterClasses } from "./character-classes.ts"
+import type { CharacterSet } from "./character-set.ts"
 import { type Assertion, PatternError, type PatternNode, parsePattern } from "./parse-pattern.ts"
 
 export { PatternError } from "./parse-pattern.ts"
 
-/** A regular expression whose time grows with the text only, whoever wrote it. Says whether, not where, it matches. */
+/** A regular expression whose time grows with the text only, whoever wrote it. Says where a match ends, not where it begins. */
 export interface LinearPattern {
-  /** Whether `text` from `start` to `end` has a match; `^` and `$` are these two ends. */
-  test(text: string, start?: number, end?: number): boolean
+  /**
+   * Whether `text` has a match that begins at `start` or later and ends at `end` at the latest. `^` is `start`, `$` is
+   * `textEnd`: where that lies behind `end`, a match may still depend on what follows it.
+   */
+  test(text: string, start?: number, end?: number, textEnd?: number): boolean
+  /**
+   * A search from `start` on that can be done in parts, and knows what stands before `start`. Matches that end at `after`
+   * or before do not count.
+   */
+  scan(text: string, start: number, after: number): PatternScan
+  /** A text that every match holds, if one is plain to see: much faster to look for. */
+  readonly literal: string | undefined
   /** Steps of building taken so far, under 100 ns each: for callers that share their thread. */
   readonly steps: number
 }
 
+export interface PatternScan {
+  /** Goes on, not past `last`: where the match that ends first ends, -1 where none has ended yet. */
+  advance(last: number): number
+}
+
+export interface LinearPatternOptions {
+  readonly ignoreCase?: boolean
+  /** `^` and `$` are the ends of lines, which `\n` ends. */
+  readonly multiline?: boolean
+}
+
 /** Throws PatternError. JavaScript's own engine backtracks, and a pattern from a model could block the loop for hours. */
-export function compileLinearPattern(source: string, { ignoreCase = false } = {}): LinearPattern {
-  return new Automaton(compile(parsePattern(source, ignoreCase)))
+export function compileLinearPattern(source: string, options: LinearPatternOptions = {}): LinearPattern {
+  const { ignoreCase = false, multiline = false } = options
+  const root = parsePattern(source, ignoreCase)
+  return new Automaton(compile(root), multiline, longestLiteral(root))
+}
+
+/** Of the characters that stand side by side in the pattern, outside of choices and repetitions. */
+function longestLiteral(root: PatternNode): string | undefined {
+  let longest = ""
+  let current = ""
+  const follow = (node: PatternNode): void => {
+    if (node.type === "sequence") {
+      node.nodes.forEach(follow)
+      return
+    }
+    const [range, ...others] = node.type === "set" ? node.set : []
+    const isCharacter = range !== undefined && others.length === 0 && range[0] === range[1]
+    current = isCharacter ? current + String.fromCodePoint(range[0]) : ""
+    if (current.length > longest.length) longest = current
+  }
+  follow(root)
+  return longest === "" ? undefined : longest
 }
 
 type Instruction =
@@ -73,22 +115,32 @@ interface State {
   readonly seeds: readonly number[]
   /** By character class; the last is the end of the text. Filled as texts ask for it. */
   readonly next: (State | boolean | undefined)[]
+  /** The same where matches do not count. */
+  readonly blindNext: (State | boolean | undefined)[]
 }
 
 const maxStates = 1000
 
 /** A deterministic automaton built while it runs. Where it grows too large it is forgotten and built anew. */
 class Automaton implements LinearPattern {
+  readonly literal: string | undefined
   steps = 0
   readonly #program: readonly Instruction[]
   readonly #entry: number
+  readonly #multiline: boolean
   readonly #classes: CharacterClasses
   readonly #states = new Map<string, State>()
   /** Kept from step to step, to make none anew. */
   readonly #reached: PositionList
   readonly #moved: Uint8Array
+  #firstState: State | undefined
+  /** Where the last walk stopped without a match. */
+  #stoppedAt = 0
+  #stoppedIn: State | undefined
 
-  constructor({ program, entry }: ReturnType<typeof compile>) {
+  constructor({ program, entry }: ReturnType<typeof compile>, multiline: boolean, literal: string | undefined) {
+    this.literal = literal
+    this.#multiline = multiline
     this.#reached = new PositionList(program.length)
     this.#moved = new Uint8Array(program.length)
     this.#program = program
@@ -96,10 +148,32 @@ class Automaton implements LinearPattern {
     this.#classes = new CharacterClasses(program.flatMap((each) => (each.type === "set" ? [each.set] : [])))
   }
 
-  test(text: string, start = 0, end = text.length): boolean {
+  test(text: string, start = 0, end = text.length, textEnd = end): boolean {
+    return this.#walk(this.#first(), text, start, end, textEnd) !== -1
+  }
+
+  scan(text: string, start: number, after: number): PatternScan {
+    let state = this.#state(this.#before(text, start), [this.#entry])
+    let index = start
+    const walk = (last: number, isBlind: boolean): number => {
+      const found = this.#walk(state, text, index, last, text.length, isBlind)
+      index = this.#stoppedAt
+      state = this.#stoppedIn ?? state
+      return found
+    }
+    return {
+      advance(last) {
+        if (index <= after) walk(Math.min(last, after), true)
+        return walk(last, false)
+      },
+    }
+  }
+
+  /** From `index` to `last`, both included: where a match ends, -1 where none does. Blind: as if none did. */
+  #walk(state: State, text: string, index: number, last: number, end: number, isBlind = false): number {
     const classes = this.#classes
-    let state = this.#state("start", [this.#entry])
-    for (let index = start; index <= end; index++) {
+    for (; index <= last; index++) {
+      const at = index
       let character = classes.end
       if (index < end) {
         const unit = text.charCodeAt(index)
@@ -110,47 +184,71 @@ class Automaton implements LinearPattern {
           character = classes.of(code)
         }
       }
-      let next = state.next[character]
+      const known = isBlind ? state.blindNext : state.next
+      let next = known[character]
       if (next === undefined) {
-        next = this.#step(state, character)
-        state.next[character] = next
+        next = this.#step(state, character, isBlind)
+        known[character] = next
       }
-      if (typeof next === "boolean") return next
+      if (typeof next === "boolean") return next ? at : -1
       state = next
     }
-    return false
+    this.#stoppedAt = index
+    this.#stoppedIn = state
+    return -1
   }
 
-  #step({ seeds, before }: State, character: number): State | boolean {
+  #before(text: string, index: number): Before {
+    if (index === 0) return "start"
+    return this.#after(this.#classes.of(text.charCodeAt(index - 1)))
+  }
+
+  /** What a character is to the position after it. */
+  #after(character: number): Before {
+    if (this.#classes.isWord(character)) return "word"
+    return this.#multiline && this.#classes.isLineBreak(character) ? "start" : "other"
+  }
+
+  #step({ seeds, before }: State, character: number, isBlind: boolean): State | boolean {
     const classes = this.#classes
-    const atEnd = character === classes.end
-    const afterIsWord = !atEnd && classes.isWord(character)
+    const atTextEnd = character === classes.end
+    const atEnd = atTextEnd || (this.#multiline && classes.isLineBreak(character))
+    const afterIsWord = !atTextEnd && classes.isWord(character)
     this.#moved.fill(0)
     this.#moved[this.#entry] = 1
     const reached = this.#reached
     reached.restart(seeds)
     for (let index = 0; index < reached.size; index++) {
       const instruction = this.#program[reached.at(index)]
-      if (instruction?.type === "match") return true
+      if (instruction?.type === "match" && !isBlind) return true
       if (instruction?.type === "split") {
         reached.add(instruction.first)
         reached.add(instruction.second)
       } else if (instruction?.type === "assert") {
         if (holds(instruction.kind, before, atEnd, afterIsWord)) reached.add(instruction.next)
-      } else if (instruction?.type === "set" && !atEnd && classes.within(character, instruction.set)) {
+      } else if (instruction?.type === "set" && !atTextEnd && classes.within(character, instruction.set)) {
         this.#moved[instruction.next] = 1
       }
     }
     this.steps += reached.size
-    return atEnd ? false : this.#state(afterIsWord ? "word" : "other", positionsOf(this.#moved))
+    return atTextEnd ? false : this.#state(this.#after(character), positionsOf(this.#moved))
+  }
+
+  /** Asked for once per line: not looked up anew. */
+  #first(): State {
+    this.#firstState ??= this.#state("start", [this.#entry])
+    return this.#firstState
   }
 
   #state(before: Before, seeds: readonly number[]): State {
     const key = before + String.fromCharCode(...seeds)
     let state = this.#states.get(key)
     if (state === undefined) {
-      if (this.#states.size >= maxStates) this.#states.clear()
-      state = { before, seeds, next: new Array(this.#classes.end + 1).fill(undefined) }
+      if (this.#states.size >= maxStates) {
+        this.#states.clear()
+        this.#firstState = undefined
+      }
+      state = { before, seeds, next: new Array(this.#classes.end + 1).fill(undefined), blindNext: [] }
       this.#states.set(key, state)
     }
     return state
@@ -195,48 +293,4 @@ function holds(kind: Assertion, before: Before, atEnd: boolean, afterIsWord: boo
   if (kind === "start") return before === "start"
   if (kind === "end") return atEnd
   return ((before === "word") !== afterIsWord) === (kind === "boundary")
-}
-
-/** Characters that no set of the pattern tells apart behave alike: a state needs one way per class, not per character. */
-class CharacterClasses {
-  /** The class of each ASCII character. */
-  readonly ascii = new Uint16Array(128)
-  /** Not a character: the end of the text. */
-  readonly end: number
-  /** Class `n` runs from `#starts[n]` to the start of the next. */
-  readonly #starts: readonly number[]
-  readonly #members = new Map<CharacterSet, Uint8Array>()
-
-  constructor(sets: readonly CharacterSet[]) {
-    const starts = new Set([0])
-    for (const [from, to] of [...sets, wordCharacters].flat()) starts.add(from).add(to + 1)
-    this.#starts = [...starts].sort((left, right) => left - right)
-    this.end = this.#starts.length
-    for (let code = 0; code < 128; code++) this.ascii[code] = this.of(code)
-    for (const set of [...sets, wordCharacters]) {
-      this.#members.set(
-        set,
-        Uint8Array.from(this.#starts, (start) => (contains(set, start) ? 1 : 0)),
-      )
-    }
-  }
-
-  of(code: number): number {
-    let low = 0
-    let high = this.#starts.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if ((this.#starts[middle] ?? 0) <= code) low = middle
-      else high = middle - 1
-    }
-    return low
-  }
-
-  isWord(character: number): boolean {
-    return this.within(character, wordCharacters)
-  }
-
-  within(character: number, set: CharacterSet): boolean {
-    return this.#members.get(set)?.[character] === 1
-  }
 }

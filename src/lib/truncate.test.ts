@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { truncateUtf8, utf8Length } from "./truncate.ts"
+import { lastOfUtf8, truncateUtf8, utf8Length } from "./truncate.ts"
 
 const encoder = new TextEncoder()
 const anyText = fc.string({ unit: "binary", maxLength: 60 })
@@ -55,4 +55,22 @@ describe("truncateUtf8", () => {
       }),
     )
   })
+})
+
+test("lastOfUtf8 is the longest end within the limits that begins with a whole character", () => {
+  expect(lastOfUtf8("a😀b", { maxBytes: 4 })).toBe("b")
+  expect(lastOfUtf8("a😀b", { maxBytes: 5 })).toBe("😀b")
+  expect(lastOfUtf8("abc", { maxBytes: 0 })).toBe("")
+  fc.assert(
+    fc.property(anyText, fc.nat(80), fc.nat(60), (text, maxBytes, maxCharacters) => {
+      const end = lastOfUtf8(text, { maxBytes, maxCharacters })
+      const fits = (each: string) => encoder.encode(each).length <= maxBytes && each.length <= maxCharacters
+      const characters = [...text]
+      const kept = [...end].length
+      expect(characters.slice(characters.length - kept).join("")).toBe(end)
+      expect(fits(end)).toBe(true)
+      if (end !== text) expect(fits((characters.at(-kept - 1) ?? "") + end)).toBe(false)
+    }),
+    { numRuns: 2000 },
+  )
 })

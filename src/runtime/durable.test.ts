@@ -133,7 +133,7 @@ describe("a run that lost its process", () => {
     const store = memoryStore()
     await crashed(store, "pay")
     const { runtime } = runtimeOver(store, [])
-    const alive = runtime.recoverOrphanedRuns({ staleMs: 1500 })
+    const alive = runtime.recoverOrphanedRuns({ staleMs: 3000 })
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(await alive).toEqual([]) // It beats: its state file is written while the tool hangs.
     await endByHand(store)
@@ -328,7 +328,7 @@ describe("from another process", () => {
   test("ASY-07 ASY-08 ASY-09 the state file shows what a live run is at, and in the end how it ended", async () => {
     const store = memoryStore()
     const { result } = await liveRun(store)
-    await new Promise((resolve) => setTimeout(resolve, 1200))
+    await new Promise((resolve) => setTimeout(resolve, 2800))
     const folder = store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
     const state = async () =>
       JSON.parse(new TextDecoder().decode((await folder.read("state.json")) ?? undefined)) as Json

@@ -71,6 +71,7 @@ class TendedRun {
     this.#ticks++
     try {
       if (this.#ticks % this.#pollTicks === 0) await this.#readInbox()
+      if (this.#ticks < FIRST_SHOWN_TICKS) return
       const { now, lastTool = "" } = this.#run.projection.activity
       const activity = `${this.#run.projection.turns} ${now} ${lastTool}`
       const changed = activity !== this.#shown && this.#run.folder.append !== undefined
@@ -127,5 +128,7 @@ function heed({ journal, controls, said }: OpenRun, message: InboxMessage, inbox
 }
 
 const TICK_MS = 500
+/** Nobody watches what is over in a moment. */
+const FIRST_SHOWN_TICKS = 4
 const BEAT_TICKS = 40
 const SLOW_POLL_TICKS = 10

@@ -4,28 +4,26 @@ import { compileLinearPattern, PatternError } from "../lib/linear-pattern.ts"
  * `*`, `?`, `**`, `[abc]`, `[!abc]` and `{a,b}`. A glob without a slash is about names, one with a slash about paths
  * from the folder that is searched. Throws PatternError.
  */
-export function compileGlob(glob: string, { braces = true } = {}): (path: string) => boolean {
+export function compileGlob(glob: string): (path: string) => boolean {
   const anywhere = !glob.includes("/")
-  const plain = translate(glob.replace(/^\.?\//, ""), braces)
-  const pattern = compileLinearPattern(`^${anywhere ? "(?:.*/)?" : ""}${plain}$`)
+  const plain = translate(glob.replace(/^\.?\//, ""))
+  const pattern = compileLinearPattern(`^${anywhere ? "(?:[^]*/)?" : ""}${plain}$`)
   return (path) => pattern.test(path)
 }
 
-/** `braces`: whether `{a,b}` has its meaning; ignore files know none. */
-function translate(glob: string, braces: boolean): string {
+function translate(glob: string): string {
   let depth = 0
   const translated = glob.replace(tokens, (token, list: string | undefined) => {
     switch (token) {
       case "**/":
-        return "(?:.*/)?"
+        return "(?:[^]*/)?"
       case "**":
-        return ".*"
+        return "[^]*"
       case "*":
         return "[^/]*"
       case "?":
         return "[^/]"
       case "{":
-        if (!braces) return "\\{"
         depth++
         return "(?:"
       case "}":

@@ -1,20 +1,25 @@
-import type { Files } from "../contract/env.ts"
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
 import { defineTool } from "../lib/define-tool.ts"
-import { compileLinearPattern, type LinearPattern } from "../lib/linear-pattern.ts"
-import { truncateUtf8 } from "../lib/truncate.ts"
+import { compileLinearPattern } from "../lib/linear-pattern.ts"
 import { compileGlob } from "./glob.ts"
-import { compileOrRefuse, filesOf, onOneLine, skippedFolders, stopIfAborted } from "./shared.ts"
-import { batchesOf, filesBelow } from "./walk.ts"
+import { type Candidate, filesToSearch, maxFileBytes } from "./grep-files.ts"
+import { eachMatchingLine, type LineSearch } from "./grep-lines.ts"
+import { GrepReport, type ReportOptions } from "./grep-report.ts"
+import { fileTypes } from "./grep-types.ts"
+import { compileOrRefuse, filesOf, skippedFolders, stopIfAborted } from "./shared.ts"
+import { batchesOf } from "./walk.ts"
 
 export function grepTool(): Tool {
   return defineTool({
     name: "Grep",
     description:
-      "Searches text files, line by line, for a regular expression. Prints path:line:text for each matching line, " +
-      "in the order of the paths. JavaScript syntax without backreferences, lookahead and lookbehind. Leaves out " +
-      "what .gitignore and .ignore name, .git, node_modules, links, binary files and files over 5 MB. Searches the first 5,000 characters of a line " +
-      "and prints the first 500.",
+      "Searches text files for a regular expression and prints in the order of the paths. mode content: path:line:text " +
+      "for each matching line; with before, after or context also path-line-text for the lines around it, and -- " +
+      "between groups. mode files: the paths of files with a match. mode count: path:count of matching lines. " +
+      "JavaScript syntax without backreferences, lookahead and lookbehind; ^ and $ are the ends of a line. With " +
+      "multiline a match may span lines (\\n); the shortest ones count, and all of their lines. Leaves out what " +
+      ".gitignore, .ignore and .rgignore name, .git, node_modules, links, binary files and files over 5 MB. Without " +
+      "multiline searches the first 5,000 characters of a line. Prints the first 500.",
     effect: "none",
     input: {
       type: "object",
@@ -27,8 +32,20 @@ export function grepTool(): Tool {
           description: "A folder, searched with all below it, or a file.",
         },
         glob: { type: "string", minLength: 1, description: "Only files like this, e.g. *.ts or src/**/*.{js,ts}" },
+        type: { type: "string", enum: Object.keys(fileTypes), description: "Only files of this kind." },
+        mode: { type: "string", enum: ["content", "files", "count"], default: "content" },
         ignoreCase: { type: "boolean", default: false },
-        limit: { type: "integer", minimum: 1, maximum: 10_000, default: 200, description: "The most lines to print." },
+        multiline: { type: "boolean", default: false },
+        before: { type: "integer", minimum: 0, maximum: 100, description: "Lines to print before each matching one." },
+        after: { type: "integer", minimum: 0, maximum: 100, description: "Lines to print after each matching one." },
+        context: { type: "integer", minimum: 0, maximum: 100, default: 0, description: "Both before and after." },
+        limit: {
+          type: "integer",
+          minimum: 1,
+          maximum: 10_000,
+          default: 200,
+          description: "The most matching lines, or files, to print.",
+        },
       },
       required: ["pattern"],
       additionalProperties: false,
@@ -41,107 +58,98 @@ interface GrepArgs {
   readonly pattern: string
   readonly path: string
   readonly glob?: string
+  readonly type?: string
+  readonly mode: ReportOptions["mode"]
   readonly ignoreCase: boolean
+  readonly multiline: boolean
+  readonly before?: number
+  readonly after?: number
+  readonly context: number
   readonly limit: number
 }
 
-const maxFileBytes = 5 * 1024 * 1024
 const maxFiles = 50_000
-const maxSearchedCharacters = 5000
-const maxShownCharacters = 500
 /** Files read at once, while the search goes through them in order. */
 const readAhead = 8
 
 async function grep(args: GrepArgs, context: ToolContext): Promise<string> {
-  const files = filesOf(context)
-  const search: Search = {
-    pattern: compileOrRefuse("pattern", () => compileLinearPattern(args.pattern, { ignoreCase: args.ignoreCase })),
-    limit: args.limit,
-    lines: [],
+  const { before = args.context, after = args.context } = args
+  const search: LineSearch = {
+    pattern: compileOrRefuse("pattern", () => compileLinearPattern(args.pattern, args)),
+    multiline: args.multiline,
     charactersSinceYield: 0,
     stepsAtYield: 0,
   }
-  const wanted = compileOrRefuse("glob", () => compileGlob(args.glob ?? "**"))
+  const { names, wanted } = wantedFiles(args)
+  const walk = { files: filesOf(context), context, wanted, skippedFolders, ignoreFiles: true }
+  const report = new GrepReport({ ...args, before, after })
 
+  const candidates = await filesToSearch({ ...args, names }, walk)
+  try {
+    await searchAll(candidates.files, search, report, context)
+  } finally {
+    await candidates.close()
+  }
+  return report.toString()
+}
+
+async function searchAll(
+  files: AsyncIterable<Candidate>,
+  search: LineSearch,
+  report: GrepReport,
+  context: ToolContext,
+): Promise<void> {
   let searched = 0
   let unreadable = 0
-  const candidates = filesBelow(args.path, { files, context, wanted, skippedFolders, ignoreFiles: true })
-  for await (const batch of batchesOf(candidates, readAhead)) {
-    const texts = await Promise.all(batch.map((path) => readText(files, path, context)))
-    for (const [index, path] of batch.entries()) {
+  for await (const batch of batchesOf(files, readAhead)) {
+    const texts = await Promise.all(batch.map((each) => readText(each, search)))
+    for (const [index, { path }] of batch.entries()) {
       stopIfAborted(context)
       const text = texts[index]
       if (text === undefined) unreadable++
-      else if (text !== "") await searchText(search, path, text)
-      if (search.lines.length > args.limit) return report(search, unreadable)
+      else if (text !== "") await searchText(search, report, path, text)
+      if (report.isFull) break
     }
     searched += batch.length
-    if (searched >= maxFiles) {
-      return `${report(search, unreadable)}\n[stopped after ${maxFiles} files; narrow path or glob]`
-    }
+    if (report.isFull || searched >= maxFiles) break
   }
-  return report(search, unreadable)
+  if (unreadable > 0) report.note(`${unreadable} files could not be read`)
+  if (searched >= maxFiles && !report.isFull) report.note(`stopped after ${maxFiles} files; narrow path or glob`)
 }
 
-interface Search {
-  readonly pattern: LinearPattern
-  readonly limit: number
-  readonly lines: string[]
-  charactersSinceYield: number
-  stepsAtYield: number
+async function searchText(search: LineSearch, report: GrepReport, path: string, text: string): Promise<void> {
+  const file = report.file(path, text)
+  await eachMatchingLine(search, text, file.add)
+  file.end()
 }
 
-async function searchText(search: Search, path: string, text: string): Promise<void> {
-  let number = 0
-  for (let start = 0; start < text.length; ) {
-    number++
-    const lineBreak = text.indexOf("\n", start)
-    const next = lineBreak === -1 ? text.length : lineBreak + 1
-    let end = lineBreak === -1 ? text.length : lineBreak
-    if (end > start && text.charCodeAt(end - 1) === 0x0d) end--
-    const searchedEnd = Math.min(end, start + maxSearchedCharacters)
-    if (search.pattern.test(text, start, searchedEnd)) {
-      search.lines.push(`${onOneLine(path)}:${number}:${shownLine(text.slice(start, end))}`)
-      // One more than asked for, which tells that there are more.
-      if (search.lines.length > search.limit) return
-    }
-    search.charactersSinceYield += searchedEnd - start + 1
-    if (isDueToYield(search)) await yieldToOthers(search)
-    start = next
+function wantedFiles({ glob, type }: GrepArgs): { names: readonly string[]; wanted: (path: string) => boolean } {
+  const byGlob = compileOrRefuse("glob", () => compileGlob(glob ?? "**"))
+  const globs = type === undefined ? [] : (fileTypes[type] ?? [])
+  const byType = globs.map((each) => compileGlob(each))
+  return {
+    names: glob === undefined ? globs : [glob.slice(glob.lastIndexOf("/") + 1)],
+    wanted: (path) => byGlob(path) && (byType.length === 0 || byType.some((fits) => fits(path))),
   }
-}
-
-/** About ten milliseconds of work, by characters and by what the pattern had to work out. */
-function isDueToYield({ charactersSinceYield, stepsAtYield, pattern }: Search): boolean {
-  return charactersSinceYield > 500_000 || pattern.steps - stepsAtYield > 100_000
-}
-
-async function yieldToOthers(search: Search): Promise<void> {
-  await new Promise<void>((resolve) => setTimeout(resolve, 0))
-  search.charactersSinceYield = 0
-  search.stepsAtYield = search.pattern.steps
-}
-
-function shownLine(line: string): string {
-  const cut = truncateUtf8(line, { maxBytes: Infinity, maxCharacters: maxShownCharacters })
-  return cut.truncated ? `${cut.text} [line cut]` : line
-}
-
-function report({ lines, limit }: Search, unreadable: number): string {
-  const shown = lines.length > 0 ? lines.slice(0, limit) : ["No matches."]
-  if (lines.length > limit) shown.push(`[stopped after ${limit} lines; narrow the search or raise limit]`)
-  if (unreadable > 0) shown.push(`[${unreadable} files could not be read]`)
-  return shown.join("\n")
 }
 
 /** Empty for what is not searched, undefined for what could not be read: a file may vanish while others are searched. */
-async function readText(files: Files, path: string, context: ToolContext): Promise<string | undefined> {
+async function readText(candidate: Candidate, { multiline }: LineSearch): Promise<string | undefined> {
   try {
-    const bytes = await files.read(path, context.cwd, { offset: 0, limit: maxFileBytes + 1 })
-    if (bytes.length > maxFileBytes || bytes.subarray(0, 8192).includes(0)) return ""
-    return new TextDecoder().decode(bytes)
+    const bytes = await candidate.read()
+    if (bytes === undefined || bytes.length > maxFileBytes || isBinary(bytes)) return ""
+    const text = decoder.decode(bytes)
+    return multiline ? text.replaceAll("\r\n", "\n") : text
   } catch (error) {
     if (error instanceof ToolError) return undefined
     throw error
   }
+}
+
+const decoder = new TextDecoder()
+
+/** With a NUL anywhere, or in UTF-16. */
+function isBinary(bytes: Uint8Array): boolean {
+  const [first, second] = bytes
+  return bytes.includes(0) || (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 }

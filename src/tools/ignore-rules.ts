@@ -1,17 +1,31 @@
 import { PatternError } from "../lib/linear-pattern.ts"
-import { compileGlob } from "./glob.ts"
+import { compileIgnoreGlob } from "./ignore-glob.ts"
 
-/** What one ignore file says of the paths below its folder. The last rule that fits counts; undefined: none does. */
-export type IgnoreFile = (path: string, isFolder: boolean) => boolean | undefined
+/** What one ignore file says of the paths below its folder. */
+export interface IgnoreFile {
+  /** The last rule that fits counts; undefined: none does. */
+  readonly says: (path: string, isFolder: boolean) => boolean | undefined
+  /** Whether a rule brings back what another one left out. */
+  readonly hasExceptions: boolean
+}
 
-/** Reads a file in the language of .gitignore. Lines that make no sense are passed over, as git does. */
+/**
+ * Reads a file in the language of .gitignore as ripgrep does, since both must leave out the same files: unlike git it
+ * knows `{a,b}`. Lines that make no sense are passed over.
+ */
 export function parseIgnoreFile(text: string): IgnoreFile {
-  const rules = text.split("\n").flatMap(parseRule).reverse()
-  return (path, isFolder) => {
-    for (const { matches, foldersOnly, ignored } of rules) {
-      if ((isFolder || !foldersOnly) && matches(path)) return ignored
-    }
-    return undefined
+  const lines = text.split("\n")
+  // What is not UTF-8 ends the file.
+  const broken = lines.findIndex((line) => line.includes("\ufffd"))
+  const rules = (broken === -1 ? lines : lines.slice(0, broken)).flatMap(parseRule).reverse()
+  return {
+    hasExceptions: rules.some(({ ignored }) => !ignored),
+    says(path, isFolder) {
+      for (const { matches, foldersOnly, ignored } of rules) {
+        if ((isFolder || !foldersOnly) && matches(path)) return ignored
+      }
+      return undefined
+    },
   }
 }
 
@@ -22,28 +36,28 @@ interface Rule {
 }
 
 function parseRule(line: string): Rule[] {
-  // Spaces at the end count only where they are escaped.
-  const trimmed = line.replace(/\r$/, "").replace(/(?<!\\) +$/, "")
+  const whole = line.replace(/\r$/, "")
+  // Spaces at the end count only where the last one is escaped.
+  const trimmed = whole.endsWith("\\ ") ? whole : whole.trimEnd()
   if (trimmed === "" || trimmed.startsWith("#")) return []
   const ignored = !trimmed.startsWith("!")
-  const pattern = ignored ? trimmed : trimmed.slice(1)
-  const foldersOnly = pattern.endsWith("/")
-  const bare = pattern.replace(/\/$/, "")
-  if (bare === "" || openBracket.test(bare)) return []
+  const pattern = trimmed.replace(/^(?:!|\\(?=[!#]))/, "")
+  // A slash at the start is looked for only where nothing was escaped before it.
+  const isTied = pattern.startsWith("/") && !trimmed.startsWith("\\")
+  const foldersOnly = pattern.endsWith("/") && pattern !== "/"
+  const bare = pattern.slice(isTied ? 1 : 0, foldersOnly ? -1 : undefined)
   try {
-    return [{ matches: compileGlob(anchored(bare), { braces: false }), foldersOnly, ignored }]
+    // The slash at the end may have been escaped.
+    const glob = foldersOnly ? bare.replace(/\\$/, "") : bare
+    return [{ matches: compileIgnoreGlob(anywhere(glob, isTied)), foldersOnly, ignored }]
   } catch (error) {
     if (error instanceof PatternError) return []
     throw error
   }
 }
 
-/** A list of characters that does not end fits nothing. */
-const openBracket = /(?<!\\)\[(?![^\]]+\])/
-
-/** A slash at the start or in the middle ties a pattern to its folder; `compileGlob` wants to see one at the start. */
-function anchored(pattern: string): string {
-  if (!pattern.includes("/")) return pattern
-  // `a/**` is about what lies below `a`, not `a` itself.
-  return `/${pattern.replace(/^\//, "").replace(/\/\*\*$/, "/**/*")}`
+/** A slash at the start or in the middle ties a pattern to its folder; `a/**` is about what lies below `a`, not `a`. */
+function anywhere(glob: string, isTied: boolean): string {
+  const placed = isTied || glob.includes("/") || glob === "**" ? glob : `**/${glob}`
+  return placed.endsWith("/**") ? `${placed}/*` : placed
 }

@@ -16,7 +16,9 @@ export interface Walk {
 
 /** An ignore file that is in force, with how a path from its folder begins, seen from where the walk starts. */
 interface Ruling {
-  readonly says: IgnoreFile
+  readonly file: IgnoreFile
+  /** Among the names of ignore files: a lower one wins, wherever the two lie. */
+  readonly rank: number
   /** The folder's path below the start; or, for one above it, what leads from it down to the start. */
   readonly place: { readonly below: string } | { readonly above: string }
 }
@@ -34,9 +36,14 @@ export async function* filesBelow(path: string, walk: Walk): AsyncGenerator<stri
     yield path
     return
   }
-  const prefix = path === "." ? "" : path.endsWith("/") ? path : `${path}/`
+  const prefix = prefixOf(path)
   const rulings = walk.ignoreFiles ? await rulingsAbove(path, walk) : []
   yield* below("", await files.list(path, context.cwd), prefix, walk, rulings)
+}
+
+/** What a path from a folder is written with, so that other tools can take it. */
+export function prefixOf(folder: string): string {
+  return folder === "." ? "" : folder.endsWith("/") ? folder : `${folder}/`
 }
 
 export async function* batchesOf<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<readonly Item[]> {
@@ -60,9 +67,11 @@ async function* below(
 ): AsyncGenerator<string> {
   stopIfAborted(walk.context)
   const own = walk.ignoreFiles ? await rulingsOf(prefix + folder, entries, { below: folder }, walk) : []
-  const rulings = own.length === 0 ? above : [...own, ...above]
+  const rulings = inOrder(own, above)
   for (const entry of [...entries].sort(byName)) {
     const path = folder + entry.name
+    // Not UTF-8: there is no way to write it.
+    if (entry.name.includes("\ufffd")) continue
     if (isIgnored(path, entry.kind === "folder", rulings)) continue
     if (entry.kind === "file" && walk.wanted(path)) yield prefix + path
     if (entry.kind === "folder" && !walk.skippedFolders.includes(entry.name)) {
@@ -71,18 +80,74 @@ async function* below(
   }
 }
 
-/** The nearest file that has something to say decides. */
+/**
+ * For paths that were found with only the ignore files inside the folder in force: whether one above it leaves them out.
+ * Undefined where one above might bring back what was not found.
+ */
+export async function ignoredFromAbove(
+  path: string,
+  walk: Walk,
+): Promise<((found: string) => Promise<boolean>) | undefined> {
+  const above = await rulingsAbove(path, walk)
+  if (above.some(({ file, rank }) => rank < gitRank && file.hasExceptions)) return undefined
+  const prefix = prefixOf(path)
+  const known = new Map<string, Promise<readonly Ruling[]>>()
+  /** What is in force for the entries of a folder. */
+  const rulingsIn = (folder: string): Promise<readonly Ruling[]> => {
+    let rulings = known.get(folder)
+    if (rulings === undefined) {
+      rulings = load(folder)
+      known.set(folder, rulings)
+    }
+    return rulings
+  }
+  const load = async (folder: string): Promise<readonly Ruling[]> => {
+    const entries = await listOrNothing(folder === "" ? path : prefix + folder, walk)
+    const own = await rulingsOf(prefix + folder, entries, { below: folder }, walk)
+    return inOrder(own, folder === "" ? above : await rulingsIn(folder.replace(/[^/]+\/$/, "")))
+  }
+  return async (found) => {
+    const steps = stepsTo(found)
+    // Files inside the folder may bring back what one above left out, and are read only then.
+    if (!steps.some((step) => isIgnored(step.path, step.isFolder, above))) return false
+    for (const { path: each, isFolder, folder } of steps) {
+      if (isIgnored(each, isFolder, await rulingsIn(folder))) return true
+    }
+    return false
+  }
+}
+
+/** The folders on the way to a file, and the file. */
+function stepsTo(path: string) {
+  const names = path.split("/")
+  return names.map((_, index) => ({
+    path: names.slice(0, index + 1).join("/"),
+    isFolder: index < names.length - 1,
+    folder: names
+      .slice(0, index)
+      .map((name) => `${name}/`)
+      .join(""),
+  }))
+}
+
+/** The first that has something to say decides. */
 function isIgnored(path: string, isFolder: boolean, rulings: readonly Ruling[]): boolean {
-  for (const { says, place } of rulings) {
+  for (const { file, place } of rulings) {
     const seen = "below" in place ? path.slice(place.below.length) : place.above + path
-    const ignored = says(seen, isFolder)
+    const ignored = file.says(seen, isFolder)
     if (ignored !== undefined) return ignored
   }
   return false
 }
 
-/** `.ignore` wins over `.gitignore` of the same folder. */
-const ignoreNames = [".ignore", ".gitignore"]
+/** By name first, then the nearest first. */
+function inOrder(near: readonly Ruling[], far: readonly Ruling[]): readonly Ruling[] {
+  return near.length === 0 ? far : [...near, ...far].sort((left, right) => left.rank - right.rank)
+}
+
+/** The first wins over the others, as in ripgrep. */
+const ignoreNames = [".rgignore", ".ignore", ".gitignore"]
+const gitRank = ignoreNames.indexOf(".gitignore")
 
 async function rulingsOf(
   folder: string,
@@ -91,11 +156,11 @@ async function rulingsOf(
   { files, context }: Walk,
 ): Promise<Ruling[]> {
   const rulings: Ruling[] = []
-  for (const name of ignoreNames) {
-    if (!entries.some((entry) => entry.name === name && entry.kind === "file")) continue
+  for (const [rank, name] of ignoreNames.entries()) {
+    if (!entries.some((entry) => entry.name === name && (entry.kind === "file" || entry.kind === "link"))) continue
     try {
       const bytes = await files.read(`${folder}${name}`, context.cwd, { offset: 0, limit: LARGEST_IGNORE_FILE })
-      rulings.push({ says: parseIgnoreFile(new TextDecoder().decode(bytes)), place })
+      rulings.push({ file: parseIgnoreFile(new TextDecoder().decode(bytes)), rank, place })
     } catch (error) {
       if (!(error instanceof ToolError)) throw error
     }
@@ -104,7 +169,7 @@ async function rulingsOf(
 }
 
 /** From the folder's parent up to where we may no longer look. */
-async function rulingsAbove(path: string, walk: Walk): Promise<Ruling[]> {
+async function rulingsAbove(path: string, walk: Walk): Promise<readonly Ruling[]> {
   const { files, context } = walk
   const rulings: Ruling[] = []
   const names = files
@@ -118,7 +183,7 @@ async function rulingsAbove(path: string, walk: Walk): Promise<Ruling[]> {
     const above = `${names.slice(depth).join("/")}/`
     rulings.push(...(await rulingsOf(`${folder}/`, entries, { above }, walk)))
   }
-  return rulings
+  return inOrder(rulings, [])
 }
 
 const LARGEST_IGNORE_FILE = 1024 * 1024

@@ -62,6 +62,17 @@ describe("the surface", () => {
     expect(await call("Bash", { command: "cat b.txt; pwd" })).toContain(`new\n${root}`)
   })
 
+  test("gives outcomes to those who want more than text, and says what a tool may do", async () => {
+    const kernel = tools({ readOnly: true })
+    await expect(kernel.dispatch({ name: "List", args: {} })).resolves.toMatchObject({
+      status: "ok",
+      output: [{ type: "text" }],
+    })
+    expect((await kernel.dispatch({ name: "Write", args: {} })).status).toBe("error")
+    expect(kernel.tool("List")).toMatchObject({ effect: "none", risk: "low" })
+    expect(kernel.tool("Write")).toBeUndefined()
+  })
+
   test("TOOL-21 own tools stand beside them; two of one name are refused", async () => {
     const own = defineTool({ name: "hello", description: "Says hello.", input: { type: "object" }, run: () => "hi" })
     const kernel = tools({ tools: [own] })

@@ -1,15 +1,18 @@
-import { mkdirSync, statSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { statSync } from "node:fs"
+import { resolve } from "node:path"
+import type { PersistArtifact } from "../../contract/artifacts.ts"
 import type { Environment } from "../../contract/env.ts"
 import { LonghaulError, StartupError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
 import type { Logger } from "../../contract/run.ts"
-import type { Tool, ToolContext, ToolSpec } from "../../contract/tool.ts"
+import type { Tool, ToolContext, ToolOutcome, ToolSpec } from "../../contract/tool.ts"
 import { newNonce } from "../../lib/id.ts"
-import { bashTool, createDispatcher, fileTools, readTools } from "../../tools/index.ts"
+import { persisting } from "../../lib/persist-artifact.ts"
+import { bashTool, createDispatcher, type DispatchCall, fileTools, readTools } from "../../tools/index.ts"
 import { nodeFiles } from "./files.ts"
+import { nodeSearch } from "./ripgrep.ts"
 import { nodeShell } from "./shell.ts"
-import { defaultStoreRoot } from "./state-folder.ts"
+import { madeSpillFolder } from "./state-folder.ts"
 
 export interface AgentToolsOptions {
   /** The folder the tools work in. It must exist. */
@@ -28,6 +31,10 @@ export interface AgentToolsOptions {
   }
   /** What Bash runs in: nothing, a sandbox where there is one, or a sandbox or not at all. Default `off`. */
   readonly sandbox?: "off" | "auto" | "required"
+  /** The ripgrep that Grep uses. Default: that of `@vscode/ripgrep`, else `rg` on PATH, else Grep's own search. */
+  readonly ripgrepPath?: string
+  /** Keeps the whole of a result that is too long, and says where. Default: it is cut. */
+  readonly persistArtifact?: PersistArtifact
   /** Further tools, beside ours. */
   readonly tools?: readonly Tool[]
   readonly logger?: Logger
@@ -36,6 +43,10 @@ export interface AgentToolsOptions {
 /** The tools alone, for hosts with a loop of their own. What it lists is exactly what it runs. */
 export interface AgentTools extends AsyncDisposable {
   listTools(): readonly ToolSpec[]
+  /** One of those that it lists, for hosts that show its effect and its risk. */
+  tool(name: string): Tool | undefined
+  /** Never rejects: whatever goes wrong is an outcome. */
+  dispatch(call: DispatchCall, options?: CallOptions): Promise<ToolOutcome>
   /** Never rejects: whatever goes wrong is a result with `isError`. Independent calls run side by side. */
   callTool(name: string, args: Json, options?: CallOptions): Promise<{ isError: boolean; text: string }>
   /** Ends what commands still run in the background. */
@@ -61,23 +72,27 @@ export function createAgentTools(options: AgentToolsOptions): AgentTools {
       ...(options.logger && { logger: options.logger }),
     }),
   )
+  const keep = options.persistArtifact && persisting(options.persistArtifact)
   const close = async () => env.shell?.close()
   return Object.freeze<AgentTools>({
     listTools: () => dispatcher.listTools(),
-    callTool: (name, args, call = {}) => dispatcher.callTool(name, args, contextOf(env, root, call)),
+    tool: (name) => dispatcher.tool(name),
+    dispatch: (call, options = {}) => dispatcher.dispatch(call, contextOf(env, root, options), keep),
+    callTool: (name, args, call = {}) => dispatcher.callTool(name, args, contextOf(env, root, call), keep),
     close,
     [Symbol.asyncDispose]: close,
   })
 }
 
-function environmentOf({ roots = [], confine = true, readOnly, sandbox = "off" }: AgentToolsOptions, root: string) {
+function environmentOf(options: AgentToolsOptions, root: string) {
+  const { roots = [], confine = true, readOnly, sandbox = "off", ripgrepPath } = options
   const allowed = confine ? [root, ...roots] : [root, "/"]
-  if (readOnly) return Object.freeze<Environment>({ files: nodeFiles({ roots: [], readOnlyRoots: allowed }) })
-  // What a command said too much of is kept there, and must be there to be read.
-  const spillFolder = join(defaultStoreRoot(), "spill")
-  mkdirSync(spillFolder, { recursive: true, mode: 0o700 })
+  const search = nodeSearch({ roots: [], readOnlyRoots: allowed, ...(ripgrepPath !== undefined && { ripgrepPath }) })
+  if (readOnly) return Object.freeze<Environment>({ files: nodeFiles({ roots: [], readOnlyRoots: allowed }), search })
+  const spillFolder = madeSpillFolder()
   return Object.freeze<Environment>({
     files: nodeFiles({ roots: allowed, readOnlyRoots: [spillFolder] }),
+    search,
     shell: nodeShell({ root, sandbox, spillFolder }),
   })
 }

@@ -1,36 +1,52 @@
 import { isAbsolute, relative, resolve } from "node:path"
 import { native } from "../../backends/native/index.ts"
+import type { Environment } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Runtime, RuntimeConfig } from "../../contract/run.ts"
+import type { Tool } from "../../contract/tool.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { fileTools } from "../../tools/index.ts"
+import { artifactsBeside, artifactsIn } from "./artifacts.ts"
 import { nodeFiles } from "./files.ts"
 import { fsStore } from "./fs-store.ts"
 import { nodeFetch } from "./guarded-fetch.ts"
 import { nodeTransport } from "./http-transport.ts"
 import { defaultModelName, namedModel } from "./model-names.ts"
-import { processOwner } from "./owner.ts"
-import { defaultStoreRoot } from "./state-folder.ts"
+import { isGone, processOwner } from "./owner.ts"
+import { nodeSearch } from "./ripgrep.ts"
+import { nodeShell } from "./shell.ts"
+import { defaultStoreRoot, madeSpillFolder } from "./state-folder.ts"
+
+/** What the runtime for Node takes: everything that the portable one does, and where things lie on the disk. */
+export interface NodeRuntimeConfig extends RuntimeConfig {
+  /** What is too long for a transcript goes to `{toolArtifactDir}/tool-output/{runId}/`. Default: beside the run. */
+  readonly toolArtifactDir?: string
+  /** What Bash runs in, where it is among `tools`: nothing, a sandbox where there is one, or a sandbox or not at all. Default `off`. */
+  readonly sandbox?: "off" | "auto" | "required"
+}
 
 /**
  * The runtime wired for Node: runs on disk, tools in `workspace` (default: the current folder), models by name. With no
  * configuration at all it needs nothing but a provider's key in the environment.
  */
-export function createRuntime(config: RuntimeConfig = {}): Runtime {
+export function createRuntime({ toolArtifactDir, sandbox = "off", ...config }: NodeRuntimeConfig = {}): Runtime {
   const workspace = resolve(config.workspace ?? ".")
   const store = config.store ?? fsStore(defaultStoreRoot())
   refuseStoreInside(workspace, store.location)
   const variables = { ...process.env, ...valuesOf(config.secrets ?? {}) }
   const model = config.model ?? defaultModelName(variables)
+  const tools = config.tools ?? fileTools()
+  const env = config.env ?? environmentOf(workspace, tools, sandbox)
+  const artifacts = toolArtifactDir === undefined ? artifactsBeside(store) : artifactsIn(toolArtifactDir)
   return assembleRuntime(
     {
       ...config,
       workspace,
       store,
       ...(model !== undefined && { model }),
-      tools: config.tools ?? fileTools(),
-      env: config.env ?? { files: nodeFiles({ roots: [workspace] }), fetch: nodeFetch() },
+      tools,
+      env,
       transport: config.transport ?? (config.fetch ? fetchTransport(config.fetch) : nodeTransport()),
       owner: config.owner ?? processOwner(),
     },
@@ -39,9 +55,29 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
       backend: native,
       model: (name) => namedModel(name, variables),
       digest: sha256,
-      again: createRuntime,
+      isGone,
+      post: (allow) => nodeFetch({ allow }).post,
+      ...(artifacts && { artifacts }),
+      again: (next) => createRuntime({ ...next, sandbox, ...(toolArtifactDir !== undefined && { toolArtifactDir }) }),
+      // A shell that somebody else handed in is theirs to close.
+      close: async () => (config.env ? undefined : env.shell?.close()),
     },
   )
+}
+
+/** A shell comes with Bash: most runtimes run no command. */
+function environmentOf(workspace: string, tools: readonly Tool[], sandbox: "off" | "auto" | "required"): Environment {
+  const search = nodeSearch({ roots: [workspace] })
+  if (!tools.some(({ name }) => name === "Bash")) {
+    return { files: nodeFiles({ roots: [workspace] }), search, fetch: nodeFetch() }
+  }
+  const spillFolder = madeSpillFolder()
+  return {
+    files: nodeFiles({ roots: [workspace], readOnlyRoots: [spillFolder] }),
+    search,
+    shell: nodeShell({ root: workspace, sandbox, spillFolder }),
+    fetch: nodeFetch(),
+  }
 }
 
 function valuesOf(secrets: NonNullable<RuntimeConfig["secrets"]>): Record<string, string> {
@@ -75,6 +111,7 @@ export { type NodeFilesOptions, nodeFiles } from "./files.ts"
 export { createOnlyStore, type FsStoreOptions, fsStore } from "./fs-store.ts"
 export { type NodeFetchOptions, nodeFetch } from "./guarded-fetch.ts"
 export { parseModelName } from "./model-names.ts"
+export { type NodeSearchOptions, nodeSearch } from "./ripgrep.ts"
 export { type FetchHandler, type Served, type ServeOptions, serve } from "./serve.ts"
 export { type NodeShellOptions, nodeShell } from "./shell.ts"
 export { defaultStoreRoot, native }

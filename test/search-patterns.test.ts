@@ -1,0 +1,130 @@
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { rgPath } from "@vscode/ripgrep"
+import fc from "fast-check"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { compileLinearPattern } from "../src/lib/linear-pattern.ts"
+import { toRustPattern } from "../src/lib/to-rust-pattern.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "longhaul-patterns-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** One line each, without its line break. The second half is no UTF-8. */
+const characters = [
+  "a",
+  "b",
+  "B",
+  "_",
+  "7",
+  " ",
+  "\t",
+  "\r",
+  "é",
+  "É",
+  "ß",
+  "ſ",
+  "K",
+  "İ",
+  "中",
+  "\u2028",
+  "\u00a0",
+  "😀",
+  "\ufeff",
+]
+const bytes = [
+  [0xe9],
+  [0xff],
+  [0xe2, 0x82],
+  [0xf0, 0x9f, 0x98],
+  [0xc3],
+  [0x80],
+  [0xed, 0xa0, 0x80],
+  [0x61],
+  [0x20],
+  [0xc3, 0xa9],
+]
+const lines: Uint8Array[] = []
+
+beforeAll(() => {
+  const pick = <Item>(items: readonly Item[]) => fc.array(fc.constantFrom(...items), { maxLength: 5 })
+  for (const text of fc.sample(pick(characters), { numRuns: 120, seed: 3 })) lines.push(Buffer.from(text.join("")))
+  for (const parts of fc.sample(pick(bytes), { numRuns: 60, seed: 4 })) lines.push(Uint8Array.from(parts.flat()))
+  for (const [index, line] of lines.entries())
+    writeFileSync(join(folder, `${index}`), Buffer.concat([line, Buffer.from("\n")]))
+})
+
+function foundByRipgrep(pattern: string): ReadonlySet<number> {
+  const args = ["--no-config", "--files-with-matches", "--no-messages", `--regexp=${pattern}`, "--", "."]
+  const { stdout, status } = spawnSync(rgPath, args, { cwd: folder, encoding: "utf8", env: {} })
+  expect(status, pattern).toBeLessThan(2)
+  return new Set(stdout.split("\n").flatMap((path) => (path === "" ? [] : [Number(path.slice(2))])))
+}
+
+/** As Grep reads a line. */
+function asGrepSees(line: Uint8Array): string {
+  return new TextDecoder().decode(line).replace(/\r$/, "")
+}
+
+const leaf = fc.oneof(
+  fc.constantFrom(
+    "a",
+    "B",
+    "é",
+    "ß",
+    "ſ",
+    "K",
+    "İ",
+    "中",
+    "😀",
+    "\\u2028",
+    "\\ufeff",
+    "\\t",
+    "\\r",
+    "[]",
+    "[a-c]",
+    "[ßſ]",
+  ),
+  fc.constantFrom("\\w", "\\d", "\\s", "\\b", "\\B", "^", "$"),
+)
+const wide = fc.constantFrom(".", "\\W", "\\S", "\\D", "[^]", "[^a]", "[^é\\s]", "\\ufffd")
+
+function patterns(leaves: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const { node } = fc.letrec<{ node: string }>((tie) => ({
+    node: fc.oneof(
+      { depthSize: "small", withCrossShrink: true },
+      leaves,
+      fc.tuple(tie("node"), tie("node")).map((pair) => pair.join("")),
+      fc.tuple(tie("node"), tie("node")).map(([left, right]) => `(?:${left}|${right})`),
+      fc
+        .tuple(tie("node"), fc.constantFrom("*", "+", "?", "{2}", "{1,2}", "*?", "{0,}"))
+        .map(([inner, many]) => `(?:${inner})${many}`),
+    ),
+  }))
+  return node
+}
+
+test("TOOL-12 ripgrep's pattern fits wherever ours does", () => {
+  const property = fc.property(patterns(fc.oneof(leaf, wide)), fc.boolean(), (source, ignoreCase) => {
+    const found = foundByRipgrep(toRustPattern(source, { ignoreCase }))
+    const pattern = compileLinearPattern(source, { ignoreCase })
+    const missed = lines.flatMap((line, index) => (pattern.test(asGrepSees(line)) && !found.has(index) ? [index] : []))
+    expect(missed.map((index) => JSON.stringify(asGrepSees(lines[index] ?? Uint8Array.of())))).toEqual([])
+  })
+  fc.assert(property, { numRuns: 250, seed: 1 })
+})
+
+test("and hardly anywhere else: a file is read for nothing only where it is no UTF-8 or has odd line ends", () => {
+  const property = fc.property(patterns(leaf), fc.boolean(), (source, ignoreCase) => {
+    const found = foundByRipgrep(toRustPattern(source, { ignoreCase }))
+    const pattern = compileLinearPattern(source, { ignoreCase })
+    for (const [index, line] of lines.slice(0, 120).entries()) {
+      const text = Buffer.from(line).toString()
+      // ripgrep takes a byte order mark off, and sees the ends of lines at every carriage return.
+      if (/\r|^\ufeff/.test(text) || source.includes("\\B")) continue
+      expect([JSON.stringify(text), found.has(index)]).toEqual([JSON.stringify(text), pattern.test(text)])
+    }
+  })
+  fc.assert(property, { numRuns: 150, seed: 2 })
+})
