@@ -66,7 +66,12 @@ describe("steering", () => {
 
   test("RUN-23 interrupting says whether it did anything; graceful lets the step finish", async () => {
     const { runtime } = setup([call("slow")], {
-      tools: [tool("slow", async () => (await runtime.interrupt("r")) && new Promise((done) => setTimeout(done, 20, "finished")))],
+      tools: [
+        tool(
+          "slow",
+          async () => (await runtime.interrupt("r")) && new Promise((done) => setTimeout(done, 20, "finished")),
+        ),
+      ],
     })
     const result = await runtime.run({ task: "x", runId: "r" })
     expect(result).toMatchObject({ status: "cancelled", toolCalls: [{ status: "ok", result: "finished" }] })
