@@ -1,7 +1,8 @@
 import type { Shell } from "../../contract/env.ts"
-import { checkShellOptions, type NodeShellOptions } from "./shell-settings.ts"
+import type { NodeShellOptions } from "./shell-options.ts"
+import { checkShellOptions } from "./shell-settings.ts"
 
-export type { NodeShellOptions } from "./shell-settings.ts"
+export type { NodeShellOptions } from "./shell-options.ts"
 
 /**
  * Commands with `/bin/sh -c`, each in a session of its own. Without a sandbox a command may do whatever this process may:
