@@ -6,8 +6,8 @@ import { build } from "esbuild"
 
 /**
  * tsc checks and writes dist, which mirrors src. Then the entries are bundled in place. What importing costs is the number
- * of files, not their size: so all portable entries become one file, of which each gives out its own names. The command
- * line, whose commands load one by one, is bundled for itself.
+ * of files, not their size: so all portable entries become one file, and all of Node's another, of which each gives out its
+ * own names. The command line, whose commands load one by one, is bundled for itself.
  */
 const root = fileURLToPath(new URL("..", import.meta.url))
 process.chdir(root)
@@ -15,7 +15,11 @@ const { exports, bin } = JSON.parse(readFileSync("package.json", "utf8"))
 const entries = Object.values(exports)
   .flatMap((target) => [target.default, target.node?.default])
   .flatMap((path) => path?.replace("./dist/", "") ?? [])
-const portable = entries.filter((entry) => !entry.startsWith("hosts/"))
+/** By the one file that each becomes part of. */
+const groups = {
+  "core.js": entries.filter((entry) => !entry.startsWith("hosts/")),
+  "node.js": entries.filter((entry) => entry.startsWith("hosts/node/")),
+}
 const programs = Object.values(bin).map((path) => path.replace(/^(\.\/)?dist\//, ""))
 
 rmSync("dist", { recursive: true, force: true })
@@ -24,14 +28,20 @@ const tsc = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p"
 })
 if (tsc.status !== 0) process.exit(1)
 
-const shared = await namesOf(portable)
-writeFileSync("dist/core.js", shared.map(({ entry, names }) => reexport(names, `./${entry}`, "", entry)).join(""))
+const shared = new Map()
+for (const [file, members] of Object.entries(groups)) {
+  shared.set(file, await namesOf(members))
+  const lines = shared.get(file).map(({ entry, names }) => reexport(names, `./${entry}`, "", entry))
+  writeFileSync(`dist/${file}`, lines.join(""))
+}
 // First: it must see the modules as tsc wrote them.
 await bundle(programs, "chunks/cli-[name]-[hash]")
-await bundle(["core.js", ...entries.filter((entry) => !portable.includes(entry))], "chunks/[name]-[hash]")
-for (const { entry, names } of shared) {
-  const core = relative(dirname(entry), "core.js")
-  writeFileSync(`dist/${entry}`, reexport(names, core.startsWith(".") ? core : `./${core}`, entry, ""))
+await bundle([...shared.keys()], "chunks/[name]-[hash]")
+for (const [file, members] of shared) {
+  for (const { entry, names } of members) {
+    const path = relative(dirname(entry), file)
+    writeFileSync(`dist/${entry}`, reexport(names, path.startsWith(".") ? path : `./${path}`, entry, ""))
+  }
 }
 for (const program of programs) chmodSync(`dist/${program}`, 0o755)
 

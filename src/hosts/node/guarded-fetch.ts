@@ -28,7 +28,7 @@ export function nodeFetch({ allow = [], maxRedirects = 5, resolve }: NodeFetchOp
 
   async function fetched(start: string, options: FetchOptions, body?: string): Promise<FetchedBody> {
     // What it takes is loaded when it is first needed.
-    const { exchange, resolveBySystem } = await import("./fetch-exchange.ts")
+    const { exchange, resolveBySystem } = await import("./later.ts")
     return withDeadline(options, async (signal) => {
       let url = readTarget(start)
       let headers = options.headers ?? {}

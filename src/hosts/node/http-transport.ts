@@ -102,7 +102,7 @@ async function endpointOf(url: string, proxies: ProxyVariables | undefined): Pro
       fix: "Check baseUrl.",
     })
   }
-  const proxied = proxies && (await import("./proxy.ts")).proxiedEndpoint(target, proxies)
+  const proxied = proxies && (await import("./later.ts")).proxiedEndpoint(target, proxies)
   return proxied ?? directEndpoint(target, target.protocol === "https:" ? await httpsOpener() : httpOpener)
 }
 

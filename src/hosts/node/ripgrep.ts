@@ -28,7 +28,7 @@ export function nodeSearch({ ripgrepPath, ...roots }: NodeSearchOptions): Search
     const ripgrep = told ?? (await findRipgrep())
     if (ripgrep === undefined) return undefined
     // Loaded for those who use it: most programs that import this package search nothing.
-    return (await import("./ripgrep-search.ts")).ripgrepSearch(ripgrep.path, roots)
+    return (await import("./later.ts")).ripgrepSearch(ripgrep.path, roots)
   }
   return {
     async find(request) {

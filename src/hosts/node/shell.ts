@@ -12,7 +12,7 @@ export function nodeShell(options: NodeShellOptions): Shell {
   const settings = checkShellOptions(options)
   let shell: Shell | undefined
   // Loaded for those who use it: most programs that import this package run no command.
-  const opening = import("./open-shell.ts").then(({ openShell }) => {
+  const opening = import("./later.ts").then(({ openShell }) => {
     shell = openShell(settings)
     return shell
   })
