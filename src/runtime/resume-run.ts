@@ -1,5 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RecordBody, ResumeCause } from "../contract/event.ts"
+import type { Json } from "../contract/json.ts"
 import type { Model } from "../contract/provider.ts"
 import type { PendingToolCall } from "../contract/result.ts"
 import type { ResumeInput } from "../contract/run.ts"
@@ -37,7 +38,8 @@ export async function resumption(
   const owner = await look(found)
   if (owner === "alive" && !input.takeover) throw stillActive(key)
   const checked = recalledInput(config, projection, input)
-  decisionOf(config, projection, input)
+  const decided = decisionOf(config, projection, input)
+  if (decided?.args !== undefined) await refuseUnfit(checked, projection, decided.args)
   return {
     input: checked,
     after: found.top,
@@ -180,6 +182,16 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
   }
   const edited = callDigest(config, { name: pending.name, args }, run.input?.cwd ?? "")
   return { type: "approval-result", callId, digest: edited, decision: "approve", args, ...text }
+}
+
+/** What a person wrote is refused to them, and not told to the model as if it had been its mistake. */
+async function refuseUnfit({ dispatcher }: CheckedInput, run: RunProjection, args: Json): Promise<void> {
+  const name = pendingOf(run)?.name ?? ""
+  const issues = await dispatcher.check(name, args)
+  if (issues.length === 0) return
+  throw new LonghaulError("config_invalid", `${name} does not take these arguments:\n${issues.join("\n")}`, {
+    fix: "Correct the arguments; the run still waits.",
+  })
 }
 
 const NOTHING_TO_DECIDE = "Leave out the decision: resume with the run's id alone, or say something with `answer`."

@@ -269,6 +269,20 @@ describe("a decision", () => {
     expect(await over([]).resume({ runId: "../x" })).toMatchObject({ error: { code: "config_invalid" } })
   })
 
+  test("with arguments that the tool does not take is refused, and the run still waits", async () => {
+    const store = memoryStore()
+    const ledger: Json[] = []
+    const input = { type: "object", properties: { usd: { type: "number" } }, required: ["usd"] } as const
+    const config = { tools: [paying(ledger, { input })], ...asksBeforePay }
+    await runtimeOver(store, [call("pay", { usd: 5 })], config).runtime.run({ task: "Pay", runId: "r" })
+    const { runtime } = runtimeOver(store, [], config)
+    expect(await runtime.resume({ runId: "r", decision: "approve", args: { usd: "five" } })).toMatchObject({
+      status: "failed",
+      error: { code: "config_invalid", message: expect.stringContaining("usd") },
+    })
+    expect(await runtime.status("r")).toMatchObject({ status: "paused", data: { args: { usd: 5 } } })
+  })
+
   test("about a call whose tool is not here is refused, and the run still waits", async () => {
     const { over } = await paused()
     const without = over([]).with({ tools: [] })

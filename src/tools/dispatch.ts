@@ -22,6 +22,8 @@ export interface Dispatcher {
   /** The same array each time. */
   listTools(): readonly ToolSpec[]
   tool(name: string): Tool | undefined
+  /** Every reason why a tool would not take these arguments; none where it would. */
+  check(name: string, args: Json): Promise<readonly string[]>
   /** Selects, validates, runs, bounds and serialises one call. Never rejects, whatever the tool does. */
   dispatch(call: DispatchCall, context: ToolContext, keep?: KeepWhole): Promise<ToolOutcome>
   /** The same for hosts without a loop. */
@@ -111,6 +113,11 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
   return Object.freeze<Dispatcher>({
     listTools: () => specs,
     tool: (name) => byName.get(name),
+    async check(name, args) {
+      const tool = byName.get(name)
+      const input = tool && (await validateInput(tool, args))
+      return input?.ok === false ? input.issues : []
+    },
     dispatch,
     async callTool(name, args, context, keep) {
       const { status, output } = await dispatch({ name, args }, context, keep)
