@@ -77,9 +77,14 @@ export const mutations = [
       `${write}    if (this.#headless && this.#good) await this.#folder.append?.sync(shardName(this.#good.shard))\n`,
     ],
   ),
+  mutation("F4 a base whose sync failed is synced again and trusted", [
+    appending,
+    "    this.#baseFailed = true\n",
+    "    this.#baseFailed = false\n",
+  ]),
   mutation("F4 goes on in the same shard after a failed write", [
     appending,
-    "        await this.close()\n        if (isFenced(error)) throw error\n",
+    "        await this.close()\n        if (isFenced(error) || this.#baseFailed) throw error\n",
     "        if (isFenced(error)) throw error\n        return this.#writeFlush(this.#file, lines)\n",
   ]),
   mutation(
@@ -173,13 +178,13 @@ export const mutations = [
   ]),
   mutation("end mark without a checksum", [
     shard,
-    "mark.from === from && mark.crc === hex(crc32(bytes, from, mark.at))",
-    "mark.from === from",
+    "mark.from === begin + from && mark.crc === hex(crcOf(bytes, from, mark.at))",
+    "mark.from === begin + from",
   ]),
   mutation("end mark whose from is not checked", [
     shard,
-    "mark.from === from && mark.crc === hex(crc32(bytes, from, mark.at))",
-    "mark.crc === hex(crc32(bytes, from, mark.at))",
+    "mark.from === begin + from && mark.crc === hex(crcOf(bytes, from, mark.at))",
+    "mark.crc === hex(crcOf(bytes, from, mark.at))",
   ]),
   mutation("damaged tail silently dropped", [row, "if (scanned.damaged || (isWhole", "if ((isWhole"]),
   mutation("damaged first flush taken for a void shard", [
@@ -205,7 +210,7 @@ export const mutations = [
   mutation("flush acknowledged after a release", [journal, "if (this.#lost || this.#released)", "if (this.#lost)"]),
   mutation("damage below a base silently dropped", [
     shard,
-    "  if (limit !== undefined && validBytes !== limit) {",
+    "  if (limit !== undefined && valid !== limit) {",
     "  if (limit !== undefined && validBytes > limit) {",
   ]),
   mutation("a stale listing is believed", [row, "  while (await folder.exists(shardName(top + 1))) top++\n", ""]),

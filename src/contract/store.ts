@@ -29,6 +29,8 @@ export interface Folder {
 export interface Appending {
   /** Creates the file or answers null where it exists. The only description that ever writes to it. */
   open(name: string): Promise<AppendFile | null>
+  /** What lies behind the first `offset` bytes; null where there is no such file. */
+  readFrom(name: string, offset: number): Promise<Uint8Array | null>
   /** Makes durable what anybody wrote to the file so far. */
   sync(name: string): Promise<void>
   /** Makes durable which files there are. */

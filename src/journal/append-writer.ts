@@ -1,3 +1,4 @@
+import { LonghaulError } from "../contract/error.ts"
 import type { AppendFile, Folder } from "../contract/store.ts"
 import { type FlushWriter, fenced, isFenced, type Ownership } from "./ownership.ts"
 import { shardName } from "./paths.ts"
@@ -15,6 +16,8 @@ export class AppendWriter implements FlushWriter {
   #file: AppendFile | null
   /** The shard was created but holds no header yet. */
   #headless = true
+  /** What a header would count could not be made durable: nothing may be built on it from here. */
+  #baseFailed = false
 
   /** `file` is shard `top`, created just now; `base` is what counts below it. */
   constructor(folder: Folder, ownership: Ownership, file: AppendFile, top: number, base: Position | null) {
@@ -37,9 +40,10 @@ export class AppendWriter implements FlushWriter {
       } catch (error) {
         // Half a line may stand there, or a sync may have lied: this shard is never written again.
         await this.close()
-        if (isFenced(error)) throw error
+        if (isFenced(error) || this.#baseFailed) throw error
       }
     }
+    if (this.#baseFailed) throw baseLost()
     const file = await this.#openNext()
     try {
       return await this.#writeFlush(file, lines)
@@ -80,7 +84,16 @@ export class AppendWriter implements FlushWriter {
 
   /** Bytes that a header counts must outlive it: they and the row's names are synced before it is written. */
   async #settleBase(): Promise<void> {
+    // A disk tells of a failed sync once: a second one that says nothing proves nothing.
+    this.#baseFailed = true
     if (this.#good) await this.#folder.append?.sync(shardName(this.#good.shard))
+    this.#baseFailed = false
     await this.#folder.append?.syncFolder()
   }
+}
+
+function baseLost(): LonghaulError {
+  return new LonghaulError("storage", "What the journal already holds could not be made durable.", {
+    fix: "Check the disk, then resume the run.",
+  })
 }

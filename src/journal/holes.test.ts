@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest"
 import { call, note, opening, receipt, scene, settle } from "../../test/scene.ts"
+import type { Folder } from "../contract/store.ts"
 import { postMessage, readMessage } from "./inbox.ts"
 import { takeRun } from "./journal.ts"
 import { inboxName, shardName } from "./paths.ts"
@@ -579,6 +580,33 @@ describe("what was acknowledged is never dropped silently", () => {
     expect(messages(a.acknowledged)).not.toContain("too late")
     expect(messages(await stage.history())).not.toContain("too late")
   })
+})
+
+test("F4: a base whose sync failed once is not counted because a second sync said nothing", async () => {
+  const stage = scene()
+  const a = await stage.take("A")
+  const hold = stage.hold("A", "write-sync")
+  for (const body of call("1")) a.journal.append(body)
+  a.journal.flush().catch(() => {})
+  await hold.reached
+  // A dies here: its flush is whole in the page cache and not on the disk.
+  const folder = stage.folder("B")
+  let syncs = 0
+  const lying: Folder = {
+    ...folder,
+    append: {
+      ...(folder.append as NonNullable<typeof folder.append>),
+      // A system tells of a failed write-back once; the next sync answers as if nothing had been.
+      sync: async () => {
+        if (syncs++ === 0) throw new Error("EIO")
+      },
+    },
+  }
+  await expect(takeRun(lying, { first: opening })).rejects.toThrow("EIO")
+  await settle()
+  stage.disk.losePower()
+  expect(syncs).toBe(1)
+  expect((await stage.history()).length).toBeGreaterThan(0)
 })
 
 describe("the inbox", () => {

@@ -2,11 +2,11 @@ import type { RunRecord } from "../contract/event.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { Folder } from "../contract/store.ts"
 import { shardName } from "./paths.ts"
-import { findHead, findTop, type Head, readingAhead, recordsOf, scanCounted } from "./row.ts"
+import { findHead, findTop, type Head, historyOf, readingAhead, recordsOf, scanCounted } from "./row.ts"
 import { type KnownShard, type Position, scanShard } from "./shard.ts"
 
-/** Reads a run from outside, never owning it. What it hands out stays a prefix of every later history. */
-export interface RunReader {
+/** What a row of shards shows beside its records. */
+export interface RowView {
   /** The highest shard seen. */
   readonly top: number
   /** True where a takeover is under way, so that the newest records cannot be told yet. */
@@ -19,8 +19,39 @@ export interface RunReader {
   readonly mark: string
   /** The head as far as its records were handed out; undefined while a takeover is under way. */
   readonly known: KnownShard | undefined
+}
+
+/** Reads a run from outside, never owning it. What it hands out stays a prefix of every later history. */
+export interface RunReader extends RowView {
   /** The records that came since the last call. */
   next(): Promise<RunRecord[]>
+}
+
+/**
+ * The row as whoever takes it now would find it: to decide on, never to publish, since another may be taking it. Null
+ * where no shard has a header, and `top` says whether there is one at all.
+ */
+export async function readRow(
+  folder: Folder,
+): Promise<{ readonly top: number; readonly row: (RowView & { readonly records: RunRecord[] }) | null }> {
+  const top = await findTop(folder)
+  const head = await findHead(folder, top)
+  if (head === null) return { top, row: null }
+  const unsettled = top > head.shard
+  const row = {
+    top,
+    unsettled,
+    droppedBytes: head.droppedBytes,
+    owner: unsettled ? null : (head.header.owner ?? null),
+    mark: markOf(top, head),
+    known: { ...head, validBytes: head.scanned.validBytes },
+    records: await historyOf(folder, head),
+  }
+  return { top, row }
+}
+
+function markOf(top: number, { shard, scanned }: Head): string {
+  return `${top}:${shard}:${scanned.validBytes}`
 }
 
 export function createReader(folder: Folder): RunReader {
@@ -61,7 +92,7 @@ export function createReader(folder: Folder): RunReader {
       owner = unsettled ? null : (head.header.owner ?? null)
       // What was not handed out is read once more.
       known = unsettled ? undefined : { ...head, validBytes: head.scanned.validBytes }
-      mark = `${top}:${head.shard}:${head.scanned.validBytes}`
+      mark = markOf(top, head)
       const certain = unsettled ? await lastCertain(folder, head.shard) : null
       const parts = unsettled ? [] : [recordsOf(head.scanned, head.header.v)]
       const row = readingAhead(folder)

@@ -25,14 +25,16 @@ export async function findTop(folder: Folder, known = -1): Promise<number> {
 /** The head at or below `top`; shards above it are void. Of a shard that is `known` only what is new is read. */
 export async function findHead(folder: Folder, top: number, known?: KnownShard): Promise<Head | null> {
   for (let shard = top; shard >= 0; shard--) {
-    const bytes = await readShard(folder, shard)
+    const before = known?.shard === shard ? known : undefined
+    const bytes = before ? await readBehind(folder, before) : await readShard(folder, shard)
     if (bytes === null) continue
-    const scanned = scanShard(bytes, undefined, known?.shard === shard ? known : undefined)
+    const scanned = scanShard(bytes, undefined, before)
     // A file that appears whole or not at all is never half written, so without a header it is damaged, not void.
     const isWhole = !folder.append && bytes.length > 0
     if (scanned.damaged || (isWhole && scanned.header === null)) throw damaged(folder, shard)
     if (scanned.header === null) continue
-    return { shard, header: scanned.header, scanned, droppedBytes: bytes.length - scanned.validBytes }
+    const droppedBytes = (before?.validBytes ?? 0) + bytes.length - scanned.validBytes
+    return { shard, header: scanned.header, scanned, droppedBytes }
   }
   return null
 }
@@ -48,6 +50,11 @@ async function readShard(folder: Folder, shard: number): Promise<Uint8Array | nu
     await new Promise((resolve) => setTimeout(resolve, READ_BACKOFF_MS * 2 ** attempt))
   }
   throw new LonghaulError("storage", `${shardName(shard)} in ${folder.location} exists and cannot be read.`)
+}
+
+/** A shard that was made whole never grows. */
+async function readBehind(folder: Folder, { shard, validBytes }: KnownShard): Promise<Uint8Array | null> {
+  return folder.append ? folder.append.readFrom(shardName(shard), validBytes) : new Uint8Array()
 }
 
 const READ_ATTEMPTS = 6

@@ -18,6 +18,14 @@ export function crc32(bytes: Uint8Array, start = 0, end = bytes.length): number 
   return (crc ^ 0xffffffff) >>> 0
 }
 
+/** The same, by the platform where it has one: several times as fast for megabytes, but it has to be loaded. */
+export function platformCrc32(): typeof crc32 {
+  const host = globalThis as { process?: { getBuiltinModule?: (name: string) => { crc32?: unknown } | undefined } }
+  const native = host.process?.getBuiltinModule?.("zlib")?.crc32
+  if (typeof native !== "function") return crc32
+  return (bytes, start = 0, end = bytes.length) => native(bytes.subarray(start, end)) as number
+}
+
 /** Four tables of 256, so that the loop takes four bytes a step. */
 const table = buildTable()
 

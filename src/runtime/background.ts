@@ -4,7 +4,7 @@ import { delay } from "../lib/abort.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { endRun, wasOrphaned } from "./manage-runs.ts"
 import type { OwnerState, OwnerWatch } from "./owner-watch.ts"
-import { type FoundRun, listKeys, loadRun } from "./read-runs.ts"
+import { type FoundRun, judgeRun, listKeys } from "./read-runs.ts"
 
 /** Asks for a run's state until nothing more will come of it by itself. */
 export async function waitUntilSettled(
@@ -43,7 +43,7 @@ export async function findOrphans(
     if (signal.aborted) break
     const alive: RunKey[] = []
     for (const key of watched) {
-      const found = await loadRun(config, key)
+      const found = await judgeRun(config, key)
       if (found === null || found.projection.status !== "running") continue
       const state = await watch.look(key, found, staleMs)
       if (state === "alive") alive.push(key)

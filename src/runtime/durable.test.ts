@@ -155,6 +155,90 @@ describe("a run that lost its process", () => {
   })
 })
 
+describe("a shard that was made and never begun with", () => {
+  const folderOf = (store: Store) => store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
+
+  test("over a paused run leaves it to be decided, after a lease or by a takeover", async () => {
+    const store = memoryStore()
+    const config = {
+      tools: [tool("pay", () => "paid")],
+      hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const },
+    }
+    await runtimeOver(store, [call("pay")], config).runtime.run({ task: "x", runId: "r" })
+    await folderOf(store).append?.open("000001.jsonl") // Somebody approved, and died before that was on record.
+    const { runtime } = runtimeOver(store, ["Done."], config)
+    const decision = { runId: "r", decision: "approve" } as const
+    expect((await runtime.resume(decision)).error?.code).toBe("run_active")
+    expect(await runtime.resume({ ...decision, takeover: true })).toMatchObject({ status: "done", text: "Done." })
+  })
+
+  test("over a run with one flush hides nothing of it", async () => {
+    const store = memoryStore()
+    await abandoned(store)
+    await folderOf(store).append?.open("000001.jsonl")
+    const { runtime } = runtimeOver(store, ["Done."])
+    expect((await runtime.status("r")).status).toBe("running")
+    expect(await runtime.runs()).toMatchObject([{ runId: "r", status: "running" }])
+    expect(await runtime.resume({ runId: "r", takeover: true })).toMatchObject({ status: "done" })
+  })
+
+  test("where there is no run leaves the name to be used, once nobody has gone on with it for a lease", async () => {
+    const store = memoryStore()
+    await folderOf(store).append?.open("000000.jsonl")
+    const { runtime } = runtimeOver(store, ["Done."])
+    expect((await runtime.run({ task: "x", runId: "r" })).error?.code).toBe("run_active")
+    const later = performance.now() + 61_000
+    const clock = vi.spyOn(performance, "now").mockReturnValue(later)
+    const result = await runtime.run({ task: "x", runId: "r" })
+    clock.mockRestore()
+    expect(result).toMatchObject({ status: "done" })
+    expect(await runtime.status("r")).toMatchObject({ status: "done" })
+  })
+})
+
+test("a run that could not be written any more goes on in the same process when there is room again", async () => {
+  const store = memoryStore()
+  let isFull = false
+  const full = () => {
+    if (isFull) throw new LonghaulError("storage", "There is no room.")
+  }
+  const filling: Store = {
+    ...store,
+    folder(path) {
+      const folder = store.folder(path)
+      const append = folder.append as NonNullable<typeof folder.append>
+      return {
+        ...folder,
+        append: {
+          ...append,
+          async open(name) {
+            full()
+            const file = await append.open(name)
+            return (
+              file && {
+                write: async (bytes) => {
+                  full()
+                  await file.write(bytes)
+                },
+                close: () => file.close(),
+              }
+            )
+          },
+        },
+      }
+    },
+  }
+  const fills = tool("fill", () => {
+    isFull = true
+    return "full"
+  })
+  const { runtime } = runtimeOver(filling, [call("fill"), "Done.", "Done."], { tools: [fills] })
+  const failed = await runtime.run({ task: "x", runId: "r" })
+  expect(failed).toMatchObject({ status: "failed", error: { code: "storage", retryable: true } })
+  isFull = false
+  expect(await runtime.resume({ runId: "r" })).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
+})
+
 test("a runtime that is asked to picks up lost runs as soon as it is made", async () => {
   const store = memoryStore()
   await abandoned(store)

@@ -11,7 +11,7 @@ import { flagUnknown } from "../journal/recover.ts"
 import { wasCancelled } from "./close-run.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { type OwnerWatch, stillActive } from "./owner-watch.ts"
-import { type FoundRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
+import { type FoundRun, judgeRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
 
 /** Asks something of a run that is under way in another process. False: there is nothing to ask it. */
 export async function tellRun(
@@ -20,13 +20,13 @@ export async function tellRun(
   message: InboxMessage,
   watch: OwnerWatch,
 ): Promise<boolean> {
-  const found = await loadRun(config, key)
+  const found = await judgeRun(config, key)
   if (found === null || isOver(found)) return false
   const stops = message.type !== "steer"
   if (stops && (await watch.look(key, found)) !== "alive") return endRun(config, key, found, wasCancelled)
   await postMessage(config.store.folder(runPath(key)), message, found.projection.nextInbox)
   // It may have paused just before it could see the message: then nobody else will heed it.
-  const now = await loadRun(config, key)
+  const now = await judgeRun(config, key)
   if (!stops || now === null || now.projection.status !== "paused") return true
   return endRun(config, key, now, wasCancelled)
 }
@@ -107,7 +107,7 @@ export async function replayRun(
 
 /** Puts a tombstone on top of the row, so that no late write counts, and deletes everything below it. */
 export async function removeRun(config: ResolvedConfig, key: RunKey, watch: OwnerWatch): Promise<boolean> {
-  const found = await loadRun(config, key)
+  const found = await judgeRun(config, key)
   if (found === null) return false
   if ((await watch.look(key, found)) === "alive") throw stillActive(key)
   const { runId, nodeId } = key

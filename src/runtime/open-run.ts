@@ -43,6 +43,8 @@ export interface OpenRun {
 /** How a run comes into our hands: as a new one, or as one that goes on. */
 export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known"> {
   readonly input: CheckedInput
+  /** There was no such run before. */
+  readonly isNew: boolean
   /** The fold over what is `known`. */
   readonly folded?: RunProjection
   /** Of a run that goes on: nobody else can still be at what its last owner began. */
@@ -114,9 +116,10 @@ export async function openRun(
   }
 }
 
-/** A run that there was not before. */
-export function newRun(config: ResolvedConfig, key: RunKey, input: CheckedInput): Opening {
-  return { input, fresh: true, first: () => [runStart(config, key, input)] }
+/** A run that there was not before. `after`: behind shards that somebody made and never began with. */
+export function newRun(config: ResolvedConfig, key: RunKey, input: CheckedInput, after?: number): Opening {
+  const place = after === undefined ? { fresh: true } : { after }
+  return { input, isNew: true, ...place, first: () => [runStart(config, key, input)] }
 }
 
 function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: CheckedInput): RecordBody {

@@ -15,6 +15,8 @@ export type OwnerState = "released" | "gone" | "silent" | "alive"
 export class OwnerWatch {
   readonly #config: ResolvedConfig
   readonly #seen = new Map<string, { readonly sign: string; readonly since: number }>()
+  /** The last shard of each run that this runtime had and could no longer write. */
+  readonly #givenUp = new Map<string, number>()
 
   constructor(config: ResolvedConfig) {
     this.#config = config
@@ -27,15 +29,32 @@ export class OwnerWatch {
     return state
   }
 
-  async #judge(path: string, { projection, owner, mark, top }: FoundRun, leaseMs: number): Promise<OwnerState> {
-    if (projection.status !== "running") return "released"
+  async #judge(path: string, found: FoundRun, leaseMs: number): Promise<OwnerState> {
+    const { projection, owner, mark, top, unsettled } = found
+    if (projection.status !== "running" && !unsettled) return "released"
+    // What its tools left behind may still be at it, but nobody will record it.
+    if (this.#givenUp.get(path) === top) return "silent"
     if (owner !== null && this.#config.isGone(owner)) return "gone"
     const sign = `${mark} ${await readBeat(this.#config.store.folder(path), top)}`
+    return this.#isSilent(path, sign, leaseMs) ? "silent" : "alive"
+  }
+
+  /** A run of ours that could not be written any more: `top` is the last shard that we made. */
+  giveUp(key: RunKey, top: number): void {
+    this.#givenUp.set(runPath(key), top)
+  }
+
+  /** Whether nobody has gone on with a row that has shards and no beginning. */
+  isAbandoned(key: RunKey, top: number): boolean {
+    return this.#isSilent(runPath(key), `void ${top}`, LEASE_MS)
+  }
+
+  #isSilent(path: string, sign: string, leaseMs: number): boolean {
     const now = performance.now()
     const seen = this.#seen.get(path)
-    if (seen?.sign === sign) return now - seen.since >= leaseMs ? "silent" : "alive"
+    if (seen?.sign === sign) return now - seen.since >= leaseMs
     this.#seen.set(path, { sign, since: now })
-    return "alive"
+    return false
   }
 }
 

@@ -2,10 +2,10 @@ import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { RunFilter, RunState, RunSummary } from "../contract/run.ts"
-import type { RunKey } from "../contract/store.ts"
+import type { Folder, RunKey } from "../contract/store.ts"
 import { nodesPath, projectsPath, runPath } from "../journal/paths.ts"
 import { project, RunProjection } from "../journal/projection.ts"
-import { createReader, type RunReader } from "../journal/reader.ts"
+import { createReader, type RowView, readRow } from "../journal/reader.ts"
 import { resultOf, resultWithout, summaryOf } from "../journal/result.ts"
 import type { KnownShard } from "../journal/shard.ts"
 import { delay } from "../lib/abort.ts"
@@ -14,7 +14,7 @@ import type { ResolvedConfig } from "./config.ts"
 
 /** A run as the journal has it. */
 export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunState> {
-  const found = await loadRun(config, key)
+  const found = await judgeRun(config, key)
   if (found) return stateOf(found)
   return resultWithout("not_found", key, noSuchRun(key), config.store.location)
 }
@@ -62,7 +62,7 @@ const SLOW_FOLLOW_MS = 2000
 export async function listRuns(config: ResolvedConfig, filter: RunFilter = {}): Promise<RunSummary[]> {
   const summaries: RunSummary[] = []
   for (const key of await listKeys(config)) {
-    const found = await loadRun(config, key)
+    const found = await judgeRun(config, key)
     if (found) summaries.push(summaryOf(found.projection))
   }
   summaries.sort((left, right) => right.startedAt - left.startedAt)
@@ -97,28 +97,40 @@ export interface FoundRun {
   readonly owner: JsonObject | null
   /** Another one whenever the run's owner has written anything. */
   readonly mark: string
+  /** Somebody has begun to take it and not said so yet; may be dead by now. */
+  readonly unsettled: boolean
   /** Warnings that are in no record. */
   readonly hints: RunState["warnings"]
 }
 
-/** Null where there is none, or none any more. */
+/** What of a run can no longer be taken back. Null where there is none, or none any more. */
 export async function loadRun(config: ResolvedConfig, key: RunKey): Promise<FoundRun | null> {
   const folder = config.store.folder(runPath(key))
   const reader = createReader(folder)
   const records = await reader.next()
-  if (records.length === 0) return null
+  return records.length > 0 ? foundRun(folder, records, reader) : null
+}
+
+/** The run as whoever takes it now would find it: to look at and to decide on, not to act on as if it were certain. */
+export async function judgeRun(config: ResolvedConfig, key: RunKey): Promise<FoundRun | null> {
+  const folder = config.store.folder(runPath(key))
+  const { row } = await readRow(folder)
+  return row && foundRun(folder, row.records, row)
+}
+
+function foundRun(folder: Folder, records: readonly RunRecord[], view: RowView): FoundRun | null {
   const projection = project(records)
   if (projection.removed) return null
-  const { top, owner, mark, known: head } = reader
-  return { projection, records, path: folder.location, top, head, owner, mark, hints: hintsOf(reader) }
+  const { top, owner, mark, known: head, unsettled } = view
+  return { projection, records, path: folder.location, top, head, owner, mark, unsettled, hints: hintsOf(view) }
 }
 
 /** What a reader saw beside the records. */
-function hintsOf({ unsettled, droppedBytes }: RunReader): FoundRun["hints"] {
+function hintsOf({ unsettled, droppedBytes }: RowView): FoundRun["hints"] {
   const unfinished = `${droppedBytes} bytes of an unfinished write are not counted; the run may still be at it.`
   return [
     ...(unsettled
-      ? [{ code: "takeover_under_way", message: "The newest records cannot be told until it is over." }]
+      ? [{ code: "takeover_under_way", message: "Somebody began to take this run over, and may have died since." }]
       : []),
     ...(droppedBytes > 0 ? [{ code: "journal_tail_unfinished", message: unfinished }] : []),
   ]

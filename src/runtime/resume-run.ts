@@ -14,7 +14,7 @@ import { type CheckedInput, dispatcherOf } from "./input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./owner-watch.ts"
-import { type FoundRun, loadRun, noSuchRun } from "./read-runs.ts"
+import { type FoundRun, judgeRun, noSuchRun } from "./read-runs.ts"
 import { callDigest } from "./settle-call.ts"
 
 /**
@@ -31,7 +31,7 @@ export async function resumption(
   refuseUnknownKeys("resume", input, resumeKeys)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
-  const found = judged ?? (await loadRun(config, key))
+  const found = judged ?? (await judgeRun(config, key))
   if (found === null) throw noSuchRun(key)
   const { projection } = found
   if (projection.status === "done") throw isDone(key)
@@ -42,6 +42,7 @@ export async function resumption(
   if (decided?.args !== undefined) await refuseUnfit(checked, projection, decided.args)
   return {
     input: checked,
+    isNew: false,
     after: found.top,
     ...(found.head && { known: { head: found.head, records: found.records }, folded: projection }),
     gone: owner === "gone" || owner === "released",

@@ -4,8 +4,8 @@ import type { RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { runExists } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
+import { readRow } from "../journal/reader.ts"
 import { resultWithout } from "../journal/result.ts"
-import { findTop } from "../journal/row.ts"
 import { onAbort } from "../lib/abort.ts"
 import { choose } from "./choose.ts"
 import { closeRun } from "./close-run.ts"
@@ -34,11 +34,18 @@ export interface Seat {
 }
 
 /** How a new run is opened. */
-export async function beginning(config: ResolvedConfig, key: RunKey, input: RunInput): Promise<Opening> {
+export async function beginning(
+  config: ResolvedConfig,
+  key: RunKey,
+  input: RunInput,
+  isAbandoned: (top: number) => boolean,
+): Promise<Opening> {
   const checked = await checkInput(config, key, input)
-  // A name that somebody chose may be that of a run whose first shard was removed.
-  if (input.runId !== undefined && (await findTop(config.store.folder(runPath(key)))) >= 0) throw runExists()
-  return newRun(config, key, checked)
+  if (input.runId === undefined) return newRun(config, key, checked)
+  // A name that somebody chose may be taken, also by a run whose first shard was removed or never begun with.
+  const { top, row } = await readRow(config.store.folder(runPath(key)))
+  if (row !== null || (top >= 0 && !isAbandoned(top))) throw runExists()
+  return newRun(config, key, checked, top < 0 ? undefined : top)
 }
 
 /** One run, from how it is opened to its result. Resolves for every ending. */
@@ -75,7 +82,7 @@ async function openAndDrive(
   try {
     opening = await open()
     run = await openRun(config, key, opening, publisher, controls, ledger)
-    if (!opening.fresh) await hearWaiting(run)
+    if (!opening.isNew) await hearWaiting(run)
   } catch (error) {
     if (!LonghaulError.is(error)) throw error
     return resultWithout("failed", key, error, config.store.location)
@@ -83,7 +90,7 @@ async function openAndDrive(
   const ended = opened(run)
   const unlink = onAbort(signal, () => controls.stop({ kind: "cancel" }, "immediate"))
   try {
-    const stop = opening.fresh ? undefined : await settleOpen(config, run, opening)
+    const stop = opening.isNew ? undefined : await settleOpen(config, run, opening)
     return await closeRun(run, stop ?? (await drive(config, run, choose(config, run), prepare(run))))
   } finally {
     unlink()

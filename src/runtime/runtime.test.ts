@@ -587,7 +587,7 @@ describe("the store", () => {
             return {
               ...folder,
               append: {
-                ...folder.append,
+                ...(folder.append as NonNullable<typeof folder.append>),
                 sync: async () => {},
                 syncFolder: async () => {},
                 async open(name) {

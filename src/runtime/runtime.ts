@@ -64,7 +64,12 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
       ...(permits && { turn }),
       opened(run) {
         begin()
-        return tender.tend(run)
+        const leave = tender.tend(run)
+        return async () => {
+          await leave()
+          const { cause } = run.controls
+          if (cause?.kind === "lost" && cause.error.code === "storage") watch.giveUp(key, run.journal.shard)
+        }
       },
     })
     live.set(handle, place)
@@ -79,11 +84,19 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
 
   const launchNew = (input: RunInput, streamed: boolean) => {
     const key = runKey(config, input)
-    return launch(key, () => beginning(config, key, input), { ...input, streamed })
+    return launch(key, () => beginning(config, key, input, (top) => watch.isAbandoned(key, top)), {
+      ...input,
+      streamed,
+    })
   }
   const launchBackground = ({ webhook, ...input }: RunInput & WithWebhook) => {
     const key = runKey(config, input)
-    return launch(key, () => webhooks.open(key, () => beginning(config, key, input), "asked", webhook), input)
+    return launch(
+      key,
+      () =>
+        webhooks.open(key, () => beginning(config, key, input, (top) => watch.isAbandoned(key, top)), "asked", webhook),
+      input,
+    )
   }
   const launchResumed = (
     input: ResumeInput,

@@ -221,7 +221,7 @@ export class WebhookSender {
   async #settled(key: RunKey): Promise<FoundRun | null> {
     for (let looks = 1; ; looks++) {
       const found = await loadRun(this.#config, key)
-      const isHidden = found?.projection.warnings.some(({ code }) => code === "takeover_under_way")
+      const isHidden = found?.unsettled
       if (!isHidden || looks === MOST_LOOKS || !(await this.#sleep(LOOK_MS))) return found
     }
   }

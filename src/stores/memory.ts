@@ -37,6 +37,7 @@ function memoryFolder(files: Files, path: string): Folder {
         files.set(at(name), file)
         return file
       },
+      readFrom: async (name, offset) => files.get(at(name))?.bytes(offset) ?? null,
       sync: async () => {},
       syncFolder: async () => {},
     },
@@ -53,8 +54,8 @@ class GrowingBytes implements AppendFile {
     this.#length = bytes.length
   }
 
-  bytes(): Uint8Array {
-    return this.#buffer.slice(0, this.#length)
+  bytes(from = 0): Uint8Array {
+    return this.#buffer.slice(from, this.#length)
   }
 
   async write(bytes: Uint8Array): Promise<void> {

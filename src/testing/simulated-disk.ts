@@ -104,6 +104,10 @@ function diskFolder(files: Map<string, DiskFile>, step: Step, createOnly: boolea
           files.set(name, file)
           return appendFile(file, name, step)
         },
+        async readFrom(name: string, offset: number) {
+          await step("read", name)
+          return files.get(name)?.bytes.slice(offset) ?? null
+        },
         async sync(name: string) {
           await step("sync", name)
           const file = files.get(name)

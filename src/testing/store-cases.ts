@@ -12,6 +12,22 @@ export interface StoreCase {
 /** What every store must do, as data: run each case on a store of its own, in any test runner. */
 export const storeCases: readonly StoreCase[] = [
   {
+    name: "reads from a place give back exactly what lies behind it",
+    needs: "append",
+    async run(store) {
+      const folder = store.folder(RUN)
+      const append = folder.append as Appending
+      check((await append.readFrom(SHARD, 0)) === null, "readFrom of an absent name must answer null")
+      const file = (await append.open(SHARD)) as AppendFile
+      await file.write(text("one "))
+      await file.write(text("two"))
+      checkBytes(await append.readFrom(SHARD, 0), text("one two"), "all of it")
+      checkBytes(await append.readFrom(SHARD, 4), text("two"), "what lies behind the first write")
+      checkBytes(await append.readFrom(SHARD, 7), text(""), "what lies behind all of it")
+      await file.close()
+    },
+  },
+  {
     name: "where nothing is, there is nothing to read, see or list",
     async run(store) {
       const folder = store.folder(RUN)

@@ -11,6 +11,8 @@ export const unlink = promisify(fs.unlink)
 export const rename = promisify(fs.rename)
 const fsync = promisify(fs.fsync)
 const fdatasync = promisify(fs.fdatasync)
+const fstat = promisify(fs.fstat)
+const read = promisify(fs.read)
 const readFile = promisify(fs.readFile)
 const readdir = promisify(fs.readdir)
 
@@ -133,6 +135,22 @@ export async function readWhole(path: string): Promise<Uint8Array | null> {
   } catch (error) {
     if (errno(error) === "ENOENT") return null
     throw error
+  }
+}
+
+export async function readFrom(path: string, offset: number): Promise<Uint8Array | null> {
+  let fd: number | undefined
+  try {
+    fd = await open(path, "r")
+    const length = Math.max(0, (await fstat(fd)).size - offset)
+    const buffer = new Uint8Array(length)
+    const { bytesRead } = await read(fd, buffer, 0, length, offset)
+    return buffer.subarray(0, bytesRead)
+  } catch (error) {
+    if (errno(error) === "ENOENT") return null
+    throw error
+  } finally {
+    if (fd !== undefined) await close(fd)
   }
 }
 

@@ -62,6 +62,7 @@ async function isThere(path: string): Promise<boolean> {
 function appending(path: string, folders: disk.DurableFolders): Appending {
   return {
     open: (name) => attempt(`create ${name}`, openShard(`${path}/${name}`, folders)),
+    readFrom: (name, offset) => attempt(`read ${name}`, disk.readFrom(`${path}/${name}`, offset)),
     sync: (name) => attempt(`sync ${name}`, disk.syncFile(`${path}/${name}`)),
     syncFolder: () => attempt("sync the run's folder", disk.syncFolder(path)),
   }
