@@ -1,7 +1,8 @@
 import type { RunRecord } from "../contract/event.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { RunResult } from "../contract/result.ts"
-import type { ResumeInput, RunState } from "../contract/run.ts"
+import type { ResumeInput, RunHandle, RunState, Runtime } from "../contract/run.ts"
+import { delay } from "../lib/abort.ts"
 import { commonOptions, type OptionTable, storeOption } from "./arguments.ts"
 import { configOptions, readConfig } from "./config-file.ts"
 import { exitCodes, printAnswer, printEnding } from "./ending.ts"
@@ -73,15 +74,16 @@ export async function goOn(
   const opened = await openRuntime(runtimeChoice, file, guard)
   // What the config file says counted when the run began.
   const { limits = {} } = inputSettings(choice, undefined)
-  const progress = progressFor(output, { json: choice.json ?? false, quiet: choice.quiet ?? false })
-  const handle = opened.runtime.resumeStream({
+  const show = (handle: RunHandle) =>
+    follow(handle, progressFor(output, { json: choice.json ?? false, quiet: choice.quiet ?? false }), output)
+  const resumed = {
     runId: state.runId,
     nodeId: state.nodeId,
     ...decision,
     ...(choice.takeover && { takeover: true }),
     ...(Object.keys(limits).length > 0 && { limits }),
-  })
-  const result = await follow(handle, progress, output)
+  }
+  const result = await untilFree(opened.runtime, resumed, show, output)
   await opened.runtime.close()
   printResult(
     result,
@@ -91,6 +93,29 @@ export async function goOn(
   )
   return exitCodes[result.status]
 }
+
+/** A run whose process may be alive is watched for a lease: one that gives no sign is taken then. */
+async function untilFree(
+  runtime: Runtime,
+  resumed: ResumeInput,
+  show: (handle: RunHandle) => Promise<RunResult>,
+  output: Output,
+): Promise<RunResult> {
+  const started = performance.now()
+  for (;;) {
+    const result = await show(runtime.resumeStream(resumed))
+    const isWatched = result.error?.code === "run_active" && performance.now() - started < WATCHED_MS
+    if (!isWatched) return result
+    if (performance.now() - started < LOOK_MS) {
+      output.complain("Somebody may be at this run: watching it for a minute. --takeover takes it at once.")
+    }
+    await delay(LOOK_MS)
+  }
+}
+
+/** A little more than a lease. */
+const WATCHED_MS = 65_000
+const LOOK_MS = 5000
 
 function printResult(
   result: RunResult,
