@@ -7,9 +7,10 @@ import { expect, test } from "vitest"
 import { memoryFiles } from "../../src/tools/memory-files.ts"
 import { filesBelow } from "../../src/tools/walk.ts"
 
-const name = fc.constantFrom("a", "b", "ab", "a.b", "c d", "x{y}", "[z]")
+// Without braces and open brackets, which ripgrep and git read differently: there we go with ripgrep.
+const name = fc.constantFrom("a", "b", "ab", "a.b", "c d", "x+y", "[z]")
 const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join("/"))
-const segment = fc.constantFrom("a", "b", "*", "a*", "?", "**", "[ab]", "[!a]", "*.b", "\\[z\\]", "x{y}", "c d", "a\\*")
+const segment = fc.constantFrom("a", "b", "*", "a*", "?", "**", "[ab]", "[!a]", "*.b", "\\[z\\]", "x+y", "c d", "a\\*")
 const rule = fc
   .tuple(
     fc.constantFrom("", "!"),
