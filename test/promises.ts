@@ -746,7 +746,10 @@ export const promises: readonly Promised[] = [
   {
     id: "APR-14",
     text: "The pause outlives the process",
-    proof: [["src/runtime/resume.test.ts", "APR-14"]],
+    proof: [
+      ["src/runtime/resume.test.ts", "APR-14"],
+      ["test/pause-processes.test.ts", "pauses in one process"],
+    ],
   },
   {
     id: "APR-15",

@@ -1,3 +1,5 @@
+export { random } from "../src/cli/crashtest/random.ts"
+
 import type { RecordBody, RunRecord } from "../src/contract/event.ts"
 import { type Journal, takeRun } from "../src/journal/journal.ts"
 import { project } from "../src/journal/projection.ts"
@@ -108,15 +110,4 @@ export async function readAll(disk: SimulatedDisk, createOnly: boolean): Promise
 /** Lets everything that can go on without a held step go on. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
-
-/** mulberry32: the same seed, the same numbers. */
-export function random(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below) | 0
-  }
 }

@@ -16,6 +16,10 @@ export const commands: CommandTable = {
   rm: { summary: "Delete runs.", load: () => import("./commands/rm.ts") },
   recover: { summary: "Find runs that lost their process.", load: () => import("./commands/recover.ts") },
   cost: { summary: "Sum up what the runs have cost.", load: () => import("./commands/cost.ts") },
+  crashtest: {
+    summary: "Kill runs at every moment and count the harm.",
+    load: () => import("./commands/crashtest.ts"),
+  },
   simulate: { summary: "Serve a simulated model provider.", load: () => import("./commands/simulate.ts") },
   mcp: { summary: "Serve the tools to an MCP client.", load: () => import("./commands/mcp.ts") },
   doctor: { summary: "Look at what a run would find on this machine.", load: () => import("./commands/doctor.ts") },

@@ -1,0 +1,157 @@
+// The faults that must be survived, each at full length, and what was counted beside its bar. Build first.
+// Usage: node scripts/prove.mjs [part of a row's name …]
+import { spawn } from "node:child_process"
+import { fileURLToPath } from "node:url"
+
+const repository = fileURLToPath(new URL("..", import.meta.url))
+const ALL_CRASHES = { LONGHAUL_ALL_CRASHES: "1" }
+const LONGEST = 200
+
+/** `files` are tests; `machine`: some that need more than Node; `script`: a program whose lines are its counts. */
+const rows = [
+  {
+    name: "SIGKILL",
+    files: ["test/crashtest.test.ts"],
+    env: ALL_CRASHES,
+    bar: "0 lost records, 0 repeated effects, 0 unloadable runs, all resumed; the controls are caught",
+  },
+  {
+    name: "pause and approve",
+    files: ["test/pause-processes.test.ts"],
+    env: { LONGHAUL_PAUSES: "100" },
+    bar: "100 of 100 finished, each effect once; of two approvers one",
+  },
+  {
+    name: "power loss",
+    files: ["test/power-loss.test.ts"],
+    env: { LONGHAUL_POWER_SEEDS: "50" },
+    bar: "every acknowledged record survives; the controls are caught",
+  },
+  {
+    name: "order of writes",
+    machine: ["test/machine/write-order.test.ts"],
+    bar: "written, synced and named before anybody is told and before any effect",
+  },
+  {
+    name: "torn or corrupt journal",
+    files: ["test/torn-tail.test.ts"],
+    bar: "the last line cut at any byte: dropped with a warning; a middle one: a typed error",
+  },
+  {
+    name: "holes of the protocol",
+    script: "scripts/mutate-journal.mjs",
+    bar: "each, put back into the code, fails a test",
+  },
+  {
+    name: "disk full, EIO",
+    files: ["test/disk-full.test.ts"],
+    bar: "failed with storage, nothing unwritten told, the run resumes",
+  },
+  {
+    name: "disk errors",
+    machine: ["test/machine/disk-errors.test.ts"],
+    bar: "the same with a full file system and with injected errors; no shard written again",
+  },
+  {
+    name: "object store",
+    files: ["test/s3-faults.test.ts", "test/s3-races.test.ts"],
+    env: { LONGHAUL_RACES: "200" },
+    bar: "0 lost, 0 violations; a bucket that overwrites is caught",
+  },
+  {
+    name: "two resumers",
+    files: ["test/races.test.ts"],
+    env: { LONGHAUL_RACES: "200" },
+    bar: "0 violations in 200 races of each form; broken stores are caught",
+  },
+  {
+    name: "schedules",
+    files: ["src/journal/interleavings.test.ts"],
+    env: { LONGHAUL_SCHEDULES: "5000" },
+    bar: "0 violations",
+  },
+  { name: "clock", machine: ["test/machine/clock.test.ts"], bar: "no early takeover, no hang" },
+  {
+    name: "webhook receiver",
+    files: ["test/webhooks.test.ts", "test/webhooks-crash.test.ts"],
+    bar: "at least one delivery, one webhook-id, on schedule; 410 stops",
+  },
+  { name: "commit of files", files: ["test/commit-crash.test.ts"], env: ALL_CRASHES, bar: "0 mixtures of old and new" },
+  {
+    name: "swapped paths",
+    files: ["src/hosts/node/files-race.test.ts"],
+    env: { LONGHAUL_SWAPPED_READS: "40000", LONGHAUL_SWAPPED_WRITES: "10000" },
+    bar: "0 reads and 0 writes outside",
+  },
+  {
+    name: "two searches",
+    files: ["test/search.test.ts"],
+    env: { LONGHAUL_SEARCH_FILES: "20000" },
+    bar: "the same results from both",
+  },
+]
+
+const wanted = process.argv.slice(2)
+const chosen = rows.filter(({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
+const results = []
+for (const row of chosen) {
+  console.log(`… ${row.name}`)
+  const { ok, counts, output } = await prove(row)
+  results.push({ ...row, ok, counts })
+  if (!ok) console.log(output.split("\n").slice(-80).join("\n"))
+}
+printTable(results)
+const failures = results.filter(({ ok }) => !ok).length
+console.log(`\n${results.length - failures} of ${results.length} rows hold`)
+process.exit(failures > 0 || results.length === 0 ? 1 : 0)
+
+async function prove({ files, machine, script, env = {} }) {
+  if (script !== undefined) {
+    const { code, output } = await run([script], env)
+    return { ok: code === 0, counts: [`${output.trim().split("\n").length} holes`], output }
+  }
+  const config = machine === undefined ? [] : ["--config", "vitest.machine.config.ts"]
+  const { code, output } = await run(["node_modules/vitest/vitest.mjs", "run", ...config, ...(files ?? machine)], env)
+  const [tests = "no test ended"] = /Tests .*/.exec(output) ?? []
+  return { ok: code === 0, counts: [...printed(output), tests.replace(/\s+/g, " ")], output }
+}
+
+function run(args, env) {
+  const child = spawn(process.execPath, args, { cwd: repository, env: { ...process.env, NO_COLOR: "1", ...env } })
+  let output = ""
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      output += text
+    })
+  }
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, output })))
+}
+
+/** What tests said of their counts: vitest shows it under a line of its own, up to an empty one. */
+function printed(output) {
+  return output.split("\n\n").flatMap((block) => {
+    const [heading = "", ...lines] = block.trim().split("\n")
+    return heading.startsWith("stdout | ") ? lines.filter((line) => /\d/.test(line)) : []
+  })
+}
+
+function printTable(results) {
+  const cells = results.flatMap(({ name, counts, bar, ok }) =>
+    counts.map((count, index) => [
+      index === 0 ? name : "",
+      count.length > LONGEST ? `${count.slice(0, LONGEST - 1)}…` : count,
+      index === 0 ? bar : "",
+      index === 0 ? (ok ? "ok" : "FAIL") : "",
+    ]),
+  )
+  const lines = [["row", "counted", "bar", ""], ...cells]
+  const widths = [0, 1, 2].map((column) => Math.max(...lines.map((line) => line[column].length)))
+  console.log("")
+  for (const line of lines)
+    console.log(
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+}

@@ -1,0 +1,111 @@
+import type { Blow } from "./plan.ts"
+import { random } from "./random.ts"
+import { startReceiver } from "./receiver.ts"
+import { trialStore } from "./stores.ts"
+import { type Counts, countsOf, type Judged, type RowKind } from "./tally.ts"
+import { type Kill, runTrial, type Setting } from "./trial.ts"
+import { loadWorkload } from "./workload.ts"
+
+export interface CampaignOptions extends Omit<Setting, "workload" | "receiver"> {
+  /** How many processes are killed at random moments. */
+  readonly kills: number
+  /** How many of the enumerated points, spread over all. Default: each. */
+  readonly sample?: number
+  readonly seed: number
+  /** Ends it early, with what was counted so far. */
+  readonly signal?: AbortSignal
+  readonly progress?: (done: number, planned: number) => void
+}
+
+export interface CampaignReport extends Counts {
+  readonly store: string
+  readonly seed: number
+  /** Durable operations of a run that nobody kills. */
+  readonly operations: number
+  /** How many points there are to kill it at, of which all or some were used. */
+  readonly points: number
+}
+
+/** A run that nobody kills, then one killed at each point, then those killed at random. */
+export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
+  // What cannot work is refused before anything is killed.
+  trialStore(options.store, options.folder)
+  const workload = await loadWorkload(options.tools)
+  const receiver = await startReceiver()
+  try {
+    return await killAll({ ...options, workload, receiver }, options)
+  } finally {
+    await receiver.close()
+  }
+}
+
+async function killAll(setting: Setting, options: CampaignOptions): Promise<CampaignReport> {
+  const { store, kills, sample, seed, signal, progress } = options
+  const pick = random(seed)
+  // The first one warms up what later ones find warm.
+  const clean = [await runTrial(setting, []), await runTrial(setting, [])] as const
+  const { operations } = clean[1]
+  const points = pointsOf(operations, pick)
+  const summary = { store, seed, operations: operations.length, points: points.length }
+  const spoilt = clean.flatMap(({ violations }) => violations.map((violation) => `nobody was killed: ${violation}`))
+  // What goes wrong by itself says nothing about kills.
+  if (spoilt.length > 0 && !signal?.aborted) return { ...summary, ...countsOf([]), violations: spoilt }
+
+  const judged: Judged[] = []
+  const chosen = spread(points, sample ?? points.length)
+  const planned = chosen.length + kills
+  let done = 0
+  const trial = async (kind: RowKind, name: string, blows: readonly Kill[]): Promise<number> => {
+    const report = await runTrial(setting, blows)
+    // Whoever ended us may have ended its processes, too.
+    if (signal?.aborted) return 0
+    judged.push({ kind, name, report })
+    done += report.kills
+    progress?.(done, planned)
+    return report.kills
+  }
+
+  await inPairs(signal, () => {
+    const point = chosen.shift()
+    return point && trial(point.when, `${point.when} operation ${point.at}, ${operations[point.at]}`, [point])
+  })
+  const spanMs = Math.max(...clean.map((report) => report.spanMs))
+  let left = kills
+  let tries = 0
+  await inPairs(signal, () => {
+    if (left === 0 || tries++ > kills * 2) return undefined
+    // Now and then the one who goes on is killed, too.
+    const blows = Array.from({ length: Math.min(left, pick(3) === 0 ? 2 : 1) }, () => ({ afterMs: pick(spanMs) }))
+    left -= blows.length
+    const name = `after ${blows.map(({ afterMs }) => `${afterMs} ms`).join(" and ")}`
+    return trial("random", name, blows).then((struck) => {
+      left += blows.length - struck
+    })
+  })
+  return { ...summary, ...countsOf(judged) }
+}
+
+/** Every operation, before and after; what is written bit by bit also in the middle. */
+function pointsOf(operations: readonly string[], pick: (below: number) => number): Blow[] {
+  return operations.flatMap((kind, at) => {
+    const whens: readonly Blow["when"][] = kind === "write" ? ["before", "torn", "after"] : ["before", "after"]
+    return whens.map((when) => ({ at, when, part: pick(1000) / 1000 }))
+  })
+}
+
+function spread<Item>(items: readonly Item[], count: number): Item[] {
+  if (count >= items.length) return [...items]
+  return Array.from({ length: count }, (_, index) => items[Math.floor((index * items.length) / count)] as Item)
+}
+
+/** Two at a time, until there is nothing more to do. */
+async function inPairs(signal: AbortSignal | undefined, next: () => Promise<unknown> | undefined): Promise<void> {
+  const work = async () => {
+    while (!signal?.aborted) {
+      const task = next()
+      if (task === undefined) return
+      await task
+    }
+  }
+  await Promise.all([work(), work()])
+}

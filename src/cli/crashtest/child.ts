@@ -1,0 +1,139 @@
+import { writeSync } from "node:fs"
+import { join } from "node:path"
+import { type Failure, LonghaulError } from "../../contract/error.ts"
+import type { RunEvent } from "../../contract/event.ts"
+import type { Pause } from "../../contract/result.ts"
+import type { ResumeInput, Runtime, StartedRun } from "../../contract/run.ts"
+import type { Store } from "../../contract/store.ts"
+import type { Effect, Tool } from "../../contract/tool.ts"
+import { createRuntime } from "../../hosts/node/index.ts"
+import { crc32 } from "../../lib/crc32.ts"
+import { crashing } from "./crashing-store.ts"
+import { lineWriter } from "./lines.ts"
+import { BEGUN, type ChildPlan, type ChildReport, SAYING, WEBHOOK_SECRET } from "./plan.ts"
+import { trialStore } from "./stores.ts"
+import { loadWorkload, modelOf, type Workload } from "./workload.ts"
+
+/** What happened to the world: written before the tool itself runs, in a place that no crash takes back. */
+export interface EffectLine {
+  readonly key: string
+  readonly name: string
+  readonly effect: Effect
+  readonly pid: number
+}
+
+/** A record that somebody was told of, and so may rely on. */
+export interface AckLine {
+  readonly runId: string
+  readonly seq: number
+  readonly crc: number
+}
+
+export const ledgerFile = (folder: string) => join(folder, "ledger.jsonl")
+export const acksFile = (folder: string) => join(folder, "acks.jsonl")
+
+/** What is changed to see that the checks would notice: a test's business alone. */
+export interface Sabotage {
+  tools?(tools: readonly Tool[]): readonly Tool[]
+  store?(store: Store, plan: ChildPlan): Store
+}
+
+/** Drives a trial's run to its end, deciding and answering what it waits for. */
+export async function runChild(
+  plan: ChildPlan,
+  { tools = (given) => given, store = (given) => given }: Sabotage = {},
+): Promise<void> {
+  const workload = await loadWorkload(plan.tools)
+  const counted = crashing(trialStore(plan.store, plan.folder), plan.blow, die)
+  const works: Promise<unknown>[] = []
+  const runtime = createRuntime({
+    store: store(counted.store, plan),
+    // The store must lie outside of it, and no tool of ours looks into it.
+    workspace: join(plan.folder, "workspace"),
+    model: modelOf(workload),
+    tools: tools(observed(workload, plan.folder)),
+    ...gate(workload),
+    executor: { run: (work) => works.push(work) },
+    secrets: { CRASHTEST: WEBHOOK_SECRET },
+    webhookAllow: [new URL(plan.receiver).host],
+  })
+  say(BEGUN)
+  const runId = await toTheEnd(runtime, works, plan)
+  await runtime.close()
+  const report: ChildReport = { runId, operations: counted.operations }
+  say(JSON.stringify(report))
+}
+
+/** To the one who started us, and to nobody else: tools may print what they like. */
+function say(line: string): void {
+  writeSync(SAYING, `${line}\n`)
+}
+
+function die(): never {
+  process.kill(process.pid, "SIGKILL")
+  // The signal is on its way: nothing more may happen here.
+  for (;;);
+}
+
+function observed({ tools }: Workload, folder: string): Tool[] {
+  const write = lineWriter(ledgerFile(folder))
+  return tools.map((tool) => ({
+    ...tool,
+    run(args, context) {
+      const line: EffectLine = { key: context.idempotencyKey, name: tool.name, effect: tool.effect, pid: process.pid }
+      write(line)
+      return tool.run(args, context)
+    },
+  }))
+}
+
+function gate({ gated }: Workload) {
+  if (gated.length === 0) return {}
+  const gateBeforeTool = ({ name }: { readonly name: string }) =>
+    gated.includes(name) ? ({ allow: false, reason: "It is gated." } as const) : ({ allow: true } as const)
+  return { hooks: { gateBeforeTool } }
+}
+
+async function toTheEnd(runtime: Runtime, works: Promise<unknown>[], { folder, receiver }: ChildPlan): Promise<string> {
+  const acknowledge = lineWriter(acksFile(folder))
+  const encoder = new TextEncoder()
+  let runId = "run"
+  const onEvent = (event: RunEvent) => {
+    if (!("seq" in event)) return
+    const line: AckLine = { runId, seq: event.seq, crc: crc32(encoder.encode(JSON.stringify(event))) }
+    acknowledge(line)
+  }
+  const webhook = { url: receiver, secretRef: "CRASHTEST" }
+  await runtime.deliverWebhooks()
+  for (;;) {
+    // Nothing is asked meanwhile: so operations come in the same order every time.
+    await Promise.all(works.splice(0))
+    const { status, pause, error } = await runtime.status(runId)
+    if (status === "done") return runId
+    if (status !== "not_found") {
+      refuse(error)
+      refuse((await goOn(runtime, { runId, ...(pause && decisionOn(pause)), onEvent })).error)
+      continue
+    }
+    const begun = await runtime.start({ runId, task: "Do all of it.", webhook, onEvent })
+    // Somebody died before its first record: nothing has begun, but the name is taken.
+    if (begun.error?.code === "run_active") runId = `${runId}-again`
+    else refuse(begun.error)
+  }
+}
+
+function refuse(error: Failure | undefined): void {
+  if (error) throw new LonghaulError(error.code, error.message, error)
+}
+
+/** Whoever starts us knows that nobody else lives, also where a shard without a header does not say who made it. */
+async function goOn(runtime: Runtime, input: ResumeInput): Promise<StartedRun> {
+  const first = await runtime.resumeAsync(input)
+  return first.error?.code === "run_active" ? runtime.resumeAsync({ ...input, takeover: true }) : first
+}
+
+function decisionOn({ reason, pendingToolCall }: Pause): Pick<ResumeInput, "decision" | "answer" | "ticket"> {
+  const ticket = pendingToolCall === null ? {} : { ticket: pendingToolCall.ticket }
+  if (reason === "input") return { answer: "That way.", ...ticket }
+  return { decision: reason === "unknown_outcome" ? "deny" : "approve", ...ticket }
+}

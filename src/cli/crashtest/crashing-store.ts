@@ -1,0 +1,58 @@
+import type { AppendFile, Appending, Folder, Store } from "../../contract/store.ts"
+import type { Blow } from "./plan.ts"
+
+export interface CrashingStore {
+  readonly store: Store
+  /** What changed the store so far, in order. */
+  readonly operations: readonly string[]
+}
+
+/** Counts what changes a store, and dies before, after or in the middle of one such operation. */
+export function crashing(inner: Store, blow: Blow | undefined, die: () => never): CrashingStore {
+  const operations: string[] = []
+
+  async function operation<T>(
+    kind: string,
+    work: () => Promise<T>,
+    tear?: (part: number) => Promise<void>,
+  ): Promise<T> {
+    if (operations.push(kind) - 1 !== blow?.at) return work()
+    if (blow.when === "before") die()
+    if (blow.when === "torn") {
+      await tear?.(blow.part)
+      die()
+    }
+    return work().finally(die)
+  }
+
+  const folder = (inside: Folder): Folder => ({
+    ...inside,
+    create: (name, bytes) => operation("create", () => inside.create(name, bytes)),
+    replace: (name, bytes) => operation("replace", () => inside.replace(name, bytes)),
+    delete: (name) => operation("delete", () => inside.delete(name)),
+    ...(inside.append && { append: appending(inside.append) }),
+  })
+
+  const appending = (inside: Appending): Appending => ({
+    ...inside,
+    async open(name) {
+      const file = await operation("open", () => inside.open(name))
+      return file && appendFile(file)
+    },
+    sync: (name) => operation("sync", () => inside.sync(name)),
+    syncFolder: () => operation("sync-folder", () => inside.syncFolder()),
+  })
+
+  const appendFile = (inside: AppendFile): AppendFile => ({
+    ...inside,
+    write: (bytes) =>
+      operation(
+        "write",
+        () => inside.write(bytes),
+        // At least one byte is there, and at least one is not.
+        (part) => inside.write(bytes.subarray(0, 1 + Math.floor(part * (bytes.length - 2)))),
+      ),
+  })
+
+  return { operations, store: { ...inner, folder: (path) => folder(inner.folder(path)) } }
+}

@@ -1,0 +1,21 @@
+import { fsyncSync, openSync, readFileSync, writeSync } from "node:fs"
+
+/** Adds lines of JSON to a file that outlives this process; each is there when this answers. */
+export function lineWriter(path: string): (value: object) => void {
+  const file = openSync(path, "a", 0o600)
+  return (value) => {
+    writeSync(file, `${JSON.stringify(value)}\n`)
+    fsyncSync(file)
+  }
+}
+
+/** None where nothing was ever written. */
+export function readLines<Line>(path: string): readonly Line[] {
+  try {
+    const lines = readFileSync(path, "utf8").split("\n").slice(0, -1)
+    return lines.map((line) => JSON.parse(line) as Line)
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return []
+    throw error
+  }
+}

@@ -1,0 +1,128 @@
+import { spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import type { Readable } from "node:stream"
+import { createRuntime } from "../../hosts/node/index.ts"
+import { check, type Verdict } from "./check.ts"
+import { BEGUN, type Blow, type ChildPlan, type ChildReport, PLAN_VARIABLE, SAYING } from "./plan.ts"
+import type { Receiver } from "./receiver.ts"
+import { emptyBucket, trialStore } from "./stores.ts"
+import type { Workload } from "./workload.ts"
+
+/** What all trials share. */
+export interface Setting {
+  /** What is started as a child: this very program. */
+  readonly program: string
+  readonly store: string
+  /** Trials have their folders in it. */
+  readonly folder: string
+  /** A module with a workload of its own. */
+  readonly tools?: string
+  readonly workload: Workload
+  readonly receiver: Receiver
+}
+
+/** How one process is killed: by itself at an operation, or by us so long after it began. */
+export type Kill = Blow | { readonly afterMs: number }
+
+export interface TrialReport extends Verdict {
+  /** How many of the planned kills struck: a process may be done before. */
+  readonly kills: number
+  readonly resumed: boolean
+  /** Its first process died before anything was on record, and the run began again under another name. */
+  readonly begunAgain: boolean
+  readonly operations: readonly string[]
+  /** From the begin to the end of the process that was not killed. */
+  readonly spanMs: number
+}
+
+/** One run: killed as planned, then taken to its end by a process that nobody kills, then judged. */
+export async function runTrial(setting: Setting, kills: readonly Kill[]): Promise<TrialReport> {
+  const folder = mkdtempSync(join(setting.folder, "trial-"))
+  mkdirSync(join(folder, "workspace"))
+  let struck = 0
+  let end = await runProcess(setting, folder, kills[struck])
+  while (end.killed) end = await runProcess(setting, folder, kills[++struck])
+  const { report, complaint, spanMs } = end
+  if (report === undefined) {
+    const violations = [`it did not get to its end: ${complaint.trim().replaceAll(/\s*\n\s*/g, " ")} (${folder})`]
+    return { ...unjudged, kills: struck, resumed: false, begunAgain: false, operations: [], spanMs, violations }
+  }
+  const { runId, operations } = report
+  const store = trialStore(setting.store, folder)
+  const verdict = await check({
+    runtime: createRuntime({ store, workspace: join(folder, "workspace"), tools: [], env: {} }),
+    folder,
+    runId,
+    workload: setting.workload,
+    kills: struck,
+    heard: setting.receiver.heard(folder),
+  })
+  if (verdict.violations.length === 0) {
+    if (setting.store.startsWith("s3:")) await emptyBucket(store, runId)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const violations = verdict.violations.map((violation) => `${violation} (${folder})`)
+  return { ...verdict, kills: struck, resumed: true, begunAgain: runId !== "run", operations, spanMs, violations }
+}
+
+const unjudged = { lost: 0, duplicated: 0, unloadable: false, flagged: 0 }
+
+interface ChildEnd {
+  /** As planned. */
+  readonly killed: boolean
+  /** Present where it got to the run's end. */
+  readonly report?: ChildReport
+  readonly complaint: string
+  readonly spanMs: number
+}
+
+function runProcess(setting: Setting, folder: string, kill?: Kill): Promise<ChildEnd> {
+  const { program, store, tools, receiver } = setting
+  const plan: ChildPlan = {
+    store,
+    folder,
+    receiver: receiver.urlFor(folder),
+    ...(tools !== undefined && { tools }),
+    ...(kill && "at" in kill && { blow: kill }),
+  }
+  const child = spawn(process.execPath, [program, "crashtest"], {
+    env: { ...process.env, [PLAN_VARIABLE]: JSON.stringify(plan) },
+    stdio: ["ignore", "ignore", "pipe", "pipe"],
+  })
+  const strike = () => child.kill("SIGKILL")
+  let hangs = false
+  const tooLong = setTimeout(() => {
+    hangs = true
+    strike()
+  }, TOO_LONG_MS)
+  let begunAt = performance.now()
+  let killTimer: ReturnType<typeof setTimeout> | undefined
+  let said = ""
+  let complaint = ""
+  const saying = child.stdio[SAYING] as Readable
+  saying.setEncoding("utf8").on("data", (text: string) => {
+    if (said === "" && text.startsWith(BEGUN)) {
+      begunAt = performance.now()
+      if (kill && "afterMs" in kill) killTimer = setTimeout(strike, kill.afterMs)
+    }
+    said += text
+  })
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    complaint = `${complaint}${text}`.slice(-COMPLAINT_LENGTH)
+  })
+  return new Promise((resolve, reject) => {
+    child.once("error", reject)
+    child.once("close", (code, signal) => {
+      clearTimeout(tooLong)
+      clearTimeout(killTimer)
+      const killed = kill !== undefined && signal === "SIGKILL" && !hangs
+      const report = code === 0 ? (JSON.parse(said.split("\n")[1] ?? "") as ChildReport) : undefined
+      const ending = hangs ? "it hung" : complaint || `it ended with ${signal ?? code}`
+      resolve({ killed, ...(report && { report }), complaint: ending, spanMs: performance.now() - begunAt })
+    })
+  })
+}
+
+const TOO_LONG_MS = 60_000
+const COMPLAINT_LENGTH = 2000

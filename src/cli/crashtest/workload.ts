@@ -1,0 +1,95 @@
+import { existsSync } from "node:fs"
+import { resolve } from "node:path"
+import { pathToFileURL } from "node:url"
+import type { Json, JsonObject } from "../../contract/json.ts"
+import type { Model } from "../../contract/provider.ts"
+import type { Tool } from "../../contract/tool.ts"
+import { defineTool } from "../../lib/define-tool.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { type ScriptedStep, scriptedModel } from "../../testing/index.ts"
+import { askUserTool } from "../../tools/ask-user.ts"
+import { UsageError } from "../arguments.ts"
+import { clip } from "../format.ts"
+
+export interface Workload {
+  readonly tools: readonly Tool[]
+  /** What the model calls, answer by answer; after the last it is done. */
+  readonly steps: readonly (readonly Call[])[]
+  /** Tools before which the run pauses. */
+  readonly gated: readonly string[]
+}
+
+interface Call {
+  readonly name: string
+  readonly args: Json
+}
+
+export const LAST_WORDS = "Done."
+
+/** Every effect alone and beside others, two of `once` in one step, a pause for an approval and one for an answer. */
+function ownWorkload(): Workload {
+  const tool = (name: string, effect: Tool["effect"], concurrent = effect === "none") =>
+    defineTool({ name, description: `Stands for a call whose effect is ${effect}.`, input, effect, concurrent, run })
+  const call = (name: string, n: number): Call => ({ name, args: { n } })
+  return {
+    tools: [
+      tool("look", "none"),
+      tool("pay", "once"),
+      tool("send", "once", true),
+      tool("put", "repeatable"),
+      tool("ship", "once"),
+      askUserTool(),
+    ],
+    steps: [
+      [call("look", 1), call("look", 2)],
+      [call("pay", 1), call("pay", 2), call("put", 1)],
+      [call("send", 1), call("send", 2), call("look", 3)],
+      [call("ship", 1)],
+      [{ name: "AskUser", args: { question: "Which way?" } }],
+      [call("look", 4), call("pay", 3), call("put", 2)],
+    ],
+    gated: ["ship"],
+  }
+}
+
+const input = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const
+const run = ({ n }: JsonObject) => `done: ${n}`
+
+/** The model's script follows from the conversation: whoever goes on with a run gets the step that comes next. */
+export function modelOf({ steps }: Workload): Model {
+  const next: ScriptedStep = (messages) => {
+    const calls = steps[messages.filter(({ role }) => role === "assistant").length]
+    return calls === undefined ? LAST_WORDS : { parts: calls.map((toolCall) => ({ toolCall })) }
+  }
+  return scriptedModel(Array<ScriptedStep>(steps.length + 1).fill(next))
+}
+
+/** Our own, or what a module exports as `tools`, `steps` and, where there are any, `gated`. */
+export async function loadWorkload(file: string | undefined): Promise<Workload> {
+  if (file === undefined) return ownWorkload()
+  const path = resolve(file)
+  if (!existsSync(path)) throw new UsageError(`There is no file ${path}.`, "Check --tools.")
+  const loaded: unknown = await import(pathToFileURL(path).href).catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error)
+    throw new UsageError(`${path} could not be loaded: ${clip(message, 300)}`, `Try it alone: node ${path}`)
+  })
+  return checked(path, loaded as Partial<Workload>)
+}
+
+function checked(path: string, { tools, steps, gated = [] }: Partial<Workload>): Workload {
+  if (!Array.isArray(tools) || tools.length === 0 || !tools.every((tool) => typeof tool?.run === "function")) {
+    throw new UsageError(`${path} exports no tools.`, "Write: export const tools = [defineTool({ … })].")
+  }
+  const isStep = (step: unknown) => Array.isArray(step) && step.length > 0 && step.every(isCall)
+  const isCall = (call: unknown) => isJsonObject(call) && tools.some(({ name }) => name === call.name) && "args" in call
+  if (!Array.isArray(steps) || steps.length === 0 || !steps.every(isStep)) {
+    throw new UsageError(
+      `${path} exports no steps, or one that calls no tool of its own.`,
+      'Write, for each answer of the model, what it calls: export const steps = [[{ name: "pay", args: { n: 1 } }]].',
+    )
+  }
+  if (!Array.isArray(gated) || !gated.every((name) => tools.some((tool) => tool.name === name))) {
+    throw new UsageError(`${path} exports gated, which names no tool of its own.`, "Name some of the tools, or none.")
+  }
+  return { tools, steps, gated }
+}

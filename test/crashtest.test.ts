@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { build } from "esbuild"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { type CampaignOptions, type CampaignReport, runCampaign } from "../src/cli/crashtest/campaign.ts"
+import { startS3 } from "./s3-server.ts"
+
+const all = process.env.LONGHAUL_ALL_CRASHES === "1"
+const repository = fileURLToPath(new URL("..", import.meta.url))
+const program = join(repository, "dist/cli/main.js")
+const saboteur = "saboteur.mjs"
+const timeout = all ? 3_600_000 : 120_000
+
+let scratch: string
+beforeAll(async () => {
+  scratch = mkdtempSync(join(tmpdir(), "longhaul-crashtest-"))
+  // What it imports from others is found as if it lay in the repository.
+  symlinkSync(join(repository, "node_modules"), join(scratch, "node_modules"))
+  const entryPoints = [join(repository, "test/crashtest/saboteur.ts")]
+  const outfile = join(scratch, saboteur)
+  await build({ entryPoints, bundle: true, packages: "external", platform: "node", format: "esm", outfile })
+})
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+function campaign(options: Pick<CampaignOptions, "kills"> & Partial<CampaignOptions>): Promise<CampaignReport> {
+  return runCampaign({ program, store: "fs", folder: mkdtempSync(join(scratch, "campaign-")), seed: 1, ...options })
+}
+
+function holds({ store, points, total, begunAgain, violations }: CampaignReport): void {
+  const { kills, runs, resumed, flagged, lost, duplicated, unloadable } = total
+  const found = `${lost} lost, ${duplicated} duplicated, ${unloadable} unloadable, ${violations.length} violations`
+  const counts = `${kills} kills of ${runs} runs, ${resumed} resumed, ${begunAgain} begun again, ${flagged} flagged`
+  console.log(`crashtest on ${store.replace(/:.*/, "")}, ${points} points: ${counts}; ${found}`)
+  expect(violations).toEqual([])
+  expect({ resumed, lost, duplicated, unloadable }).toEqual({ resumed: runs, lost: 0, duplicated: 0, unloadable: 0 })
+}
+
+test("runs killed at any operation and at any moment lose no record and repeat no effect", { timeout }, async () => {
+  const report = await campaign(all ? { kills: 1000 } : { kills: 5, sample: 20 })
+  holds(report)
+  expect(report.rows.map(({ kind }) => kind)).toEqual(["before", "torn", "after", "random"])
+  expect(report.total.kills).toBeGreaterThanOrEqual(all ? report.points + 1000 : 25)
+  expect(report.total.flagged).toBeGreaterThan(0)
+})
+
+test("nor on a store that only creates", { timeout }, async () => {
+  const report = await campaign({ store: "create-only", ...(all ? { kills: 100 } : { kills: 5, sample: 20 }) })
+  holds(report)
+  expect(report.rows.map(({ kind }) => kind)).toEqual(["before", "after", "random"])
+})
+
+test("nor in a bucket, where nothing is left behind", { timeout }, async () => {
+  const server = await startS3()
+  const { endpoint, accessKeyId, secretAccessKey } = server.options
+  const keys = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_ENDPOINT_URL: endpoint }
+  try {
+    Object.assign(process.env, keys)
+    holds(await campaign({ store: "s3://runs/crashes", ...(all ? { kills: 50 } : { kills: 1, sample: 4 }) }))
+    const [folder = ""] = await server.freshStore({ prefix: "crashes" }).list("")
+    expect(folder).toBe("")
+  } finally {
+    for (const name of Object.keys(keys)) delete process.env[name]
+    await server.close()
+  }
+})
+
+test("the control: without intents effects happen twice, and that is seen", { timeout }, async () => {
+  const report = await sabotaged("no-intents")
+  expect(report.total.duplicated).toBeGreaterThan(0)
+  expect(report.violations.join("\n")).toMatch(/happened in the processes \d+,\d+/)
+  expect(report.total.lost).toBe(0)
+  console.log(`without intents: ${report.total.duplicated} effects of ${report.total.runs} runs happened twice`)
+})
+
+test("the control: what is told before it is durable gets lost, and that is seen", { timeout }, async () => {
+  const report = await sabotaged("early-acks")
+  expect(report.total.lost).toBeGreaterThan(0)
+  expect(report.violations.join("\n")).toMatch(/the acknowledged record \d+ of run is/)
+  expect(report.total.duplicated).toBe(0)
+  console.log(`told too early: ${report.total.lost} records of ${report.total.runs} runs were lost`)
+})
+
+async function sabotaged(how: string): Promise<CampaignReport> {
+  process.env.SABOTAGE = how
+  try {
+    return await campaign({ program: join(scratch, saboteur), kills: 0, sample: 18 })
+  } finally {
+    delete process.env.SABOTAGE
+  }
+}

@@ -1,0 +1,50 @@
+import { acksFile, runChild, type Sabotage } from "../../src/cli/crashtest/child.ts"
+import { lineWriter } from "../../src/cli/crashtest/lines.ts"
+import { type ChildPlan, PLAN_VARIABLE } from "../../src/cli/crashtest/plan.ts"
+import type { AppendFile, Store } from "../../src/contract/store.ts"
+import { crc32 } from "../../src/lib/crc32.ts"
+
+/** What a runtime would be that breaks its promises: the harness has to notice. */
+const sabotages: Readonly<Record<string, Sabotage>> = {
+  /** Nothing is on record of an effect before it happens. */
+  "no-intents": {
+    tools: (tools) => tools.map((tool) => (tool.effect === "once" ? { ...tool, effect: "none" } : tool)),
+  },
+  /** Records are told before they are durable. */
+  "early-acks": { store: acknowledgingEarly },
+}
+
+const plan = JSON.parse(process.env[PLAN_VARIABLE] ?? "") as ChildPlan
+await runChild(plan, sabotages[process.env.SABOTAGE ?? ""])
+process.exit(0)
+
+function acknowledgingEarly(store: Store, { folder }: ChildPlan): Store {
+  const acknowledge = lineWriter(acksFile(folder))
+  const tell = (bytes: Uint8Array) => {
+    for (const line of new TextDecoder().decode(bytes).split("\n").filter(Boolean)) {
+      const { end: _, ...record } = JSON.parse(line)
+      const crc = crc32(new TextEncoder().encode(JSON.stringify(record)))
+      if (record.seq !== undefined) acknowledge({ runId: "run", seq: record.seq, crc })
+    }
+  }
+  const early = (file: AppendFile): AppendFile => ({
+    ...file,
+    write(bytes) {
+      tell(bytes)
+      return file.write(bytes)
+    },
+  })
+  return {
+    ...store,
+    folder(path) {
+      const inner = store.folder(path)
+      const { append } = inner
+      if (append === undefined) return inner
+      const open = async (name: string) => {
+        const file = await append.open(name)
+        return file && early(file)
+      }
+      return { ...inner, append: { ...append, open } }
+    },
+  }
+}
