@@ -43,7 +43,7 @@ describe("bodies", () => {
       request.socket.setNoDelay()
       response.writeHead(200, { "content-encoding": "gzip" })
       const more = () => {
-        if (response.destroyed || sent === 2000) return response.end()
+        if (response.destroyed || sent === 20_000) return response.end()
         sent++
         return response.write(megabyte, () => setImmediate(more))
       }
@@ -51,7 +51,8 @@ describe("bodies", () => {
     })
     const answer = await nodeFetch({ allow: ["127.0.0.1"] }).get(server.url, fetchOptions)
     expect([answer.bytes.length, answer.truncated]).toEqual([fetchOptions.maxBytes, true])
-    expect(sent).toBeLessThan(1000)
+    // Sockets hold some megabytes that nobody has read.
+    expect(sent).toBeLessThan(10_000)
   })
 
   test("what unpacks to nothing without end is given up", async () => {
