@@ -10,7 +10,7 @@ import { type S3Fault, type S3Proxy, startS3Proxy } from "./s3-proxy.ts"
 import { type S3Server, startS3 } from "./s3-server.ts"
 import { random } from "./scene.ts"
 
-const races = process.env.LONGHAUL_RACES === undefined ? 10 : Number(process.env.LONGHAUL_RACES)
+const races = process.env.LONGHAUL_RACES === undefined ? 6 : Number(process.env.LONGHAUL_RACES)
 
 const faults: readonly S3Fault[] = [
   ...(["lost", "late", "silent", "lost", "late"] as const),

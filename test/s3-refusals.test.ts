@@ -148,8 +148,14 @@ describe("what the store refuses is told with what to do", () => {
 
   test.each(cases)("%i %s", async (status, code, retryable, fix, headers) => {
     const folder = answering(status, code, headers).folder("run")
-    for (const work of [folder.read("a"), folder.list(), folder.replace("a", new Uint8Array(1)), folder.delete("a")]) {
-      const error: unknown = await work.catch((thrown: unknown) => thrown)
+    const works = [
+      () => folder.read("a"),
+      () => folder.list(),
+      () => folder.replace("a", new Uint8Array(1)),
+      () => folder.delete("a"),
+    ]
+    for (const work of works) {
+      const error: unknown = await work().catch((thrown: unknown) => thrown)
       expect(error).toMatchObject({ code: "storage", retryable, fix: expect.stringMatching(fix) })
       expect(error).toMatchObject({ message: expect.stringContaining(`${status} ${code}`), data: { status, code } })
     }
