@@ -421,11 +421,7 @@ export const promises: readonly Promised[] = [
     text: "Both leave a trace for inspection",
     proof: [["test/promises/controls.test.ts", "FAIL-26"]],
   },
-  {
-    id: "FAIL-27",
-    text: "Codes for failed runs and resumes, orphans, runners, API bodies and formats",
-    proof: [["src/runtime/durable.test.ts", "FAIL-27"]],
-  },
+  { id: "FAIL-27", text: "Codes for failed runs and resumes, orphans, runners, API bodies and formats" },
   {
     id: "FAIL-28",
     text: "The documentation says of each code whether it is retryable",
@@ -899,11 +895,7 @@ export const promises: readonly Promised[] = [
     text: "The background executor can be replaced",
     proof: [["src/runtime/durable.test.ts", "ASY-10"]],
   },
-  {
-    id: "ASY-11",
-    text: "Foreground runs are unchanged by all this",
-    proof: [["src/runtime/durable.test.ts", "ASY-11"]],
-  },
+  { id: "ASY-11", text: "Foreground runs are unchanged by all this" },
   // Webhooks
   {
     id: "WH-01",

@@ -56,6 +56,11 @@ export const storeOption = {
   },
 } as const satisfies OptionTable
 
+/** Taken by every command about one run. */
+export const nodeOption = {
+  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+} as const satisfies OptionTable
+
 export function parseCommandLine<Options extends OptionTable>(
   command: string,
   args: readonly string[],

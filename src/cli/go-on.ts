@@ -3,7 +3,7 @@ import type { JsonObject } from "../contract/json.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { ResumeInput, RunHandle, RunState, Runtime } from "../contract/run.ts"
 import { delay } from "../lib/abort.ts"
-import { commonOptions, type OptionTable, storeOption } from "./arguments.ts"
+import { commonOptions, nodeOption, type OptionTable, storeOption } from "./arguments.ts"
 import { configOptions, readConfig } from "./config-file.ts"
 import { exitCodes, printAnswer, printEnding } from "./ending.ts"
 import { follow, progressFor } from "./follow.ts"
@@ -23,7 +23,7 @@ export const goOnOptions = {
   timeout: { type: "string", value: "<seconds>", help: "The longest it may take from here." },
   takeover: { type: "boolean", help: "Take it from a process that may be alive." },
   ...guardOptions,
-  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+  ...nodeOption,
   ...storeOption,
   ...configOptions,
   quiet: { type: "boolean", help: "Print the answer only." },

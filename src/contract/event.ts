@@ -27,12 +27,11 @@ export type RecordBody =
       /** Who hears of the next pause or end. */
       readonly webhook?: RecordedWebhook
     }
-  /** `limits`: they were changed, from here on. `gone`: the last owner is known to be. */
+  /** `limits`: they were changed, from here on. */
   | {
       readonly type: "run-resume"
       readonly cause: ResumeCause
       readonly limits?: Limits
-      readonly gone?: boolean
       readonly webhook?: RecordedWebhook
     }
   | {

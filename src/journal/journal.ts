@@ -218,6 +218,6 @@ function tailDropped(head: Head): RecordBody {
 }
 
 /** An owner that shows no sign for this long may be taken over. */
-const LEASE_MS = 60_000
+export const LEASE_MS = 60_000
 /** On append stores a riding record is durable at most this much later. */
 const RIDE_MS = 250

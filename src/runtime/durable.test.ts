@@ -140,7 +140,7 @@ describe("a run that lost its process", () => {
     expect(await runtime.recoverOrphanedRuns({ staleMs: 10 })).toEqual([])
   })
 
-  test("ASY-06 FAIL-27 without any sign for as long as was asked it is taken", async () => {
+  test("ASY-06 without any sign for as long as was asked it is taken", async () => {
     for (const action of ["mark", "resume"] as const) {
       const store = memoryStore()
       await abandoned(store)
@@ -306,7 +306,7 @@ describe("in the background", () => {
     expect(await runtime.waitFor("r")).toMatchObject({ status: "done" })
   })
 
-  test("ASY-11 RES-05 every status a run can be asked in, the same shape for all", async () => {
+  test("RES-05 every status a run can be asked in, the same shape for all", async () => {
     const store = memoryStore()
     const gate = deferred<string>()
     const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }

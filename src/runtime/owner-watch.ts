@@ -1,5 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RunKey } from "../contract/store.ts"
+import { LEASE_MS } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { FoundRun } from "./read-runs.ts"
@@ -63,6 +64,3 @@ export function stillActive({ runId }: RunKey): LonghaulError {
     fix: "Wait for it, or try again in a minute. To take it from a process that may be alive, ask for a takeover.",
   })
 }
-
-/** An owner that shows no sign for this long may be taken over. */
-const LEASE_MS = 60_000

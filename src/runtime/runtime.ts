@@ -3,6 +3,7 @@ import type { ResumeInput, RunHandle, RunInput, Runtime, RuntimeConfig, StartedR
 import type { RunKey } from "../contract/store.ts"
 import type { WithWebhook } from "../contract/webhook.ts"
 import type { InboxMessage } from "../journal/inbox.ts"
+import { LEASE_MS } from "../journal/journal.ts"
 import { resultWithout } from "../journal/result.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
 import { Permits } from "../lib/permits.ts"
@@ -147,7 +148,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     return told
   }
 
-  async function recoverOrphanedRuns({ staleMs = 60_000, action = "mark" }: RecoverOptions = {}) {
+  async function recoverOrphanedRuns({ staleMs = LEASE_MS, action = "mark" }: RecoverOptions = {}) {
     oneOf("action", action, ["mark", "resume"])
     // Each finds out by itself what it has to do.
     const pending = webhooks.deliverAll().catch(recoveryFailed)

@@ -1,9 +1,9 @@
-import { type Command, commonOptions, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
+import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
 import { findRunId, openStore } from "../read-store.ts"
 
 const options = {
-  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+  ...nodeOption,
   ...storeOption,
   ...configOptions,
   ...commonOptions,

@@ -2,6 +2,7 @@ import {
   type Command,
   commonOptions,
   invocation,
+  nodeOption,
   numberOption,
   onlyPositional,
   parseCommandLine,
@@ -14,7 +15,7 @@ import { findRunId, openStore } from "../read-store.ts"
 const options = {
   at: { type: "string", value: "<seq>", help: "The last record that is copied. Default: all of them." },
   id: { type: "string", value: "<id>", help: "The new run's name. Default: a new one." },
-  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+  ...nodeOption,
   ...storeOption,
   ...configOptions,
   ...commonOptions,

@@ -2,6 +2,7 @@ import type { RunRecord } from "../../contract/event.ts"
 import {
   type Command,
   commonOptions,
+  nodeOption,
   numberOption,
   onlyPositional,
   parseCommandLine,
@@ -17,7 +18,7 @@ import { recordWords } from "../record-words.ts"
 const options = {
   follow: { type: "boolean", short: "f", help: "Go on until the run ends, whoever runs it." },
   after: { type: "string", value: "<seq>", help: "Leave out the records up to this number." },
-  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+  ...nodeOption,
   ...storeOption,
   ...configOptions,
   ...commonOptions,

@@ -1,4 +1,4 @@
-import { type Command, commonOptions, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
+import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
 import { counted, duration, spending, statusLabel } from "../format.ts"
 import { createProgress } from "../progress.ts"
@@ -6,7 +6,7 @@ import { findRunId, openStore } from "../read-store.ts"
 import { plainScreen } from "../screen.ts"
 
 const options = {
-  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+  ...nodeOption,
   ...storeOption,
   ...configOptions,
   ...commonOptions,

@@ -1,7 +1,7 @@
 import type { RunRecord } from "../../contract/event.ts"
 import type { RunState } from "../../contract/run.ts"
 import { plainText } from "../../lib/content.ts"
-import { type Command, commonOptions, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
+import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
 import { printPause } from "../ending.ts"
 import {
@@ -21,7 +21,7 @@ import type { Colours, Output } from "../output.ts"
 import { findRunId, openStore, runNotFound } from "../read-store.ts"
 
 const options = {
-  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+  ...nodeOption,
   events: { type: "boolean", help: "Show the journal's records; with --json one on each line." },
   ...storeOption,
   ...configOptions,
