@@ -1,16 +1,16 @@
-import http from "node:http"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../../contract/provider.ts"
 import { onAbort } from "../../lib/abort.ts"
-import { concatBytes } from "../../lib/bytes.ts"
-import { addressOf, connectionFailed, type Endpoint, pool } from "./endpoint.ts"
+import type { Connection, ExchangeListener } from "./connections.ts"
+import { connectionFailed, type Endpoint, poolOf, requestHead } from "./endpoint.ts"
 import type { ProxyVariables } from "./proxy.ts"
+import { addressOf, plainSocket, secureSocket } from "./sockets.ts"
 
 type Variables = Readonly<Record<string, string | undefined>>
 
 /**
- * `node:http(s)` with kept-alive connections: a third of the CPU that global `fetch` takes per streamed answer, and no
- * web stream in between. Goes through the proxies that HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name, to all hosts but
+ * HTTP/1.1 over kept-alive sockets, with nothing in between: an answer of many small chunks costs a third of what
+ * `node:http` takes for it. Goes through the proxies that HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name, to all hosts but
  * those in NO_PROXY: as is the custom, this computer is no exception unless it is listed there.
  */
 export function nodeTransport(variables: Variables = process.env): Transport {
@@ -23,77 +23,117 @@ export function nodeTransport(variables: Variables = process.env): Transport {
         endpoint = await endpointOf(request.url, proxies)
         endpoints.set(request.url, endpoint)
       }
-      return exchange(endpoint, request, sink)
+      const head = `${endpoint.head}content-length: ${request.body.length}\r\n${headerLines(request.headers)}\r\n`
+      const kept = endpoint.pool.take()
+      if (kept && (await new Exchange(endpoint, kept, request, sink).isOver(head))) return
+      const connection = await open(endpoint, request.signal)
+      await new Exchange(endpoint, connection, request, sink).isOver(head)
     },
   }
 }
 
-function exchange(endpoint: Endpoint, request: TransportRequest, sink: TransportSink): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let answered = false
-    const outgoing = endpoint.open(headerList(endpoint, request), request.signal)
-    const unlink = onAbort(request.signal, () => outgoing.destroy())
-    const fail = (cause?: unknown) => {
-      unlink()
-      // A kept-alive connection that the server closed meanwhile says nothing about this request: it goes out anew.
-      if (outgoing.reusedSocket && !answered && !request.signal?.aborted) resolve(exchange(endpoint, request, sink))
-      else reject(LonghaulError.is(cause) ? cause : endpoint.failed(cause))
-    }
-    outgoing.on("error", fail)
-    outgoing.on("response", (response) => {
-      answered = true
-      const status = response.statusCode ?? 0
-      const refusal = endpoint.refusal?.(status)
-      if (refusal) {
-        fail(refusal)
-        outgoing.destroy()
-        return
-      }
-      const chunks = new ChunkJoiner(sink)
-      response.on("data", (chunk: Uint8Array) => chunks.add(chunk))
-      response.on("error", fail)
-      response.on("close", () => {
-        chunks.deliver()
-        unlink()
-        if (response.complete) resolve()
-        else fail()
-      })
-      sink.head(status, (name) => {
-        const value = response.headers[name]
-        return Array.isArray(value) ? value.join(", ") : value
-      })
+async function open(endpoint: Endpoint, signal: AbortSignal | undefined): Promise<Connection> {
+  try {
+    return await endpoint.pool.open(signal)
+  } catch (cause) {
+    throw LonghaulError.is(cause) ? cause : endpoint.failed(cause)
+  }
+}
+
+/** One request over one connection. */
+class Exchange implements ExchangeListener {
+  readonly #endpoint: Endpoint
+  readonly #connection: Connection
+  readonly #request: TransportRequest
+  readonly #sink: TransportSink
+  readonly #unlink: () => void
+  /** By the sink, or because of what the head says. */
+  #thrown: { readonly error: unknown } | undefined
+  #resolve: (isOver: boolean) => void = () => {}
+  #reject: (error: unknown) => void = () => {}
+
+  constructor(endpoint: Endpoint, connection: Connection, request: TransportRequest, sink: TransportSink) {
+    this.#endpoint = endpoint
+    this.#connection = connection
+    this.#request = request
+    this.#sink = sink
+    this.#unlink = onAbort(request.signal, () => connection.close())
+  }
+
+  /** False: the server had closed the kept connection, which says nothing about this request. It may go out anew. */
+  isOver(head: string): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+      // Nothing may leave any more.
+      if (this.#request.signal?.aborted) this.#connection.close()
+      this.#connection.exchange(head, this.#request.body, this)
     })
-    outgoing.end(request.body)
+  }
+
+  head(status: number, header: (name: string) => string | undefined): void {
+    try {
+      const refusal = this.#endpoint.refusal?.(status)
+      if (refusal) throw refusal
+      this.#sink.head(status, header)
+    } catch (error) {
+      this.#thrown = { error }
+      throw error
+    }
+  }
+
+  chunk(bytes: Uint8Array): void {
+    try {
+      this.#sink.chunk(bytes)
+    } catch (error) {
+      this.#thrown = { error }
+      throw error
+    }
+  }
+
+  done(): void {
+    this.#unlink()
+    this.#resolve(true)
+  }
+
+  failed(cause: unknown): void {
+    this.#unlink()
+    if (this.#connection.isUnheard && !this.#request.signal?.aborted) this.#resolve(false)
+    else this.#reject(this.#thrown ? this.#thrown.error : this.#endpoint.failed(cause))
+  }
+}
+
+/** As lines; a conversation's are the same from request to request. */
+function headerLines(headers: TransportRequest["headers"]): string {
+  let lines = linesOf.get(headers)
+  if (lines === undefined) {
+    lines = Object.keys(headers)
+      .map((name) => headerLine(name, headers[name] as string))
+      .join("")
+    linesOf.set(headers, lines)
+  }
+  return lines
+}
+
+const linesOf = new WeakMap<TransportRequest["headers"], string>()
+
+function headerLine(name: string, value: string): string {
+  if (OURS.has(name.toLowerCase())) return ""
+  if (/^[!#$%&'*+.^_`|~\w-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return `${name}: ${value}\r\n`
+  throw new LonghaulError("config_invalid", `No request can carry the header ${JSON.stringify(name)} as it is given.`, {
+    fix: "Check its name and value: something else may have been copied with them.",
   })
 }
 
-/** As a list, headers go out as they are: nothing is looked up, defaulted or sorted for each request. */
-function headerList(endpoint: Endpoint, { headers, body }: TransportRequest): string[] {
-  const list = [...endpoint.headers, "content-length", String(body.length)]
-  for (const name of Object.keys(headers)) list.push(name, headers[name] as string)
-  return list
-}
-
-/** Servers send an HTTP chunk for each event. What one read of the socket brought is handed on together. */
-class ChunkJoiner {
-  readonly #sink: TransportSink
-  #chunks: Uint8Array[] = []
-
-  constructor(sink: TransportSink) {
-    this.#sink = sink
-  }
-
-  add(chunk: Uint8Array): void {
-    if (this.#chunks.push(chunk) === 1) queueMicrotask(() => this.deliver())
-  }
-
-  deliver(): void {
-    const chunks = this.#chunks
-    if (chunks.length === 0) return
-    this.#chunks = []
-    this.#sink.chunk(chunks.length === 1 ? (chunks[0] as Uint8Array) : concatBytes(chunks))
-  }
-}
+/** What says how the request is framed is not for others to say. */
+const OURS: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "host",
+  "keep-alive",
+  "transfer-encoding",
+  "upgrade",
+])
 
 async function endpointOf(url: string, proxies: ProxyVariables | undefined): Promise<Endpoint> {
   const target = URL.canParse(url) ? new URL(url) : null
@@ -103,16 +143,16 @@ async function endpointOf(url: string, proxies: ProxyVariables | undefined): Pro
     })
   }
   const proxied = proxies && (await import("./later.ts")).proxiedEndpoint(target, proxies)
-  return proxied ?? directEndpoint(target, target.protocol === "https:" ? await httpsOpener() : httpOpener)
+  return proxied ?? directEndpoint(target)
 }
 
-function directEndpoint(target: URL, { request, agent }: Opener): Endpoint {
-  const { host, pathname, search } = target
-  const options = { ...addressOf(target), method: "POST", agent, path: pathname + search }
+function directEndpoint(target: URL): Endpoint {
+  const address = addressOf(target)
+  const socket = target.protocol === "https:" ? secureSocket : plainSocket
   return {
-    headers: ["host", host],
-    open: (headers) => request({ ...options, headers }),
-    failed: (cause) => connectionFailed(host, cause),
+    pool: poolOf(target.origin, (reading, signal) => socket(address, reading, signal)),
+    head: requestHead(target.pathname + target.search, target.host),
+    failed: (cause) => connectionFailed(target.host, cause),
   }
 }
 
@@ -125,22 +165,4 @@ function proxyVariables(variables: Variables): ProxyVariables | undefined {
   const http = first("HTTP_PROXY", "ALL_PROXY")
   const https = first("HTTPS_PROXY", "ALL_PROXY")
   return http || https ? { http, https, except: first("NO_PROXY")?.value ?? "" } : undefined
-}
-
-/** One pool of kept-alive connections each, for all transports of the process. */
-interface Opener {
-  readonly request: typeof http.request
-  readonly agent: http.Agent
-}
-
-const httpOpener: Opener = { request: http.request, agent: new http.Agent(pool) }
-let httpsLoading: Promise<Opener> | undefined
-
-/** TLS is a third of what this module would cost to import, and not everybody needs it. */
-function httpsOpener(): Promise<Opener> {
-  httpsLoading ??= import("node:https").then(({ Agent, request }) => ({
-    request,
-    agent: new Agent(pool),
-  }))
-  return httpsLoading
 }

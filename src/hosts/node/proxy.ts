@@ -1,10 +1,10 @@
 import http from "node:http"
 import https from "node:https"
-import { BlockList, isIP } from "node:net"
-import type { Duplex } from "node:stream"
+import { BlockList, isIP, type Socket } from "node:net"
 import { LonghaulError } from "../../contract/error.ts"
 import { onAbort } from "../../lib/abort.ts"
-import { addressOf, connectionFailed, type Endpoint, pool } from "./endpoint.ts"
+import { connectionFailed, type Endpoint, poolOf, requestHead } from "./endpoint.ts"
+import { type Address, addressOf, plainSocket, secureSocket } from "./sockets.ts"
 
 /** The variables that name proxies, as they were when the transport was made. */
 export interface ProxyVariables {
@@ -34,9 +34,9 @@ interface Proxy {
   /** Never its user or password. */
   readonly host: string
   readonly variable: string
-  readonly address: http.RequestOptions
-  readonly request: typeof http.request
-  readonly authorization: readonly string[]
+  readonly address: Address
+  /** What goes into a header; empty where no login is needed. */
+  readonly authorization: string
   /** Tells proxies apart, credentials included: never shown. */
   readonly identity: string
   readonly secure: boolean
@@ -47,29 +47,27 @@ function readProxy({ name, value }: Variable): Proxy {
   const text = value.includes("://") ? value : `http://${value}`
   const url = URL.canParse(text) ? new URL(text) : null
   const authorization = url && authorizationOf(url)
-  if (!url || !authorization || !/^https?:$/.test(url.protocol)) {
+  if (!url || authorization === null || !/^https?:$/.test(url.protocol)) {
     throw new LonghaulError("config_invalid", `${name} is not the URL of an http or https proxy.`, {
       fix: `Set ${name} to a URL such as http://user:password@proxy.example:8080, or unset it.`,
     })
   }
-  const secure = url.protocol === "https:"
   return {
     host: url.host,
     variable: name,
     address: addressOf(url),
-    request: secure ? https.request : http.request,
     authorization,
     identity: `${name} ${url.href}`,
-    secure,
+    secure: url.protocol === "https:",
   }
 }
 
 /** Null: user or password are not properly encoded. */
-function authorizationOf({ username, password }: URL): readonly string[] | null {
-  if (username === "" && password === "") return []
+function authorizationOf({ username, password }: URL): string | null {
+  if (username === "" && password === "") return ""
   try {
     const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-    return ["proxy-authorization", `Basic ${Buffer.from(credentials).toString("base64")}`]
+    return `Basic ${Buffer.from(credentials).toString("base64")}`
   } catch {
     return null
   }
@@ -77,12 +75,12 @@ function authorizationOf({ username, password }: URL): readonly string[] | null 
 
 /** Requests in absolute form: the proxy reads each and passes it on. */
 function throughRequests(target: URL, proxy: Proxy): Endpoint {
-  const agent = agentOf(`requests ${proxy.secure}`, () => new (proxy.secure ? https : http).Agent(pool))
-  const path = `${target.origin}${target.pathname}${target.search}`
-  const options = { ...proxy.address, method: "POST", agent, path }
+  const { address, authorization } = proxy
+  const socket = proxy.secure ? secureSocket : plainSocket
+  const login = authorization === "" ? "" : `proxy-authorization: ${authorization}\r\n`
   return {
-    headers: ["host", target.host, ...proxy.authorization],
-    open: (headers) => proxy.request({ ...options, headers }),
+    pool: poolOf(`requests ${proxy.identity}`, (reading, signal) => socket(address, reading, signal)),
+    head: requestHead(`${target.origin}${target.pathname}${target.search}`, target.host, login),
     failed: (cause) => unreachable(proxy, cause),
     // The one status that only a proxy gives; any other may be the server's.
     refusal: (status) => (status === 407 ? refused(proxy, target.host, status) : undefined),
@@ -91,71 +89,41 @@ function throughRequests(target: URL, proxy: Proxy): Endpoint {
 
 /** TLS to the target itself, in a tunnel that the proxy opens: it sees the host and nothing else. */
 function throughTunnel(target: URL, proxy: Proxy): Endpoint {
-  const agent = agentOf(`tunnels ${proxy.identity}`, () => new TunnelAgent(proxy))
-  const authority = `${target.hostname}:${target.port || 443}`
-  const options = { ...addressOf(target), method: "POST", agent, path: target.pathname + target.search, authority }
+  const address = addressOf(target)
+  const pool = poolOf(`tunnels ${target.origin} ${proxy.identity}`, async (reading, signal) => {
+    const tunnel = await openTunnel(`${target.hostname}:${address.port}`, proxy, signal)
+    return secureSocket(address, reading, signal, tunnel)
+  })
   return {
-    headers: ["host", target.host],
-    open(headers, signal) {
-      const request: TunnelOptions = { ...options, headers, tunnelSignal: signal }
-      return https.request(request)
-    },
+    pool,
+    head: requestHead(target.pathname + target.search, target.host),
     failed: (cause) => connectionFailed(target.host, cause),
   }
 }
 
-interface TunnelOptions extends https.RequestOptions {
-  readonly authority: string
-  /** Of the request that needs the tunnel: nobody else waits for it. */
-  readonly tunnelSignal?: AbortSignal | undefined
-}
-
-/** Pools connections by target as any agent does; only how a new one comes about is different. */
-class TunnelAgent extends https.Agent {
-  readonly #proxy: Proxy
-
-  constructor(proxy: Proxy) {
-    super(pool)
-    this.#proxy = proxy
-  }
-
-  override createConnection(options: TunnelOptions, done: (error: Error | null, socket?: Duplex) => void): undefined {
-    const { authority, tunnelSignal } = options
-    const proxy = this.#proxy
-    const asked = proxy.request({
+function openTunnel(authority: string, proxy: Proxy, signal: AbortSignal | undefined): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const login = proxy.authorization === "" ? [] : ["proxy-authorization", proxy.authorization]
+    const asked = (proxy.secure ? https : http).request({
       ...proxy.address,
       method: "CONNECT",
       path: authority,
       agent: false,
-      headers: ["host", authority, "connection", "keep-alive", ...proxy.authorization],
+      headers: ["host", authority, "connection", "keep-alive", ...login],
     })
-    const unlink = onAbort(tunnelSignal, () => asked.destroy())
+    const unlink = onAbort(signal, () => asked.destroy())
     asked.on("error", (cause) => {
       unlink()
-      done(unreachable(proxy, cause))
+      reject(unreachable(proxy, cause))
     })
-    asked.on("connect", ({ statusCode = 0 }, tunnel: Duplex) => {
+    asked.on("connect", ({ statusCode = 0 }, tunnel: Socket) => {
       unlink()
-      if (statusCode < 200 || statusCode > 299) {
-        tunnel.destroy()
-        return done(refused(proxy, authority, statusCode))
-      }
-      const socket = super.createConnection({ ...options, socket: tunnel } as https.RequestOptions) as Duplex
-      tunnel.on("error", (error) => socket.destroy(error))
-      done(null, socket)
+      if (statusCode >= 200 && statusCode <= 299) return resolve(tunnel)
+      tunnel.destroy()
+      return reject(refused(proxy, authority, statusCode))
     })
     asked.end()
-    return undefined
-  }
-}
-
-/** One pool for each way, for all transports of the process. */
-const agents = new Map<string, http.Agent>()
-
-function agentOf(way: string, create: () => http.Agent): http.Agent {
-  const agent = agents.get(way) ?? create()
-  agents.set(way, agent)
-  return agent
+  })
 }
 
 function unreachable({ host, variable }: Proxy, cause: unknown): LonghaulError {
@@ -165,7 +133,7 @@ function unreachable({ host, variable }: Proxy, cause: unknown): LonghaulError {
 
 function refused({ host, variable, authorization }: Proxy, target: string, status: number): LonghaulError {
   const login =
-    authorization.length === 0
+    authorization === ""
       ? `Put the proxy's user and password into ${variable}, as in http://user:password@${host}.`
       : `Correct the user and password in ${variable}.`
   return new LonghaulError("network", `The proxy ${host} refused to connect to ${target} (${status}).`, {

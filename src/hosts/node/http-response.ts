@@ -1,0 +1,270 @@
+/** Hears one response. Bytes are valid only during the call. */
+export interface ResponseListener {
+  head(status: number, header: (name: string) => string | undefined): void
+  chunk(bytes: Uint8Array): void
+}
+
+type State = "head" | "length" | "close" | ChunkState | "whole"
+type ChunkState =
+  | "size"
+  | "padding"
+  | "extension"
+  | "sizeEnd"
+  | "data"
+  | "dataCr"
+  | "dataEnd"
+  | "trailer"
+  | "trailerLine"
+  | "trailerEnd"
+  | "lastEnd"
+
+/**
+ * Takes HTTP/1.1 responses to POST out of a connection's bytes, one after the other (RFC 9112). Stricter than it must be:
+ * what two readers could understand differently is refused. The bytes that it is given are its own: the chunks of
+ * one read are pushed together in place and told as one.
+ */
+export class ResponseParser {
+  #state: State = "whole"
+  #listener: ResponseListener | undefined
+  #head = ""
+  /** How much of the CR LF CR LF that ends a head has come. */
+  #blankLine = 0
+  #left = 0
+  #framing = 0
+  #keepAlive = true
+  #idleMs = Number.POSITIVE_INFINITY
+
+  /** A response was read to its end, and none is awaited. */
+  get isWhole(): boolean {
+    return this.#state === "whole"
+  }
+
+  /** Whether the connection may carry another request. */
+  get isReusable(): boolean {
+    return this.#state === "whole" && this.#keepAlive
+  }
+
+  /** How long the server keeps the connection, as far as it said. */
+  get idleMs(): number {
+    return this.#idleMs
+  }
+
+  expect(listener: ResponseListener): void {
+    this.#listener = listener
+    this.#state = "head"
+    this.#expectHead()
+  }
+
+  push(bytes: Uint8Array): void {
+    let at = 0
+    while (this.#state === "head") {
+      at = this.#readHead(bytes, at)
+      if (at === bytes.length && this.#state === "head") return
+    }
+    if (this.#state === "length") at = this.#readLength(bytes, at)
+    else if (this.#state === "close") at = this.#tell(bytes, at, bytes.length)
+    else if (this.#state !== "whole") at = this.#readChunks(bytes, at)
+    // Nobody asked for more: whatever follows would be taken for the next answer.
+    if (this.#state === "whole" && at < bytes.length) this.#keepAlive = false
+  }
+
+  /** The response goes on until the server closes the connection. */
+  get endsAtClose(): boolean {
+    return this.#state === "close"
+  }
+
+  /** Only the head becomes text: what it is cut into would keep everything that came with it. */
+  #readHead(bytes: Uint8Array, from: number): number {
+    let at = from
+    while (at < bytes.length && this.#blankLine < 4) {
+      const byte = bytes[at++]
+      const isNext = byte === (this.#blankLine % 2 === 0 ? CR : LF)
+      this.#blankLine = isNext ? this.#blankLine + 1 : byte === CR ? 1 : 0
+    }
+    this.#head += Buffer.from(bytes.buffer, bytes.byteOffset + from, at - from).toString("latin1")
+    if (this.#head.length > LONGEST_HEAD) throw malformed("its head is too long")
+    if (this.#blankLine === 4) {
+      const head = this.#head.slice(0, -4)
+      this.#expectHead()
+      this.#begin(head)
+    }
+    return at
+  }
+
+  #expectHead(): void {
+    this.#head = ""
+    this.#blankLine = 0
+  }
+
+  #begin(head: string): void {
+    if (UNCLEAR_LINES.test(head)) throw malformed("its head holds stray characters")
+    const lines = head.split("\r\n")
+    const [, version, code] = STATUS_LINE.exec(lines[0] as string) ?? []
+    if (code === undefined) throw malformed("it has no status line")
+    const status = Number(code)
+    if (status === 101) throw malformed("it changes the protocol unasked")
+    const headers = readHeaders(lines)
+    if (status < 200) return
+    const connection = headers.get("connection")?.toLowerCase() ?? ""
+    // HTTP/1.0 has no chunks: where they come nevertheless, the next answer may not begin where they end.
+    const isKept = version === "1" || (/\bkeep-alive\b/.test(connection) && !headers.has("transfer-encoding"))
+    this.#keepAlive = isKept && !/\bclose\b/.test(connection)
+    const seconds = /\btimeout=(\d+)/.exec(headers.get("keep-alive") ?? "")?.[1]
+    this.#idleMs = seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000
+    this.#state = this.#bodyOf(status, headers)
+    this.#listener?.head(status, (name) => headers.get(name))
+  }
+
+  #bodyOf(status: number, headers: ReadonlyMap<string, string>): State {
+    const length = headers.get("content-length")
+    const coding = headers.get("transfer-encoding")
+    if (coding !== undefined) {
+      if (coding.toLowerCase() !== "chunked")
+        throw malformed(`its transfer-encoding ${JSON.stringify(coding)} is unknown`)
+      if (length !== undefined) throw malformed("it has two lengths")
+    }
+    if (length !== undefined && !/^\d{1,15}$/.test(length)) throw malformed("its content-length is no number")
+    if (status === 204 || status === 304) return "whole"
+    if (coding !== undefined) return this.#expectSize()
+    if (length !== undefined) {
+      this.#left = Number(length)
+      return this.#left === 0 ? "whole" : "length"
+    }
+    this.#keepAlive = false
+    return "close"
+  }
+
+  #readLength(bytes: Uint8Array, at: number): number {
+    const end = Math.min(bytes.length, at + this.#left)
+    this.#left -= end - at
+    if (this.#left === 0) this.#state = "whole"
+    return this.#tell(bytes, at, end)
+  }
+
+  #readChunks(bytes: Uint8Array, from: number): number {
+    let at = from
+    let start = from
+    let end = from
+    while (at < bytes.length && this.#state !== "whole") {
+      if (this.#state !== "data") {
+        this.#state = this.#frame(bytes[at++] as number, this.#state as ChunkState)
+        continue
+      }
+      const next = Math.min(bytes.length, at + this.#left)
+      if (start === end) start = end = at
+      else bytes.copyWithin(end, at, next)
+      end += next - at
+      this.#left -= next - at
+      at = next
+      if (this.#left === 0) this.#state = "dataCr"
+    }
+    this.#tell(bytes, start, end)
+    return at
+  }
+
+  /** What a byte between the chunks' data leads to. */
+  #frame(byte: number, state: ChunkState): State {
+    if (++this.#framing > LONGEST_HEAD) throw malformed("what is between its chunks is too long")
+    switch (state) {
+      case "size":
+        return this.#size(byte)
+      case "padding":
+        return afterSize(byte)
+      case "extension":
+        return byte === CR ? "sizeEnd" : byte === LF ? unframed() : "extension"
+      case "sizeEnd":
+        return byte === LF ? (this.#left === 0 ? "trailer" : "data") : unframed()
+      case "dataCr":
+        return byte === CR ? "dataEnd" : unframed()
+      case "dataEnd":
+        return byte === LF ? this.#expectSize() : unframed()
+      case "trailer":
+        return byte === CR ? "lastEnd" : byte === LF ? unframed() : "trailerLine"
+      case "trailerLine":
+        return byte === CR ? "trailerEnd" : byte === LF ? unframed() : "trailerLine"
+      case "trailerEnd":
+        return byte === LF ? "trailer" : unframed()
+      default:
+        return byte === LF ? "whole" : unframed()
+    }
+  }
+
+  #expectSize(): "size" {
+    this.#left = 0
+    this.#framing = 0
+    return "size"
+  }
+
+  #size(byte: number): ChunkState {
+    const digit = hexDigit(byte)
+    if (digit !== -1) {
+      this.#left = this.#left * 16 + digit
+      return this.#left > Number.MAX_SAFE_INTEGER ? unframed() : "size"
+    }
+    return this.#framing === 1 ? unframed() : afterSize(byte)
+  }
+
+  #tell(bytes: Uint8Array, start: number, end: number): number {
+    if (end > start) this.#listener?.chunk(bytes.subarray(start, end))
+    return end
+  }
+}
+
+/** Repeated ones are joined, as `fetch` does it. */
+function readHeaders(lines: readonly string[]): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>()
+  for (let index = 1; index < lines.length; index++) {
+    const line = lines[index] as string
+    const colon = line.indexOf(":")
+    const name = line.slice(0, Math.max(0, colon)).toLowerCase()
+    if (!TOKEN.test(name)) throw malformed("one of its headers has no proper name")
+    const value = bare(line, colon + 1)
+    const known = headers.get(name)
+    headers.set(name, known === undefined ? value : `${known}, ${value}`)
+  }
+  return headers
+}
+
+/** Without the spaces and tabs around it; `trim` takes more than these away. */
+function bare(line: string, from: number): string {
+  let start = from
+  let end = line.length
+  while (start < end && isBlank(line.charCodeAt(start))) start++
+  while (end > start && isBlank(line.charCodeAt(end - 1))) end--
+  return line.slice(start, end)
+}
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB
+}
+
+function afterSize(byte: number): ChunkState {
+  if (byte === CR) return "sizeEnd"
+  if (byte === SEMICOLON) return "extension"
+  return isBlank(byte) ? "padding" : unframed()
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 48 && byte <= 57) return byte - 48
+  const letter = byte | 32
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1
+}
+
+function unframed(): never {
+  throw malformed("its chunks are not framed as they must be")
+}
+
+function malformed(reason: string): Error {
+  return Object.assign(new Error(`The response is not HTTP/1.1: ${reason}.`), { code: "INVALID_HTTP" })
+}
+
+const CR = 13
+const LF = 10
+const TAB = 9
+const SPACE = 32
+const SEMICOLON = 59
+const LONGEST_HEAD = 64 * 1024
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
+/** A line feed or carriage return by itself, or another control character than the tab. */
+const UNCLEAR_LINES = /(?:^|[^\r])\n|\r(?:[^\n]|$)|[^\t\n\r\x20-\x7e\x80-\xff]/
