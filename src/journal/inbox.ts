@@ -22,7 +22,10 @@ export async function postMessage(folder: Folder, message: InboxMessage, from = 
 
 /** The message in a slot, if one is there. The fold's `nextInbox` says which slot is next. */
 export async function readMessage(folder: Folder, slot: number): Promise<InboxMessage | null> {
-  const bytes = await folder.read(inboxName(slot))
+  const name = inboxName(slot)
+  // Where a store appends, a look costs next to nothing; reading what is not there takes a thread all the same.
+  if (folder.append && !(await folder.exists(name))) return null
+  const bytes = await folder.read(name)
   if (bytes === null) return null
   const { nonce: _, ...message } = JSON.parse(new TextDecoder().decode(bytes)) as JsonObject
   if (isMessage(message)) return message

@@ -25,8 +25,14 @@ export class Tender {
     }
   }
 
+  /** The more runs there are, the more rarely each shows what it is at: all together cost no more than a few would. */
   #tick(): void {
-    for (const run of this.#runs) run.tick()
+    const shown: TendedRun[] = []
+    for (const run of this.#runs) if (run.tick(shown.length < MOST_SHOWN)) shown.push(run)
+    for (const run of shown) {
+      this.#runs.delete(run)
+      this.#runs.add(run)
+    }
   }
 }
 
@@ -54,11 +60,16 @@ class TendedRun {
     this.#nextInbox = run.projection.nextInbox
   }
 
-  tick(): void {
+  /** True: it shows what it is at, which only a sign of life that is due does in spite of `mayShow`. */
+  tick(mayShow: boolean): boolean {
     // What takes longer than a tick is not piled up.
-    this.#busy ??= this.#look().finally(() => {
+    if (this.#busy) return false
+    this.#ticks++
+    const shows = this.#isToShow(mayShow)
+    this.#busy = this.#look(shows).finally(() => {
       this.#busy = undefined
     })
+    return shows
   }
 
   /** Those who saw it at work also see its end. */
@@ -67,17 +78,22 @@ class TendedRun {
     if (this.#beat > 0) await this.#show().catch(() => {})
   }
 
-  async #look(): Promise<void> {
-    this.#ticks++
+  #isToShow(mayShow: boolean): boolean {
+    const { folder, projection } = this.#run
+    if (this.#ticks < FIRST_SHOWN_TICKS) return false
+    if (++this.#quietTicks >= BEAT_TICKS) return true
+    if (!mayShow || folder.append === undefined) return false
+    const { now, lastTool = "" } = projection.activity
+    const activity = `${projection.turns} ${now} ${lastTool}`
+    if (activity === this.#shown) return false
+    this.#shown = activity
+    return true
+  }
+
+  async #look(shows: boolean): Promise<void> {
     try {
       if (this.#ticks % this.#pollTicks === 0) await this.#readInbox()
-      if (this.#ticks < FIRST_SHOWN_TICKS) return
-      const { now, lastTool = "" } = this.#run.projection.activity
-      const activity = `${this.#run.projection.turns} ${now} ${lastTool}`
-      const changed = activity !== this.#shown && this.#run.folder.append !== undefined
-      if (!changed && ++this.#quietTicks < BEAT_TICKS) return
-      this.#shown = activity
-      await this.#show()
+      if (shows) await this.#show()
     } catch {
       // A store that cannot be read or written now is asked again; what must be durable goes through the journal.
     }
@@ -131,4 +147,6 @@ const TICK_MS = 500
 /** Nobody watches what is over in a moment. */
 const FIRST_SHOWN_TICKS = 4
 const BEAT_TICKS = 40
+/** In one tick, of all runs. */
+const MOST_SHOWN = 32
 const SLOW_POLL_TICKS = 10
