@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises"
+import { mkdtemp } from "node:fs/promises"
 import { join } from "node:path"
 import { runScript } from "./processes.mjs"
 import { defaultSubjects } from "./scenarios.mjs"
@@ -27,21 +27,18 @@ export async function measure(measurement, { server, root, reps, available, prog
   return { samples, failures }
 }
 
+/** Its folder stays until the benchmark is over: ext4 takes long to create files where many were just deleted. */
 async function sample(subject, measurement, server, root) {
   const dir = await mkdtemp(join(root, `${subject}-`))
   const argument = JSON.stringify({ subject, measurement, baseUrl: server.baseUrl, dir })
-  try {
-    const [child] = await Promise.allSettled([runScript("child.mjs", argument, timeoutMs)])
-    const seen = await server.takeCounts()
-    if (seen.faults.length > 0) throw new Error(`the server refused ${seen.faults[0]}\n${child.reason?.message ?? ""}`)
-    if (child.status === "rejected") throw child.reason
-    const { runs, requests } = child.value.checks
-    if (seen.runs !== runs || seen.requests !== requests)
-      throw new Error(`the server saw ${seen.requests} requests of ${seen.runs} runs, not ${requests} of ${runs}`)
-    return child.value
-  } finally {
-    await rm(dir, { recursive: true, force: true })
-  }
+  const [child] = await Promise.allSettled([runScript("child.mjs", argument, timeoutMs)])
+  const seen = await server.takeCounts()
+  if (seen.faults.length > 0) throw new Error(`the server refused ${seen.faults[0]}\n${child.reason?.message ?? ""}`)
+  if (child.status === "rejected") throw child.reason
+  const { runs, requests } = child.value.checks
+  if (seen.runs !== runs || seen.requests !== requests)
+    throw new Error(`the server saw ${seen.requests} requests of ${seen.runs} runs, not ${requests} of ${runs}`)
+  return child.value
 }
 
 /** The samples of each target, imported in fresh processes. */

@@ -139,8 +139,8 @@ class OwnedJournal implements Journal {
       this.#waiters.push({ upTo: this.#nextSeq, resolve, reject })
       if (this.#flushing) return
       this.#flushing = true
-      // What is appended in the same tick goes into the same flush.
-      queueMicrotask(() => this.#drain())
+      // What is appended in the same tick goes into the same flush. Node's own microtasks cost several times a promise's.
+      void soon.then(() => this.#drain())
     })
   }
 
@@ -216,6 +216,8 @@ function tailDropped(head: Head): RecordBody {
   const message = `${head.droppedBytes} bytes of an unfinished write behind ${shardName(head.shard)} were dropped.`
   return { type: "warning", code: "journal_tail_dropped", message }
 }
+
+const soon = Promise.resolve()
 
 /** An owner that shows no sign for this long may be taken over. */
 export const LEASE_MS = 60_000

@@ -23,6 +23,8 @@ export function createControls(): Controls {
     stopping: stopping.signal,
     signal: immediate.signal,
     interrupt(mode) {
+      // Where nothing more can be said, nothing is left to stop.
+      if (steers === null) return
       stopping.abort(reason)
       if (mode === "immediate") immediate.abort(reason)
     },

@@ -5,7 +5,7 @@ import { LonghaulError } from "../../contract/error.ts"
 
 // The callback API promisified: a FileHandle costs about twice the CPU for one small write.
 const open = promisify(fs.open)
-export const close = promisify(fs.close)
+const close = promisify(fs.close)
 export const link = promisify(fs.link)
 export const unlink = promisify(fs.unlink)
 export const rename = promisify(fs.rename)
@@ -44,6 +44,11 @@ export function writeWhole(fd: number, bytes: Uint8Array, doing: string): Promis
       else resolve()
     })
   })
+}
+
+/** Of a file that holds nothing that is not on disk: there is nothing to wait for. */
+export async function closeSynced(fd: number): Promise<void> {
+  fs.closeSync(fd)
 }
 
 /** A new file, complete and durable under its own name; the directory entry is the caller's to sync. */
@@ -91,15 +96,22 @@ export class DurableFolders {
   }
 
   async make(path: string): Promise<void> {
-    const parents: string[] = []
+    const missing: string[] = []
     for (let folder = path; folder !== this.#floor && !this.#known.has(folder); folder = dirname(folder))
-      parents.push(dirname(folder))
-    if (parents.length === 0) return
-    fs.mkdirSync(path, { recursive: true, mode: 0o700 })
-    await Promise.all(parents.map((parent) => this.#sync(parent)))
+      missing.push(folder)
+    if (missing.length === 0) return
+    try {
+      // From the top down: what Node calls recursive begins at the bottom, and fails at each folder on its way up.
+      for (const folder of missing.toReversed()) makeFolder(folder)
+    } catch (error) {
+      // Somebody removed what stood.
+      if (errno(error) !== "ENOENT" || this.#known.size === 0) throw error
+      this.#known.clear()
+      return this.make(path)
+    }
+    await Promise.all(missing.map((folder) => this.#sync(dirname(folder))))
     if (this.#known.size >= MOST_KNOWN) this.#known.clear()
-    this.#known.add(path)
-    for (const parent of parents) if (parent !== this.#floor) this.#known.add(parent)
+    for (const folder of missing) this.#known.add(folder)
   }
 
   /** Many runs that begin at once have a folder in common: one sync that begins after their names exist serves them all. */
@@ -126,12 +138,22 @@ export class DurableFolders {
   }
 }
 
+function makeFolder(path: string): void {
+  try {
+    fs.mkdirSync(path, 0o700)
+  } catch (error) {
+    if (errno(error) !== "EEXIST") throw error
+  }
+}
+
 /** Forgetting only costs a sync; remembering every run of a long-lived process would cost memory. */
 const MOST_KNOWN = 4096
 
 export async function readWhole(path: string): Promise<Uint8Array | null> {
   try {
-    return await readFile(path)
+    // Plain bytes: those of a long run are taken apart, and a Buffer's own methods cost more.
+    const { buffer, byteOffset, length } = await readFile(path)
+    return new Uint8Array(buffer, byteOffset, length)
   } catch (error) {
     if (errno(error) === "ENOENT") return null
     throw error
@@ -157,6 +179,8 @@ export async function readFrom(path: string, offset: number): Promise<Uint8Array
 /** Names in a folder, sorted, without those of files that are not complete yet. */
 export async function names(path: string): Promise<string[]> {
   try {
+    // Mostly asked for runs that there are not yet: a look costs less than a thread.
+    if (fs.statSync(path, { throwIfNoEntry: false }) === undefined) return []
     return (await readdir(path)).filter((name) => !name.startsWith(".tmp-")).sort()
   } catch (error) {
     if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return []

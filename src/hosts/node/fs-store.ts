@@ -76,7 +76,7 @@ async function openShard(path: string, folders: disk.DurableFolders): Promise<Ap
     const fd = openSync(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600)
     return {
       write: (bytes) => disk.writeWhole(fd, bytes, "append to the journal"),
-      close: () => attempt("close the journal", disk.close(fd)),
+      close: () => attempt("close the journal", disk.closeSynced(fd)),
     }
   } catch (error) {
     if (disk.errno(error) === "EEXIST") return null

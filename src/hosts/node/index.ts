@@ -1,3 +1,4 @@
+import type { hash as Hash } from "node:crypto"
 import { isAbsolute, relative, resolve } from "node:path"
 import { native } from "../../backends/native/index.ts"
 import type { Environment } from "../../contract/env.ts"
@@ -86,9 +87,12 @@ function valuesOf(secrets: NonNullable<RuntimeConfig["secrets"]>): Record<string
   )
 }
 
-/** Looked up when first needed: a run loads the module anyway, an import need not. */
+/** Looked up when first needed, and once: a run loads the module anyway, an import need not. */
+let hash: typeof Hash | undefined
+
 function sha256(text: string): string {
-  return process.getBuiltinModule("node:crypto").hash("sha256", text)
+  hash ??= process.getBuiltinModule("node:crypto").hash
+  return hash("sha256", text)
 }
 
 /** A tool that can write where runs are kept could rewrite history. */
