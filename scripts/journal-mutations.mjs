@@ -126,8 +126,12 @@ export const mutations = [
   ]),
   mutation("F5 records count at line ends, not flush ends", [
     shard,
-    "    if (line.mark === null) continue\n",
-    "    if (line.mark === null && lineStart < counted.length) continue\n",
+    "    if (start + size >= bytes.length) return { lines, valid, flushBefore }\n",
+    `    if (start + size >= bytes.length) {
+      const whole = bytes.subarray(start, bytes.lastIndexOf(LF) + 1)
+      if (whole.length === 0 || !addLines(lines, decoder.decode(whole.subarray(0, -2)))) return { lines, valid, flushBefore }
+      return { lines, valid: start + whole.length, flushBefore: start }
+    }\n`,
   ]),
   mutation(
     "F6 the top shard is adopted while it is empty",
@@ -178,13 +182,13 @@ export const mutations = [
   ]),
   mutation("end mark without a checksum", [
     shard,
-    "mark.from === begin + from && mark.crc === hex(crcOf(bytes, from, mark.at))",
+    "mark.from === begin + from && mark.crc === crcOf(bytes, from, mark.at)",
     "mark.from === begin + from",
   ]),
   mutation("end mark whose from is not checked", [
     shard,
-    "mark.from === begin + from && mark.crc === hex(crcOf(bytes, from, mark.at))",
-    "mark.crc === hex(crcOf(bytes, from, mark.at))",
+    "mark.from === begin + from && mark.crc === crcOf(bytes, from, mark.at)",
+    "mark.crc === crcOf(bytes, from, mark.at)",
   ]),
   mutation("damaged tail silently dropped", [row, "if (scanned.damaged || (isWhole", "if ((isWhole"]),
   mutation("damaged first flush taken for a void shard", [
@@ -211,7 +215,7 @@ export const mutations = [
   mutation("damage below a base silently dropped", [
     shard,
     "  if (limit !== undefined && valid !== limit) {",
-    "  if (limit !== undefined && validBytes > limit) {",
+    "  if (limit !== undefined && valid > limit) {",
   ]),
   mutation("a stale listing is believed", [row, "  while (await folder.exists(shardName(top + 1))) top++\n", ""]),
 ]

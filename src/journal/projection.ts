@@ -1,23 +1,24 @@
 import type { Failure } from "../contract/error.ts"
 import type { ForkOrigin, RecordedInput, Reserve, RunRecord } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
-import type { AssistantMessage, Message, ToolResultPart } from "../contract/message.ts"
+import type { AssistantMessage, Message } from "../contract/message.ts"
 import type { StopReason } from "../contract/provider.ts"
 import type { Limits, PauseReason, RunStatus, RunWarning, StructuredOutput, Usage } from "../contract/result.ts"
 import type { Effect, ToolOutcome } from "../contract/tool.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
 import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
+import { callPart, reasoningPart, resultPart, type SettledCall } from "./parts.ts"
 
-/** One call of a tool, as far as the journal knows. */
+/** One call of a tool, as far as the journal knows. A long run has many: all are of one shape from the beginning. */
 export interface ProjectedCall {
   readonly callId: string
-  readonly wireId?: string
+  readonly wireId: string | undefined
   readonly name: string
   readonly args: Json
   /** Unix milliseconds. */
   readonly calledAt: number
-  intent?: { readonly digest: string; readonly effect: Effect }
-  outcome?: ToolOutcome
+  intent: { readonly digest: string; readonly effect: Effect } | undefined
+  outcome: ToolOutcome | undefined
   durationMs: number
 }
 
@@ -164,12 +165,7 @@ export class RunProjection {
         break
       case "reasoning-end":
         this.thinking = true
-        this.#parts.push({
-          type: "reasoning",
-          text: record.text,
-          ...(record.opaque !== undefined && { opaque: record.opaque }),
-          origin: record.origin,
-        })
+        this.#parts.push(reasoningPart(record))
         break
       case "text-end":
         if (record.partial) this.text = record.text
@@ -195,7 +191,7 @@ export class RunProjection {
         break
       case "tool-intent": {
         const call = this.calls.get(record.callId)
-        if (call) call.intent = { digest: record.digest, effect: record.effect }
+        if (call) call.intent = record
         break
       }
       case "tool-result": {
@@ -244,20 +240,11 @@ export class RunProjection {
   }
 
   #openCall(record: RunRecord & { readonly type: "tool-call" }): void {
-    const { callId, wireId, name, args, opaque, origin } = record
-    const named = wireId === undefined ? {} : { wireId }
-    const call: ProjectedCall = { callId, ...named, name, args, calledAt: record.at, durationMs: 0 }
+    const { at, callId, wireId, name, args } = record
+    const call = { callId, wireId, name, args, calledAt: at, intent: undefined, outcome: undefined, durationMs: 0 }
     this.calls.set(callId, call)
     this.#stepCalls.push(call)
-    this.#parts.push({
-      type: "tool-call",
-      callId,
-      ...(wireId !== undefined && { wireId }),
-      name,
-      args,
-      ...(opaque !== undefined && { opaque }),
-      ...(origin !== undefined && { origin }),
-    })
+    this.#parts.push(callPart(record))
   }
 
   #hear(message: Message): void {
@@ -280,16 +267,17 @@ export class RunProjection {
 
   /** The results of a step are one message, in call order. */
   #closeStep(): void {
-    const results: ToolResultPart[] = []
-    for (const { callId, wireId, outcome } of this.#stepCalls) {
-      if (!outcome) continue
-      results.push({ type: "tool-result", callId, ...(wireId !== undefined && { wireId }), ...outcome })
-    }
+    if (!this.stepIsOpen) return
+    const results = this.#stepCalls.filter(isSettled).map(resultPart)
     this.#stepCalls = []
     if (results.length > 0) this.messages.push({ role: "tool", content: results })
     this.messages.push(...this.#heard)
     this.#heard = []
   }
+}
+
+function isSettled(call: ProjectedCall): call is ProjectedCall & SettledCall {
+  return call.outcome !== undefined
 }
 
 export function project(records: Iterable<RunRecord>): RunProjection {

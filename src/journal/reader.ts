@@ -33,7 +33,7 @@ export interface RunReader extends RowView {
  */
 export async function readRow(
   folder: Folder,
-): Promise<{ readonly top: number; readonly row: (RowView & { readonly records: RunRecord[] }) | null }> {
+): Promise<{ readonly top: number; readonly row: (RowView & { readonly records: readonly RunRecord[] }) | null }> {
   const top = await findTop(folder)
   const head = await findHead(folder, top)
   if (head === null) return { top, row: null }

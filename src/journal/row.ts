@@ -3,7 +3,7 @@ import type { RunRecord } from "../contract/event.ts"
 import type { Folder } from "../contract/store.ts"
 import { shardIndex, shardName } from "./paths.ts"
 import { type KnownShard, type Position, type ScannedShard, type ShardHeader, scanShard } from "./shard.ts"
-import { upgradeRecord } from "./upgrade.ts"
+import { upgradeRecords } from "./upgrade.ts"
 
 /** The highest headed shard of a row, and what it says. */
 export interface Head {
@@ -67,12 +67,14 @@ export interface KnownRow {
 }
 
 /** `history(head, valid prefix)`: the records of every shard below that counts, then the head's own. */
-export async function historyOf(row: Folder, head: Head, known?: KnownRow): Promise<RunRecord[]> {
+export async function historyOf(row: Folder, head: Head, known?: KnownRow): Promise<readonly RunRecord[]> {
   // What was read of a shard never changes: one writer adds to it, and nobody else.
-  if (known?.head.shard === head.shard) return [...known.records, ...recordsOf(head.scanned, head.header.v)]
-  const folder = readingAhead(row)
-  const parts: RunRecord[][] = [recordsOf(head.scanned, head.header.v)]
+  const own = recordsOf(head.scanned, head.header.v)
+  if (known?.head.shard === head.shard) return [...known.records, ...own]
   let base = head.header.base
+  if (base === null) return own
+  const folder = readingAhead(row)
+  const parts = [own]
   while (base !== null) {
     const scanned = await scanCounted(folder, base)
     parts.push(recordsOf(scanned, scanned.header.v))
@@ -116,8 +118,8 @@ export async function scanCounted(
   throw damaged(folder, position.shard)
 }
 
-export function recordsOf(scanned: ScannedShard, version: number): RunRecord[] {
-  return scanned.lines.map((line) => upgradeRecord(line, version))
+export function recordsOf(scanned: ScannedShard, version: number): readonly RunRecord[] {
+  return upgradeRecords(scanned.lines, version)
 }
 
 function damaged(folder: Folder, shard: number): LonghaulError {

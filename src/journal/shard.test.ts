@@ -1,18 +1,20 @@
 import { describe, expect, test } from "vitest"
+import { concatBytes } from "../lib/bytes.ts"
 import { FlushEncoder, scanShard } from "./shard.ts"
 
 const header = JSON.stringify({ v: 1, writer: "w", base: null })
 
 /** A shard of one header and the given flushes, with the offset at which each flush ends. */
 function shard(...flushes: string[][]): { bytes: Uint8Array; ends: number[] } {
-  let bytes = new Uint8Array()
+  const parts: Uint8Array[] = []
   const ends: number[] = []
   flushes.forEach((lines, index) => {
-    const flush = new FlushEncoder().encode(index === 0 ? [header, ...lines] : lines, bytes.length)
-    bytes = new Uint8Array([...bytes, ...flush])
-    ends.push(bytes.length)
+    const from = ends.at(-1) ?? 0
+    const flush = new FlushEncoder().encode(index === 0 ? [header, ...lines] : lines, from)
+    parts.push(flush)
+    ends.push(from + flush.length)
   })
-  return { bytes, ends }
+  return { bytes: concatBytes(parts), ends }
 }
 
 const line = (seq: number, text = "x") => JSON.stringify({ seq, type: "note", text })
@@ -38,8 +40,36 @@ describe("a shard", () => {
     }
   })
 
+  test.each(["x", "é", "☕"])("longer than what is read at once gives back every line (%s)", (character) => {
+    // Flushes of all sizes up to one that is longer than two reads, so that reads end anywhere in them.
+    const lengths = [...Array.from({ length: 97 }, (_, index) => 1000 * index), 9_000_000, 10, 4_200_000, 10]
+    const texts = lengths.map((length) => character.repeat(length / new TextEncoder().encode(character).length))
+    const { bytes } = shard([], ...texts.map((text, seq) => [line(2 * seq), line(2 * seq + 1, text)]))
+    const scanned = scanShard(bytes)
+    expect(scanned.validBytes).toBe(bytes.length)
+    expect(scanned.lines.map(({ seq }) => seq)).toEqual(Array.from({ length: 2 * lengths.length }, (_, seq) => seq))
+    const read = scanned.lines.filter((_, at) => at % 2 === 1).map(({ text }) => text)
+    expect(read.every((text, at) => text === texts[at])).toBe(true)
+  })
+
+  test("takes no key that is called end for a mark", () => {
+    const last = JSON.stringify({ seq: 1, args: { from: 0, end: "0.00000000" } })
+    const inside = JSON.stringify({ seq: 2, args: { from: 0, end: "0.00000000" }, more: [{ a: 1, end: "0.00000000" }] })
+    const { bytes } = shard([line(0)], [last, inside, last])
+    expect(scanShard(bytes)).toMatchObject({ validBytes: bytes.length, damaged: false })
+    expect(scanShard(bytes).lines.map(({ seq }) => seq)).toEqual([0, 1, 2, 1])
+  })
+
+  test("counts nothing of a flush with a line that is no JSON, whatever its mark says", () => {
+    const { bytes, ends } = shard([line(0)], [line(1), "{broken}", line(2)], [line(3)])
+    const scanned = scanShard(bytes)
+    expect(scanned.lines.map(({ seq }) => seq)).toEqual([0])
+    expect(scanned).toMatchObject({ validBytes: ends[0], damaged: true })
+    expect(scanShard(bytes.subarray(0, ends[1]))).toMatchObject({ validBytes: ends[0], damaged: false })
+  })
+
   test("cut at every byte keeps exactly the flushes that are whole, and calls nothing damaged", () => {
-    const { bytes, ends } = shard([line(0)], [line(1), line(2)], [line(3)])
+    const { bytes, ends } = shard([line(0)], [line(1, "é☕"), line(2)], [line(3, "☕")])
     for (let cut = 0; cut <= bytes.length; cut++) {
       const scanned = scanShard(bytes.subarray(0, cut))
       const whole = ends.filter((end) => end <= cut).at(-1) ?? 0
@@ -50,7 +80,7 @@ describe("a shard", () => {
   })
 
   test("with any byte of an earlier flush altered is damaged, never skipped", () => {
-    const { bytes, ends } = shard([line(0)], [line(1), line(2)], [line(3)])
+    const { bytes, ends } = shard([line(0)], [line(1, "é☕\ufffd"), line(2)], [line(3)])
     for (let at = ends[0] as number; at < (ends[1] as number); at++) {
       const altered = bytes.slice()
       altered[at] = (altered[at] as number) ^ 1

@@ -1,7 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { JsonObject } from "../contract/json.ts"
 import { crc32, platformCrc32 } from "../lib/crc32.ts"
-import { isJsonObject } from "../lib/json.ts"
 
 /** A place in the row: how many bytes of a shard count. */
 export interface Position {
@@ -77,40 +76,74 @@ export interface KnownShard {
 export function scanShard(bytes: Uint8Array, limit?: number, known?: KnownShard): ScannedShard {
   const counted = limit === undefined ? bytes : bytes.subarray(0, limit)
   const begin = known?.validBytes ?? 0
-  const crcOf = counted.length > WORTH_LOADING ? platformCrc32() : crc32
-  const text = asciiText(counted)
-  const flushed: JsonObject[] = []
-  let pending: JsonObject[] = []
-  /** Ends of flushes, counted in what was given. */
-  let valid = 0
-  let flushBefore = 0
-  let lineStart = 0
-  while (lineStart < counted.length) {
-    const newline = counted.indexOf(LF, lineStart)
-    if (newline === -1) break
-    const line = parseLine(counted, lineStart, newline, text?.slice(lineStart, newline))
-    if (line === null || (line.mark !== null && !isComplete(counted, line.mark, valid, begin, crcOf))) break
-    pending.push(line.value)
-    lineStart = newline + 1
-    if (line.mark === null) continue
-    for (const value of pending) flushed.push(value)
-    pending = []
-    flushBefore = valid
-    valid = lineStart
-  }
+  const { lines, valid, flushBefore } = readFlushes(counted, begin)
   if (limit !== undefined && valid !== limit) {
     throw new LonghaulError("storage", `A journal shard is damaged: ${valid} of ${limit} counted bytes can be read.`, {
       retryable: false,
       fix: "Restore the run's folder from a backup; longhaul never skips records it once acknowledged.",
     })
   }
-  const header = known?.header ?? headerOf(flushed[0])
+  const header = known?.header ?? headerOf(lines[0])
   return {
     header,
-    lines: header === null ? [] : known ? flushed : flushed.slice(1),
+    lines: header === null ? [] : known ? lines : lines.slice(1),
     validBytes: header === null ? 0 : begin + valid,
     certainBytes: header === null ? 0 : begin + (valid < counted.length ? valid : flushBefore),
     damaged: valid < counted.length && holdsLaterFlush(counted, valid, begin),
+  }
+}
+
+/** The complete flushes that bytes begin with. */
+interface Flushes {
+  readonly lines: JsonObject[]
+  /** Where the last of them ends, and the one before it, counted in what was given. */
+  readonly valid: number
+  readonly flushBefore: number
+}
+
+/** Decodes and splits in pieces: much cheaper than line by line, and a long shard is never in memory as one text. */
+function readFlushes(bytes: Uint8Array, begin: number): Flushes {
+  const crcOf = bytes.length > WORTH_LOADING ? platformCrc32() : crc32
+  const lines: JsonObject[] = []
+  let valid = 0
+  let flushBefore = 0
+  for (let size = PIECE; ; ) {
+    const start = valid
+    const piece = bytes.subarray(start, start + size)
+    const text = decoder.decode(piece)
+    const isAscii = text.length === piece.length
+    // A flush's text, its `from` and its crc, flush after flush; then what is behind the last mark.
+    const parts = text.split(endMark)
+    for (let part = 0; part + 3 < parts.length; part += 3) {
+      const flush = parts[part] as string
+      const from = parts[part + 1] as string
+      const at = valid + (isAscii ? flush.length : encoder.encode(flush).length)
+      const mark = { at, from: Number(from), crc: Number.parseInt(parts[part + 2] as string, 16) }
+      if (!isComplete(bytes, mark, valid, begin, crcOf) || !addLines(lines, flush)) return { lines, valid, flushBefore }
+      flushBefore = valid
+      valid = at + from.length + MARK_WITHOUT_FROM
+    }
+    if (valid > start) continue
+    if (start + size >= bytes.length) return { lines, valid, flushBefore }
+    size *= 2
+  }
+}
+
+/**
+ * Adds a flush's lines, of which the mark took the last one's brace; false, and adds nothing, where one is no JSON. The crc
+ * vouches that a writer of ours wrote them, so each is an object.
+ */
+function addLines(lines: JsonObject[], flush: string): boolean {
+  const count = lines.length
+  try {
+    const texts = flush.split("\n")
+    const last = texts.length - 1
+    for (let at = 0; at < last; at++) lines.push(JSON.parse(texts[at] as string))
+    lines.push(JSON.parse(`${texts[last]}}`))
+    return true
+  } catch {
+    lines.length = count
+    return false
   }
 }
 
@@ -118,47 +151,20 @@ interface EndMark {
   /** Where the mark begins: the crc covers the bytes before it. */
   readonly at: number
   readonly from: number
-  readonly crc: string
+  readonly crc: number
 }
 
-/** All of the bytes as text where a character is a byte: much cheaper than line by line. Else null. */
-function asciiText(bytes: Uint8Array): string | null {
-  try {
-    const text = decoder.decode(bytes)
-    return text.length === bytes.length ? text : null
-  } catch {
-    return null
-  }
-}
-
-function parseLine(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  ascii: string | undefined,
-): { value: JsonObject; mark: EndMark | null } | null {
-  try {
-    const mark = markOf(bytes, start, end, ascii)
-    const text = ascii ?? decoder.decode(bytes.subarray(start, end))
-    const value: unknown = JSON.parse(mark ? `${text.slice(0, mark.at - end)}}` : text)
-    return isJsonObject(value) ? { value, mark } : null
-  } catch {
-    return null
-  }
-}
-
-function markOf(bytes: Uint8Array, start: number, end: number, ascii?: string): EndMark | null {
+function markOf(bytes: Uint8Array, start: number, newline: number): EndMark | null {
   // Most lines are no flush's last: told by the dot in front of a crc's eight digits.
-  if (bytes[end - 11] !== DOT || bytes[end - 2] !== QUOTE) return null
-  const from = Math.max(start, end - LONGEST_MARK)
-  const tail = ascii?.slice(from - end) ?? String.fromCharCode(...bytes.subarray(from, end))
-  const found = endMark.exec(tail)
-  return found && { at: end - found[0].length, from: Number(found[1]), crc: found[2] as string }
+  if (bytes[newline - 11] !== DOT || bytes[newline - 2] !== QUOTE) return null
+  const end = newline + 1
+  const found = endMark.exec(decoder.decode(bytes.subarray(Math.max(start, end - LONGEST_MARK), end)))
+  return found && { at: end - found[0].length, from: Number(found[1]), crc: Number.parseInt(found[2] as string, 16) }
 }
 
 /** `from` is counted in `bytes`, which begin at `begin` of their shard. */
 function isComplete(bytes: Uint8Array, mark: EndMark, from: number, begin: number, crcOf = crc32): boolean {
-  return mark.from === begin + from && mark.crc === hex(crcOf(bytes, from, mark.at))
+  return mark.from === begin + from && mark.crc === crcOf(bytes, from, mark.at)
 }
 
 /** A flush is written only after the one before it was acknowledged, so a complete one further on proves damage. */
@@ -174,8 +180,8 @@ function holdsLaterFlush(bytes: Uint8Array, valid: number, begin: number): boole
 }
 
 function headerOf(line: JsonObject | undefined): ShardHeader | null {
-  if (line === undefined || typeof line.v !== "number" || typeof line.writer !== "string") return null
-  // The crc of its flush vouches that a writer of ours wrote it, so the rest has a header's shape.
+  if (typeof line?.v !== "number" || typeof line.writer !== "string") return null
+  // The crc of its flush vouches for it, so the rest has a header's shape.
   return line as unknown as ShardHeader
 }
 
@@ -186,9 +192,11 @@ function hex(crc: number): string {
 const LF = 10
 const DOT = 46
 const QUOTE = 34
-const endMark = /,"end":"(\d+)\.([0-9a-f]{8})"\}$/
+const endMark = /,"end":"(\d+)\.([0-9a-f]{8})"\}\n/
+const MARK_WITHOUT_FROM = ',"end":".00000000"}\n'.length
 const LONGEST_MARK = 40
+const PIECE = 4 * 1024 * 1024
 const WORTH_LOADING = 512 * 1024
 const LARGEST_KEPT = 1024 * 1024
 const encoder = new TextEncoder()
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true })

@@ -10,6 +10,13 @@ export type UpgradeSteps = Readonly<Record<number, (record: JsonObject) => JsonO
 
 const steps: UpgradeSteps = {}
 
+/** A shard's lines as records of today. */
+export function upgradeRecords(lines: readonly JsonObject[], version: number): readonly RunRecord[] {
+  // Nearly all are of today already, and there may be very many.
+  if (version === SCHEMA_VERSION) return lines as unknown as readonly RunRecord[]
+  return lines.map((line) => upgradeRecord(line, version))
+}
+
 export function upgradeRecord(
   line: JsonObject,
   version: number,

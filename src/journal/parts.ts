@@ -1,0 +1,31 @@
+import type { RunRecord } from "../contract/event.ts"
+import type { ReasoningPart, ToolCallPart, ToolResultPart } from "../contract/message.ts"
+import type { ToolOutcome } from "../contract/tool.ts"
+
+// What a long run has thousands of is written as one literal: spreading it together takes longer, and longer to compile.
+
+export function reasoningPart({ text, opaque, origin }: RunRecord & { readonly type: "reasoning-end" }): ReasoningPart {
+  return opaque === undefined ? { type: "reasoning", text, origin } : { type: "reasoning", text, opaque, origin }
+}
+
+export function callPart(record: RunRecord & { readonly type: "tool-call" }): ToolCallPart {
+  const { callId, wireId, name, args, opaque, origin } = record
+  const part: ToolCallPart =
+    wireId === undefined ? { type: "tool-call", callId, name, args } : { type: "tool-call", callId, wireId, name, args }
+  if (opaque === undefined && origin === undefined) return part
+  return { ...part, ...(opaque !== undefined && { opaque }), ...(origin !== undefined && { origin }) }
+}
+
+/** A call that has its outcome. */
+export interface SettledCall {
+  readonly callId: string
+  readonly wireId: string | undefined
+  readonly outcome: ToolOutcome
+}
+
+export function resultPart({ callId, wireId, outcome }: SettledCall): ToolResultPart {
+  const { status, output } = outcome
+  return wireId === undefined
+    ? { type: "tool-result", callId, status, output }
+    : { type: "tool-result", callId, wireId, status, output }
+}
