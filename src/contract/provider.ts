@@ -32,7 +32,8 @@ export interface Conversation {
   readonly maxOutputTokens?: number
   /**
    * One request and its whole answer. Throws a LonghaulError of the taxonomy for every failure; retries nothing.
-   * `messages` may be the same growing array each time; its messages are immutable.
+   * `messages` may be the same growing array each time, of which only the last message was ever replaced; its messages are
+   * immutable.
    */
   call(messages: readonly Message[], sink: AnswerSink, signal: AbortSignal): Promise<Answer>
 }

@@ -1,17 +1,21 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Transport } from "../contract/provider.ts"
+import { onAbort } from "./abort.ts"
 
 /** The portable transport, and how a user's own `fetch` (header rewriting, proxies) becomes one. */
 export function fetchTransport(fetchLike: typeof fetch = fetch): Transport {
   return {
     async stream({ url, headers, body, signal }, sink) {
+      // One signal for each request: `fetch` never takes its listener back from one that lives as long as a run.
+      const abort = new AbortController()
+      const unlink = onAbort(signal, () => abort.abort(signal?.reason))
       try {
         const response = await fetchLike(url, {
           method: "POST",
           headers,
           // The request's own bytes; typed arrays over shared memory, which a body may not be, never get here.
           body: body as Uint8Array<ArrayBuffer>,
-          ...(signal && { signal }),
+          signal: abort.signal,
         })
         sink.head(response.status, (name) => response.headers.get(name) ?? undefined)
         if (response.body === null) return
@@ -20,6 +24,8 @@ export function fetchTransport(fetchLike: typeof fetch = fetch): Transport {
       } catch (cause) {
         if (LonghaulError.is(cause)) throw cause
         throw new LonghaulError("network", `The connection to ${new URL(url).host} failed.`, { cause })
+      } finally {
+        unlink()
       }
     },
   }

@@ -20,6 +20,8 @@ export class BodyBuffer {
   readonly #shape: BodyShape
   #buffer = new Uint8Array(2048)
   readonly #messages: Message[] = []
+  /** As they were handed in the last time. */
+  #last: readonly Message[] | undefined
   /** Where each message's fragment ends. */
   readonly #ends: number[] = []
   readonly #prefixLength: number
@@ -52,7 +54,10 @@ export class BodyBuffer {
 
   /** How many messages at the front are the very ones that were serialised. */
   #shared(messages: readonly Message[]): number {
-    const most = Math.min(messages.length, this.#messages.length)
+    const known = this.#messages.length
+    if (messages === this.#last && messages[known - 1] === this.#messages[known - 1]) return known
+    this.#last = messages
+    const most = Math.min(messages.length, known)
     for (let index = 0; index < most; index++) if (messages[index] !== this.#messages[index]) return index
     return most
   }

@@ -130,9 +130,9 @@ export function createSettler(config: ResolvedConfig, run: OpenRun): CallSettler
   }
 
   return {
-    async call(call) {
-      if (!announced.has(call.callId)) return isHarmless(call.name) ? settleEarly(call) : notOnRecord(call)
-      return isJudged(call.name) ? judged(call) : settle(call)
+    call(call) {
+      if (announced.has(call.callId)) return isJudged(call.name) ? judged(call) : settle(call)
+      return isHarmless(call.name) ? settleEarly(call) : Promise.resolve(notOnRecord(call))
     },
     approved: settle,
     suspend,

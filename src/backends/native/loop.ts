@@ -81,12 +81,9 @@ async function runCalls(
   { early }: Answered,
 ): Promise<"settled" | "suspended"> {
   const outcomes = await Promise.all(calls.map(({ call, index }) => early.get(index) ?? host.callTool(call)))
-  const results: ToolResultPart[] = []
-  for (const [at, outcome] of outcomes.entries()) {
-    if (outcome.status === "suspended") return "suspended"
-    results.push(resultPart(calls[at] as StepCall, outcome))
-  }
-  dialogue.add({ role: "tool", content: results })
+  const settled = outcomes.filter((outcome) => outcome.status !== "suspended")
+  if (settled.length < outcomes.length) return "suspended"
+  dialogue.add({ role: "tool", content: settled.map((outcome, at) => resultPart(calls[at] as StepCall, outcome)) })
   return "settled"
 }
 

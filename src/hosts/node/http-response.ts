@@ -1,6 +1,8 @@
+type Header = (name: string) => string | undefined
+
 /** Hears one response. Bytes are valid only during the call. */
 export interface ResponseListener {
-  head(status: number, header: (name: string) => string | undefined): void
+  head(status: number, header: Header): void
   chunk(bytes: Uint8Array): void
 }
 
@@ -97,27 +99,25 @@ export class ResponseParser {
   }
 
   #begin(head: string): void {
-    if (UNCLEAR_LINES.test(head)) throw malformed("its head holds stray characters")
-    const lines = head.split("\r\n")
-    const [, version, code] = STATUS_LINE.exec(lines[0] as string) ?? []
-    if (code === undefined) throw malformed("it has no status line")
+    const [, version, code] = HEAD.exec(head) ?? []
+    if (code === undefined) throw malformed("its head is not one")
     const status = Number(code)
     if (status === 101) throw malformed("it changes the protocol unasked")
-    const headers = readHeaders(lines)
     if (status < 200) return
-    const connection = headers.get("connection")?.toLowerCase() ?? ""
+    const header = headersOf(head)
+    const connection = header("connection")?.toLowerCase() ?? ""
     // HTTP/1.0 has no chunks: where they come nevertheless, the next answer may not begin where they end.
-    const isKept = version === "1" || (/\bkeep-alive\b/.test(connection) && !headers.has("transfer-encoding"))
+    const isKept = version === "1" || (/\bkeep-alive\b/.test(connection) && header("transfer-encoding") === undefined)
     this.#keepAlive = isKept && !/\bclose\b/.test(connection)
-    const seconds = /\btimeout=(\d+)/.exec(headers.get("keep-alive") ?? "")?.[1]
+    const seconds = /\btimeout=(\d+)/.exec(header("keep-alive") ?? "")?.[1]
     this.#idleMs = seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000
-    this.#state = this.#bodyOf(status, headers)
-    this.#listener?.head(status, (name) => headers.get(name))
+    this.#state = this.#bodyOf(status, header)
+    this.#listener?.head(status, header)
   }
 
-  #bodyOf(status: number, headers: ReadonlyMap<string, string>): State {
-    const length = headers.get("content-length")
-    const coding = headers.get("transfer-encoding")
+  #bodyOf(status: number, header: Header): State {
+    const length = header("content-length")
+    const coding = header("transfer-encoding")
     if (coding !== undefined) {
       if (coding.toLowerCase() !== "chunked")
         throw malformed(`its transfer-encoding ${JSON.stringify(coding)} is unknown`)
@@ -210,28 +210,28 @@ export class ResponseParser {
   }
 }
 
-/** Repeated ones are joined, as `fetch` does it. */
-function readHeaders(lines: readonly string[]): ReadonlyMap<string, string> {
-  const headers = new Map<string, string>()
-  for (let index = 1; index < lines.length; index++) {
-    const line = lines[index] as string
-    const colon = line.indexOf(":")
-    const name = line.slice(0, Math.max(0, colon)).toLowerCase()
-    if (!TOKEN.test(name)) throw malformed("one of its headers has no proper name")
-    const value = bare(line, colon + 1)
-    const known = headers.get(name)
-    headers.set(name, known === undefined ? value : `${known}, ${value}`)
+/** By their names in lower case. Looked for when asked for: most never are. Repeated ones are joined, as `fetch` does it. */
+function headersOf(head: string): Header {
+  const lower = head.toLowerCase()
+  return (name) => {
+    const line = `\r\n${name}:`
+    let value: string | undefined
+    for (let at = lower.indexOf(line); at !== -1; at = lower.indexOf(line, at + line.length)) {
+      const end = head.indexOf("\r\n", at + line.length)
+      const found = bare(head, at + line.length, end === -1 ? head.length : end)
+      value = value === undefined ? found : `${value}, ${found}`
+    }
+    return value
   }
-  return headers
 }
 
 /** Without the spaces and tabs around it; `trim` takes more than these away. */
-function bare(line: string, from: number): string {
+function bare(text: string, from: number, to: number): string {
   let start = from
-  let end = line.length
-  while (start < end && isBlank(line.charCodeAt(start))) start++
-  while (end > start && isBlank(line.charCodeAt(end - 1))) end--
-  return line.slice(start, end)
+  let end = to
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
 }
 
 function isBlank(code: number): boolean {
@@ -264,7 +264,6 @@ const TAB = 9
 const SPACE = 32
 const SEMICOLON = 59
 const LONGEST_HEAD = 64 * 1024
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/
-const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
-/** A line feed or carriage return by itself, or another control character than the tab. */
-const UNCLEAR_LINES = /(?:^|[^\r])\n|\r(?:[^\n]|$)|[^\t\n\r\x20-\x7e\x80-\xff]/
+/** A status line, and headers that all have a proper name and no control character but the tab. */
+const HEAD =
+  /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*)*$/
