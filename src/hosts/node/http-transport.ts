@@ -9,8 +9,8 @@ import { addressOf, plainSocket, secureSocket } from "./sockets.ts"
 type Variables = Readonly<Record<string, string | undefined>>
 
 /**
- * HTTP/1.1 over kept-alive sockets, with nothing in between: an answer of many small chunks costs a third of what
- * `node:http` takes for it. Goes through the proxies that HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name, to all hosts but
+ * HTTP/1.1 over kept-alive sockets, with nothing in between: a bare loop over it takes 0.4 to 0.75 of the CPU of the same
+ * loop over `node:http`. Goes through the proxies that HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name, to all hosts but
  * those in NO_PROXY: as is the custom, this computer is no exception unless it is listed there.
  */
 export function nodeTransport(variables: Variables = process.env): Transport {
