@@ -14,6 +14,15 @@ test("everyone who waits is called once, in order, except those who took it back
   expect(add).toHaveBeenCalledTimes(1)
 })
 
+test("who is taken back by somebody called before is not called", () => {
+  const abort = new AbortController()
+  const called = vi.fn()
+  onAbort(abort.signal, () => unlink())
+  const unlink = onAbort(abort.signal, called)
+  abort.abort()
+  expect(called).not.toHaveBeenCalled()
+})
+
 test("a signal that has aborted calls, but not before the caller goes on", async () => {
   const called = vi.fn()
   onAbort(AbortSignal.abort(), called)

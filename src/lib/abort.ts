@@ -22,23 +22,25 @@ export function onAbort(signal: AbortSignal | undefined, then: () => void): () =
     queueMicrotask(then)
     return nothing
   }
-  let waiting = waitingFor.get(signal)
-  if (waiting === undefined) {
-    const all = new Set<() => void>()
-    waiting = all
-    waitingFor.set(signal, all)
-    signal.addEventListener("abort", () => {
-      for (const each of all) each()
-      all.clear()
-    })
-  }
-  const all = waiting
-  all.add(then)
+  const waiting = waitingFor.get(signal) ?? listenTo(signal)
+  // Mostly one or two: a set would make a new table each time that one comes and goes.
+  waiting.push(then)
   return () => {
-    all.delete(then)
+    const at = waiting.indexOf(then)
+    if (at !== -1) waiting.splice(at, 1)
   }
 }
 
-const waitingFor = new WeakMap<AbortSignal, Set<() => void>>()
+function listenTo(signal: AbortSignal): (() => void)[] {
+  const waiting: (() => void)[] = []
+  waitingFor.set(signal, waiting)
+  signal.addEventListener("abort", () => {
+    // One may take back another while it is called.
+    for (let next = waiting.shift(); next; next = waiting.shift()) next()
+  })
+  return waiting
+}
+
+const waitingFor = new WeakMap<AbortSignal, (() => void)[]>()
 
 function nothing(): void {}

@@ -23,7 +23,7 @@ export interface Answered {
   readonly answer: Answer
   readonly attempt: number
   readonly durationMs: number
-  readonly early: ReadonlyMap<number, Promise<ToolOutcome | Suspended>>
+  readonly early: ReadonlyMap<number, Promise<ToolOutcome | Suspended>> | undefined
 }
 
 /** One model call with its retries: its answer, or how the run stops for want of one. A failed attempt leaves a `retry` behind and nothing else: its deltas are void. */
@@ -56,7 +56,7 @@ export async function askModel(question: Question): Promise<Answered | { readonl
 
 /** Hears one attempt. Its ids carry the attempt, so that listeners never mix two. */
 class Attempt implements AnswerSink {
-  readonly early = new Map<number, Promise<ToolOutcome | Suspended>>()
+  early: Map<number, Promise<ToolOutcome | Suspended>> | undefined
   readonly number: number
   readonly #question: Question
   readonly #ids: string[] = []
@@ -81,7 +81,9 @@ class Attempt implements AnswerSink {
 
   call(call: AnswerCall, index: number): void {
     const running = this.#question.startEarly(call, index)
-    if (running) this.early.set(index, running)
+    if (running === undefined) return
+    this.early ??= new Map()
+    this.early.set(index, running)
   }
 
   /** In the result, not in messages: the model never finished saying it. */

@@ -80,7 +80,7 @@ async function runCalls(
   calls: readonly StepCall[],
   { early }: Answered,
 ): Promise<"settled" | "suspended"> {
-  const outcomes = await Promise.all(calls.map(({ call, index }) => early.get(index) ?? host.callTool(call)))
+  const outcomes = await Promise.all(calls.map(({ call, index }) => early?.get(index) ?? host.callTool(call)))
   const settled = outcomes.filter((outcome) => outcome.status !== "suspended")
   if (settled.length < outcomes.length) return "suspended"
   dialogue.add({ role: "tool", content: settled.map((outcome, at) => resultPart(calls[at] as StepCall, outcome)) })
