@@ -895,7 +895,11 @@ export const promises: readonly Promised[] = [
     text: "The background executor can be replaced",
     proof: [["src/runtime/durable.test.ts", "ASY-10"]],
   },
-  { id: "ASY-11", text: "Foreground runs are unchanged by all this" },
+  {
+    id: "ASY-11",
+    text: "Foreground runs are unchanged by all this",
+    proof: [["src/runtime/foreground.test.ts", "ASY-11"]],
+  },
   // Webhooks
   {
     id: "WH-01",
