@@ -49,7 +49,7 @@ const PRELUDE = `
     let answer = ""
     const head = (status) => { answer += status + " " }
     const chunk = (bytes) => { answer += Buffer.from(bytes).toString("latin1") }
-    const request = { url, headers: {}, body: Buffer.from("asked") }
+    const request = { url, headers: { "x-kind": "test" }, body: Buffer.from("asked") }
     await nodeTransport(variables).stream(request, { head, chunk }).catch(({ code, message }) => {
       answer = code + ": " + message
     })

@@ -1,52 +1,13 @@
-import { execFile } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import http, { type ServerResponse } from "node:http"
 import https from "node:https"
 import net from "node:net"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import type { Duplex } from "node:stream"
-import { fileURLToPath } from "node:url"
-import { promisify } from "node:util"
-import { build } from "esbuild"
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
-import { certificate, listen, startProxy, startTarget, stopServers } from "../../../test/proxy-servers.ts"
+import { afterEach, expect, test } from "vitest"
+import { listen, startProxy, startTarget, stopServers } from "../../../test/proxy-servers.ts"
+import { inProcess } from "../../../test/transport-process.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import { nodeTransport } from "./http-transport.ts"
-
-const run = promisify(execFile)
-const folder = mkdtempSync(join(tmpdir(), "longhaul-proxy-"))
-const authority = join(folder, "authority.pem")
-const client = join(folder, "client.mjs")
-
-/** A process of its own, which trusts the certificate; it ends by itself only if no idle connection holds it. */
-beforeAll(async () => {
-  writeFileSync(authority, certificate.cert)
-  await build({
-    stdin: {
-      contents: `
-        import { nodeTransport } from "./http-transport.ts"
-        const { urls, variables } = JSON.parse(process.argv[2])
-        const transport = nodeTransport(variables)
-        for (const url of urls) {
-          let answer = ""
-          const head = (status) => { answer += status + " " }
-          const chunk = (bytes) => { answer += Buffer.from(bytes) }
-          await transport.stream({ url, headers: { "x-kind": "test" }, body: Buffer.from("asked") }, { head, chunk })
-            .catch((error) => { answer = JSON.stringify(error) })
-          console.log(answer)
-        }`,
-      resolveDir: fileURLToPath(new URL(".", import.meta.url)),
-    },
-    outfile: client,
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    logLevel: "error",
-  })
-})
-afterAll(() => rmSync(folder, { recursive: true }))
 
 afterEach(stopServers)
 
@@ -230,13 +191,12 @@ test.each([
   expect(failure.message).toContain(`the proxy 127.0.0.1:${port} `)
 })
 
-/** What the process that trusts the certificate was answered, one line for each URL. */
-async function ask(urls: readonly string[], variables: Readonly<Record<string, string>>): Promise<readonly string[]> {
-  const { stdout } = await run(process.execPath, [client, JSON.stringify({ urls, variables })], {
-    env: { ...process.env, NODE_EXTRA_CA_CERTS: authority },
-    timeout: 20_000,
-  })
-  return stdout.trimEnd().split("\n")
+/** What a process of its own was answered, which trusts the certificate and ends by itself only if no idle connection holds it. */
+async function ask(urls: readonly string[], variables: Readonly<Record<string, string>>): Promise<unknown> {
+  return inProcess(
+    "const all = []; for (const url of given.urls) all.push(await ask(url, given.variables)); return all",
+    { urls, variables },
+  )
 }
 
 async function stream(transport: ReturnType<typeof nodeTransport>, url: string, signal?: AbortSignal): Promise<string> {
