@@ -6,6 +6,7 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import { delay } from "../../lib/abort.ts"
 import { createRetry, type Retry, type RetryPolicy } from "../../lib/retry.ts"
 import type { Controls } from "./controls.ts"
+import { partId, toolCall } from "./names.ts"
 
 export interface Question {
   readonly turn: number
@@ -14,8 +15,6 @@ export interface Question {
   readonly retry: RetryPolicy
   readonly host: TurnHost
   readonly controls: Controls
-  /** Starts a call before its answer is complete, where that is harmless. */
-  startEarly(call: AnswerCall, index: number): Promise<ToolOutcome | Suspended> | undefined
 }
 
 /** A complete answer, with the calls that already run. */
@@ -54,7 +53,7 @@ export async function askModel(question: Question): Promise<Answered | { readonl
   }
 }
 
-/** Hears one attempt. Its ids carry the attempt, so that listeners never mix two. */
+/** Hears one attempt. */
 class Attempt implements AnswerSink {
   early: Map<number, Promise<ToolOutcome | Suspended>> | undefined
   readonly number: number
@@ -79,11 +78,12 @@ class Attempt implements AnswerSink {
     host.show({ type: kind === "text" ? "text-delta" : "reasoning-delta", id: this.#id(index), delta })
   }
 
+  /** One that is harmless starts before its answer is complete. */
   call(call: AnswerCall, index: number): void {
-    const running = this.#question.startEarly(call, index)
-    if (running === undefined) return
+    const { host, turn } = this.#question
+    if (call.invalid !== undefined || !host.startsEarly(call.name)) return
     this.early ??= new Map()
-    this.early.set(index, running)
+    this.early.set(index, host.callTool(toolCall(turn, index, call)))
   }
 
   /** In the result, not in messages: the model never finished saying it. */
@@ -98,10 +98,6 @@ class Attempt implements AnswerSink {
     this.#ids[index] ??= partId(this.#question.turn, index, this.number)
     return this.#ids[index]
   }
-}
-
-export function partId(turn: number, index: number, attempt: number): string {
-  return attempt === 0 ? `${turn}.${index}` : `${turn}.${index}.${attempt}`
 }
 
 function asFailure(error: unknown) {

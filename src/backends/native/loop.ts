@@ -8,7 +8,7 @@ import type { RetryPolicy } from "../../lib/retry.ts"
 import { type Answered, askModel } from "./ask.ts"
 import type { Controls } from "./controls.ts"
 import type { Dialogue } from "./dialogue.ts"
-import { recordStep, type StepCall, toolCall } from "./record-step.ts"
+import { recordStep, type StepCall } from "./record-step.ts"
 import type { TurnBounds } from "./turn-bounds.ts"
 
 export interface Loop {
@@ -40,18 +40,8 @@ async function takeTurns(loop: Loop): Promise<Stop> {
     const admitted = host.beginTurn(turn, bounds.next)
     if (admitted !== true && !(await admitted)) return { reason: "limit" }
 
-    const reply = await askModel({
-      turn,
-      messages: dialogue.messages,
-      conversation: loop.conversation,
-      retry: loop.retry,
-      host,
-      controls,
-      startEarly: (call, index) =>
-        call.invalid === undefined && host.startsEarly(call.name)
-          ? host.callTool(toolCall(turn, index, call))
-          : undefined,
-    })
+    const { conversation, retry } = loop
+    const reply = await askModel({ turn, messages: dialogue.messages, conversation, retry, host, controls })
     if ("stop" in reply) return reply.stop
     const { answer } = reply
 

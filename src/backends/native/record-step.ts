@@ -1,8 +1,8 @@
 import type { ToolCall, TurnHost } from "../../contract/backend.ts"
 import type { AssistantMessage } from "../../contract/message.ts"
-import type { AnswerCall } from "../../contract/provider.ts"
-import { type Answered, partId } from "./ask.ts"
+import type { Answered } from "./ask.ts"
 import type { Dialogue } from "./dialogue.ts"
+import { partId, toolCall } from "./names.ts"
 
 export interface StepCall {
   readonly call: ToolCall
@@ -54,9 +54,4 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
   host.emit({ type: "usage", turn, usage, model, ...named, stopReason, durationMs })
   dialogue.add({ role: "assistant", content })
   return calls
-}
-
-/** Ours, not the server's: servers repeat ids along a run. */
-export function toolCall(turn: number, index: number, { name, args, invalid }: AnswerCall): ToolCall {
-  return { callId: `${turn}.${index}`, name, args, ...(invalid !== undefined && { invalid }) }
 }

@@ -1,0 +1,12 @@
+import type { ToolCall } from "../../contract/backend.ts"
+import type { AnswerCall } from "../../contract/provider.ts"
+
+/** Carries the attempt, so that listeners never mix two. */
+export function partId(turn: number, index: number, attempt: number): string {
+  return attempt === 0 ? `${turn}.${index}` : `${turn}.${index}.${attempt}`
+}
+
+/** Its id is ours, not the server's: servers repeat ids along a run. */
+export function toolCall(turn: number, index: number, { name, args, invalid }: AnswerCall): ToolCall {
+  return { callId: `${turn}.${index}`, name, args, ...(invalid !== undefined && { invalid }) }
+}
