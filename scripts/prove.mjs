@@ -127,12 +127,16 @@ function run(args, env) {
   return new Promise((resolve) => child.once("close", (code) => resolve({ code, output })))
 }
 
-/** What tests said of their counts: vitest shows it under a line of its own, up to an empty one. */
+/** What tests said of their counts: vitest shows it behind a line of its own, up to an empty one. */
 function printed(output) {
-  return output.split("\n\n").flatMap((block) => {
-    const [heading = "", ...lines] = block.trim().split("\n")
-    return heading.startsWith("stdout | ") ? lines.filter((line) => /\d/.test(line)) : []
-  })
+  const lines = []
+  let isSaid = false
+  for (const line of output.split("\n")) {
+    if (line.startsWith("stdout | ")) isSaid = true
+    else if (line.trim() === "") isSaid = false
+    else if (isSaid && /\d/.test(line)) lines.push(line)
+  }
+  return lines
 }
 
 function printTable(results) {
