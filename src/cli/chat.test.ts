@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { describe, expect, test } from "vitest"
 import { commandLine } from "../../test/command-line.ts"
+import { detourTo } from "../../test/detour.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { RunSummary } from "../contract/run.ts"
 import type { SimulatedRequest } from "../testing/index.ts"
@@ -109,21 +110,8 @@ describe("chat in a pipe", () => {
 
   test("OBS-08 OPENROUTER_API_KEY alone is enough", async () => {
     const { requests } = await simulate({ script: boatman, apiKey: "key-of-the-router" })
-    // The way to the vendor's address leads to the simulator; everything else is as it is in life.
     const detour = join(place.home, "detour.mjs")
-    await writeFile(
-      detour,
-      `import http from "node:http"
-      import https from "node:https"
-      import { syncBuiltinESMExports } from "node:module"
-      https.request = (target, more) => {
-        const { method, headers, hostname, path } = { ...target, ...more }
-        const url = target instanceof URL ? target : new URL(path, "https://" + hostname)
-        const { port } = new URL(process.env.ANTHROPIC_BASE_URL)
-        return http.request({ host: "127.0.0.1", port, path: url.pathname, method, headers: [...headers, "x-host", url.host] })
-      }
-      syncBuiltinESMExports()`,
-    )
+    await writeFile(detour, detourTo("new URL(process.env.ANTHROPIC_BASE_URL).port"))
     const { code, stdout } = await chat(["Read the tide."], ["--json"], {
       NODE_OPTIONS: `--import ${pathToFileURL(detour).href}`,
       ANTHROPIC_API_KEY: "",
@@ -137,7 +125,7 @@ describe("chat in a pipe", () => {
     })
     expect(requests[0]).toMatchObject({
       path: "/api/v1/chat/completions",
-      headers: { "x-host": "openrouter.ai" },
+      headers: { host: "openrouter.ai" },
     })
   })
 

@@ -12,6 +12,7 @@ import { anthropic } from "../../src/providers/anthropic/index.ts"
 import { resolveConfig } from "../../src/runtime/config.ts"
 import { memoryStore } from "../../src/stores/memory.ts"
 import { createSimulator, scriptedModel } from "../../src/testing/index.ts"
+import { detourTo } from "../detour.ts"
 
 const repository = fileURLToPath(new URL("../..", import.meta.url))
 const execFileAsync = promisify(execFile)
@@ -33,27 +34,17 @@ afterEach(async () => {
 test("BK-18 with nothing but ANTHROPIC_API_KEY in the environment createRuntime() runs a task", async () => {
   const simulator = createSimulator({ script: ({ model }) => `This is ${model}.`, apiKey: "key-from-env" })
   server = await serve(simulator.fetch)
-  // The way to the vendor's address leads to the simulator; everything else is as it is in life.
-  const { result, addresses } = await runAlone(
-    `import http from "node:http"
-    import https from "node:https"
-    import { syncBuiltinESMExports } from "node:module"
-    const addresses = []
-    https.request = (target, more) => {
-      const { method, headers, hostname, path } = { ...target, ...more }
-      const url = target instanceof URL ? target : new URL(path, "https://" + hostname)
-      addresses.push(url.href)
-      return http.request({ host: "127.0.0.1", port: ${server.port}, path: url.pathname, method, headers })
-    }
-    syncBuiltinESMExports()
+  const { result, hosts } = await runAlone(
+    `${detourTo(server.port)}
     const { createRuntime } = await import(${built("hosts/node/index.js")})
     const result = await createRuntime().run({ task: "Who are you?" })
-    console.log(JSON.stringify({ result, addresses }))
+    console.log(JSON.stringify({ result, hosts }))
     process.exit()`,
     { HOME: home, ANTHROPIC_API_KEY: "key-from-env" },
   )
   expect(result).toMatchObject({ status: "done", text: "This is claude-sonnet-4-6." })
-  expect(addresses).toEqual(["https://api.anthropic.com/v1/messages"])
+  expect(hosts).toEqual(["api.anthropic.com:443"])
+  expect(simulator.requests.map(({ path }) => path)).toEqual(["/v1/messages"])
   expect(result.transcript.path.startsWith(join(home, ".local/state/longhaul/"))).toBe(true)
   expect(readFileSync(join(result.transcript.path, "000000.jsonl"), "utf8")).not.toContain("key-from-env")
 })
