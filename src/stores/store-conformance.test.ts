@@ -272,6 +272,15 @@ describe.each([
     await expect(make(base).folder("run").read("000000.jsonl")).rejects.toEqual(storage)
   })
 
+  test("the folder of all runs is made again where somebody removed it", async () => {
+    const base = freshRoot()
+    const store = make(base)
+    await store.folder("runs/one").create("000000.jsonl", bytes)
+    rmSync(join(base, "runs"), { recursive: true })
+    expect(await store.folder("runs/two").create("000000.jsonl", bytes)).toBe("created")
+    expect(await store.folder("runs/two").read("000000.jsonl")).toEqual(bytes)
+  })
+
   test("a folder removed underneath is a typed storage error, and absent to those who read", async () => {
     const base = freshRoot()
     const folder = make(base).folder("run")
