@@ -1,14 +1,14 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { AppendFile, Folder } from "../contract/store.ts"
+import type { FlushLines } from "./flush-lines.ts"
 import { type FlushWriter, fenced, isFenced, type Ownership } from "./ownership.ts"
 import { shardName } from "./paths.ts"
-import { FlushEncoder, type Position } from "./shard.ts"
+import type { Position } from "./shard.ts"
 
 /** Appends flushes to a shard that only this owner ever writes. For stores where a look sees every create at once. */
 export class AppendWriter implements FlushWriter {
   readonly #folder: Folder
   readonly #ownership: Ownership
-  readonly #encoder = new FlushEncoder()
   #top: number
   /** End of the last acknowledged flush: the base of the next header. */
   #good: Position | null
@@ -32,24 +32,28 @@ export class AppendWriter implements FlushWriter {
     return this.#top
   }
 
-  /** Where a shard failed, one attempt with the next: we take the run from ourselves. */
-  async write(lines: readonly string[]): Promise<number> {
-    if (this.#file !== null) {
+  /**
+   * Append, sync, look: acknowledged only if nobody has created the next shard by then. Where a shard failed, one attempt
+   * with the next: we take the run from ourselves.
+   */
+  async write(lines: FlushLines): Promise<void> {
+    for (;;) {
+      const isLast = this.#file === null
+      const file = this.#file ?? (await this.#openNext())
       try {
-        return await this.#writeFlush(this.#file, lines)
+        const from = this.#headless ? 0 : (this.#good as Position).bytes
+        const bytes = lines.sealed(from, this.#headless ? this.#ownership.headerLine(this.#good) : undefined)
+        if (this.#headless) await this.#settleBase()
+        await file.write(bytes)
+        if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()
+        this.#headless = false
+        this.#good = { shard: this.#top, bytes: from + bytes.length }
+        return
       } catch (error) {
         // Half a line may stand there, or a sync may have lied: this shard is never written again.
         await this.close()
-        if (isFenced(error) || this.#baseFailed) throw error
+        if (isLast || isFenced(error) || this.#baseFailed) throw error
       }
-    }
-    if (this.#baseFailed) throw baseLost()
-    const file = await this.#openNext()
-    try {
-      return await this.#writeFlush(file, lines)
-    } catch (error) {
-      await this.close()
-      throw error
     }
   }
 
@@ -59,21 +63,9 @@ export class AppendWriter implements FlushWriter {
     await file?.close().catch(() => {})
   }
 
-  /** Append, sync, look: acknowledged only if nobody has created the next shard by then. */
-  async #writeFlush(file: AppendFile, lines: readonly string[]): Promise<number> {
-    const from = this.#headless ? 0 : (this.#good as Position).bytes
-    const flushed = this.#headless ? [this.#ownership.headerLine(this.#good), ...lines] : lines
-    const bytes = this.#encoder.encode(flushed, from)
-    if (this.#headless) await this.#settleBase()
-    await file.write(bytes)
-    if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()
-    this.#headless = false
-    this.#good = { shard: this.#top, bytes: from + bytes.length }
-    return lines.length
-  }
-
   /** From ourselves we take exactly the next shard: if it exists, somebody else took the run. */
   async #openNext(): Promise<AppendFile> {
+    if (this.#baseFailed) throw baseLost()
     const file = await this.#folder.append?.open(shardName(this.#top + 1))
     if (!file) throw fenced()
     this.#top++

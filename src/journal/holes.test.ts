@@ -1,11 +1,12 @@
 import { describe, expect, test, vi } from "vitest"
 import { call, note, opening, receipt, scene, settle } from "../../test/scene.ts"
 import type { Folder } from "../contract/store.ts"
+import { FlushLines } from "./flush-lines.ts"
 import { postMessage, readMessage } from "./inbox.ts"
 import { takeRun } from "./journal.ts"
 import { inboxName, shardName } from "./paths.ts"
 import { createReader } from "./reader.ts"
-import { FlushEncoder, scanShard } from "./shard.ts"
+import { scanShard } from "./shard.ts"
 
 const fenced = expect.objectContaining({ code: "fenced" })
 const messages = (records: readonly { type: string }[]) =>
@@ -394,8 +395,12 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
   })
 
   test("a flush that the disk holds twice counts once", () => {
-    const first = new FlushEncoder().encode([JSON.stringify({ v: 1, writer: "w", base: null }), '{"seq":0}'], 0)
-    const second = new FlushEncoder().encode(['{"seq":1}'], first.length)
+    const flush = new FlushLines()
+    flush.add('{"seq":0}')
+    const first = flush.sealed(0, JSON.stringify({ v: 1, writer: "w", base: null }))
+    flush.clear()
+    flush.add('{"seq":1}')
+    const second = flush.sealed(first.length)
     const scanned = scanShard(new Uint8Array([...first, ...second, ...second]))
     expect(scanned.lines).toEqual([{ seq: 0 }, { seq: 1 }])
     expect(scanned.validBytes).toBe(first.length + second.length)

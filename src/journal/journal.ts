@@ -4,6 +4,7 @@ import type { JsonObject } from "../contract/json.ts"
 import type { AppendFile, Folder } from "../contract/store.ts"
 import { AppendWriter } from "./append-writer.ts"
 import { CreateWriter } from "./create-writer.ts"
+import { FlushLines } from "./flush-lines.ts"
 import { type FlushWriter, fenced, isFenced, Ownership } from "./ownership.ts"
 import { shardName } from "./paths.ts"
 import { findHead, findTop, type Head, historyOf, type KnownRow } from "./row.ts"
@@ -86,6 +87,16 @@ function writerFor(
     : new CreateWriter(folder, ownership, top, base)
 }
 
+/** Records that become durable together. */
+interface Batch {
+  records: RunRecord[]
+  readonly lines: FlushLines
+}
+
+function newBatch(): Batch {
+  return { records: [], lines: new FlushLines() }
+}
+
 interface Waiter {
   readonly upTo: number
   resolve(): void
@@ -98,9 +109,10 @@ class OwnedJournal implements Journal {
   readonly #now: () => number
   readonly #writer: FlushWriter
   #nextSeq: number
-  /** Not yet acknowledged, in order, with their lines. */
-  #pending: RunRecord[] = []
-  #lines: string[] = []
+  /** Appended since the last flush began. */
+  #riding = newBatch()
+  /** Of the flush under way or of one that failed, which is tried again unchanged until its fate is known; empty otherwise. */
+  #flushed = newBatch()
   #waiters: Waiter[] = []
   #flushing = false
   #rideTimer: ReturnType<typeof setTimeout> | undefined
@@ -120,13 +132,18 @@ class OwnedJournal implements Journal {
   }
 
   get newestPending(): number {
-    return this.#pending.length === 0 ? -1 : this.#nextSeq - 1
+    return this.#isSettled ? -1 : this.#nextSeq - 1
+  }
+
+  /** Everything appended so far is acknowledged. */
+  get #isSettled(): boolean {
+    return this.#riding.lines.isEmpty && this.#flushed.lines.isEmpty
   }
 
   append(body: RecordBody): RunRecord {
     const record: RunRecord = { seq: this.#nextSeq++, at: this.#now(), ...body }
-    this.#pending.push(record)
-    this.#lines.push(JSON.stringify(record))
+    this.#riding.records.push(record)
+    this.#riding.lines.add(JSON.stringify(record))
     if (this.#folder.append && !this.#lost && !this.#released)
       this.#rideTimer ??= setTimeout(() => this.#rideOver(), RIDE_MS)
     return record
@@ -134,7 +151,7 @@ class OwnedJournal implements Journal {
 
   flush(): Promise<void> {
     if (this.#lost || this.#released) return Promise.reject(this.#lost ?? fenced())
-    if (this.#pending.length === 0) return Promise.resolve()
+    if (this.#isSettled) return Promise.resolve()
     return new Promise((resolve, reject) => {
       this.#waiters.push({ upTo: this.#nextSeq, resolve, reject })
       if (this.#flushing) return
@@ -178,9 +195,11 @@ class OwnedJournal implements Journal {
     try {
       while (this.#waiters.length > 0) {
         if (this.#lost) throw this.#lost
-        const count = await this.#writer.write(this.#lines.slice())
-        const records = this.#pending.splice(0, count)
-        this.#lines.splice(0, count)
+        if (this.#flushed.lines.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]
+        await this.#writer.write(this.#flushed.lines)
+        const { records } = this.#flushed
+        this.#flushed.records = []
+        this.#flushed.lines.clear()
         const acknowledged = (records.at(-1) as RunRecord).seq + 1
         this.#options.acknowledged?.(records)
         const waiting = this.#waiters

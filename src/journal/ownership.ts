@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { JsonObject } from "../contract/json.ts"
 import { newNonce } from "../lib/id.ts"
+import type { FlushLines } from "./flush-lines.ts"
 import type { Position, ShardHeader } from "./shard.ts"
 import { SCHEMA_VERSION } from "./upgrade.ts"
 
@@ -9,10 +10,10 @@ export interface FlushWriter {
   /** The highest shard this owner created. */
   readonly top: number
   /**
-   * Makes lines durable, as one flush, while nobody else owns the run; answers how many of them, counted from the first.
-   * Rejects with `fenced` for good, with `storage` where the same lines may be tried again.
+   * Makes lines durable, as one flush, while nobody else owns the run. Rejects with `fenced` for good, with `storage` where
+   * it may be tried again: then with the very same lines, since they may be there already.
    */
-  write(lines: readonly string[]): Promise<number>
+  write(lines: FlushLines): Promise<void>
   close(): Promise<void>
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest"
 import { concatBytes } from "../lib/bytes.ts"
-import { FlushEncoder, scanShard } from "./shard.ts"
+import { FlushLines } from "./flush-lines.ts"
+import { scanShard } from "./shard.ts"
 
 const header = JSON.stringify({ v: 1, writer: "w", base: null })
 
@@ -10,11 +11,17 @@ function shard(...flushes: string[][]): { bytes: Uint8Array; ends: number[] } {
   const ends: number[] = []
   flushes.forEach((lines, index) => {
     const from = ends.at(-1) ?? 0
-    const flush = new FlushEncoder().encode(index === 0 ? [header, ...lines] : lines, from)
+    const flush = flushOf(index === 0 ? [header, ...lines] : lines, from)
     parts.push(flush)
     ends.push(from + flush.length)
   })
   return { bytes: concatBytes(parts), ends }
+}
+
+function flushOf(lines: readonly string[], from = 0): Uint8Array {
+  const flush = new FlushLines()
+  for (const line of lines) flush.add(line)
+  return flush.sealed(from)
 }
 
 const line = (seq: number, text = "x") => JSON.stringify({ seq, type: "note", text })
@@ -30,14 +37,35 @@ describe("a shard", () => {
     expect(scanned.damaged).toBe(false)
   })
 
-  test("is whole whatever its length and characters, also where one encoder writes flush after flush", () => {
-    const encoder = new FlushEncoder()
-    for (const character of ["x", "é", "☕"]) {
-      for (let length = 600; length < 2100; length += 1) {
-        const bytes = encoder.encode([header, line(0, character.repeat(length))], 0)
-        expect(scanShard(bytes).validBytes, `${length} × ${character}`).toBe(bytes.length)
-      }
+  test.each(["x", "é", "☕"])("is whole whatever its length and characters, in memory used again (%s)", (character) => {
+    const flush = new FlushLines()
+    for (let length = 0; length < 1400; length += 1) {
+      flush.clear()
+      flush.add(line(0, character.repeat(length / 3)))
+      flush.add(line(1, character.repeat(length)))
+      const bytes = flush.sealed(0, header)
+      const { lines, validBytes } = scanShard(bytes)
+      expect(validBytes, `${length} × ${character}`).toBe(bytes.length)
+      expect(lines).toMatchObject([{ seq: 0 }, { seq: 1, text: character.repeat(length) }])
     }
+  })
+
+  test("is the same however often it is sealed, and whether its header comes first or was its first line", () => {
+    const flush = new FlushLines()
+    flush.add(line(0))
+    flush.add(line(1))
+    const first = flush.sealed(0, header).slice()
+    flush.sealed(70)
+    expect(flush.sealed(0, header)).toEqual(first)
+    expect(flushOf([header, line(0), line(1)])).toEqual(first)
+  })
+
+  test("keeps no more memory than small flushes need", () => {
+    const flush = new FlushLines()
+    flush.add(line(0, "x".repeat(1_000_000)))
+    flush.clear()
+    flush.add(line(0))
+    expect(flush.sealed(0).buffer.byteLength).toBeLessThan(2048)
   })
 
   test.each(["x", "é", "☕"])("longer than what is read at once gives back every line (%s)", (character) => {

@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { JsonObject } from "../contract/json.ts"
 import { crc32, platformCrc32 } from "../lib/crc32.ts"
+import { LONGEST_MARK } from "./flush-lines.ts"
 
 /** A place in the row: how many bytes of a shard count. */
 export interface Position {
@@ -29,37 +30,6 @@ export interface ScannedShard {
   readonly certainBytes: number
   /** A complete flush stands behind bytes that are not: what was acknowledged is damaged. */
   readonly damaged: boolean
-}
-
-/**
- * Puts flushes into bytes: a flush's last line ends in `,"end":"<from>.<crc>"}`, where `from` is the flush's first byte in
- * the shard and the crc covers everything before that mark. Uses the same memory for each, so what it answers is valid
- * until the next.
- */
-export class FlushEncoder {
-  #buffer = new Uint8Array(2048)
-
-  /** `lines` are JSON objects, at least one. */
-  encode(lines: readonly string[], from: number): Uint8Array<ArrayBuffer> {
-    const text = lines.join("\n")
-    let encoded = encoder.encodeInto(text, this.#roomFor(text.length))
-    // Most text is ASCII; the rest takes up to three bytes a character, and the mark must fit behind it.
-    if (encoded.read < text.length || encoded.written + LONGEST_MARK > this.#buffer.length) {
-      encoded = encoder.encodeInto(text, this.#roomFor(text.length * 3))
-    }
-    const unmarked = encoded.written - 1 // the last line's closing brace comes after the mark
-    const mark = `,"end":"${from}.${hex(crc32(this.#buffer, 0, unmarked))}"}\n`
-    const end = unmarked + encoder.encodeInto(mark, this.#buffer.subarray(unmarked)).written
-    return this.#buffer.subarray(0, end)
-  }
-
-  /** A large flush's memory is not kept for the small ones after it. */
-  #roomFor(length: number): Uint8Array<ArrayBuffer> {
-    const needed = length + LONGEST_MARK
-    const isWasteful = this.#buffer.length > LARGEST_KEPT && needed < LARGEST_KEPT
-    if (needed > this.#buffer.length || isWasteful) this.#buffer = new Uint8Array(needed)
-    return this.#buffer
-  }
 }
 
 /** The beginning of a shard that was read before: only its owner writes it, and only behind that. */
@@ -185,18 +155,12 @@ function headerOf(line: JsonObject | undefined): ShardHeader | null {
   return line as unknown as ShardHeader
 }
 
-function hex(crc: number): string {
-  return crc.toString(16).padStart(8, "0")
-}
-
 const LF = 10
 const DOT = 46
 const QUOTE = 34
 const endMark = /,"end":"(\d+)\.([0-9a-f]{8})"\}\n/
 const MARK_WITHOUT_FROM = ',"end":".00000000"}\n'.length
-const LONGEST_MARK = 40
 const PIECE = 4 * 1024 * 1024
 const WORTH_LOADING = 512 * 1024
-const LARGEST_KEPT = 1024 * 1024
 const encoder = new TextEncoder()
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })

@@ -1,0 +1,70 @@
+import { crc32 } from "../lib/crc32.ts"
+
+/**
+ * The lines of one flush. They are bytes from the beginning, in memory that is used again for the next flush: what waits
+ * for the disk is as it was when it was said, and leaves nothing behind to be collected.
+ */
+export class FlushLines {
+  #bytes = new Uint8Array(FIRST_ROOM)
+  #length = 0
+
+  get isEmpty(): boolean {
+    return this.#length === 0
+  }
+
+  /** A JSON object. */
+  add(line: string): void {
+    if (this.#length > 0) this.#bytes[this.#length++] = LF
+    this.#makeRoom(line.length)
+    let { read, written } = encoder.encodeInto(line, this.#bytes.subarray(this.#length))
+    // Most text is ASCII; the rest takes up to three bytes a character, and the mark must fit behind it.
+    if (read < line.length || this.#length + written + LONGEST_MARK > this.#bytes.length) {
+      this.#makeRoom(line.length * 3)
+      written = encoder.encodeInto(line, this.#bytes.subarray(this.#length)).written
+    }
+    this.#length += written
+  }
+
+  /**
+   * The flush as it stands in its shard, behind the shard's `header` where it is the first: the last line ends in
+   * `,"end":"<from>.<crc>"}`, where `from` is the flush's first byte in the shard and the crc covers everything before
+   * that mark. Valid until lines are added or cleared, and the same however often it is asked for.
+   */
+  sealed(from: number, header?: string): Uint8Array<ArrayBuffer> {
+    if (header === undefined) return seal(this.#bytes, this.#length, from)
+    const first = encoder.encode(`${header}\n`)
+    const whole = new Uint8Array(first.length + this.#length + LONGEST_MARK)
+    whole.set(first)
+    whole.set(this.#bytes.subarray(0, this.#length), first.length)
+    return seal(whole, first.length + this.#length, from)
+  }
+
+  /** A large flush's memory is not kept for the small ones after it. */
+  clear(): void {
+    this.#length = 0
+    if (this.#bytes.length > LARGEST_KEPT) this.#bytes = new Uint8Array(FIRST_ROOM)
+  }
+
+  /** For that many bytes, the line feed behind them and the mark. */
+  #makeRoom(length: number): void {
+    const needed = this.#length + length + 1 + LONGEST_MARK
+    if (needed <= this.#bytes.length) return
+    const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 1.5))
+    larger.set(this.#bytes.subarray(0, this.#length))
+    this.#bytes = larger
+  }
+}
+
+/** Puts the mark behind what is there. */
+function seal(bytes: Uint8Array<ArrayBuffer>, length: number, from: number): Uint8Array<ArrayBuffer> {
+  const unmarked = length - 1 // the last line's closing brace comes after the mark
+  const crc = crc32(bytes, 0, unmarked).toString(16).padStart(8, "0")
+  const mark = `,"end":"${from}.${crc}"}\n`
+  return bytes.subarray(0, unmarked + encoder.encodeInto(mark, bytes.subarray(unmarked)).written)
+}
+
+export const LONGEST_MARK = 40
+const LF = 10
+const FIRST_ROOM = 1024
+const LARGEST_KEPT = 64 * 1024
+const encoder = new TextEncoder()
