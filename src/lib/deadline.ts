@@ -28,14 +28,21 @@ export class WatchedTransport implements Transport, TransportSink {
   #ended: { readonly error: unknown } | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   readonly #look = () => this.#lookAfter()
+  readonly #over = () => {
+    clearTimeout(this.#timer)
+    if (this.#ended) throw this.#ended.error
+  }
+  readonly #failed = (error: unknown) => {
+    this.#ended ??= { error }
+    this.#over()
+  }
 
   constructor(transport: Transport, deadlines: StreamDeadlines) {
     this.#transport = transport
     this.#deadlines = deadlines
   }
 
-  async stream(request: TransportRequest, sink: TransportSink): Promise<void> {
-    const { url, headers, body, signal } = request
+  stream({ url, headers, body, signal }: TransportRequest, sink: TransportSink): Promise<void> {
     const { firstByteMs, idleMs } = this.#deadlines
     this.#arm(signal)
     this.#sink = sink
@@ -44,14 +51,8 @@ export class WatchedTransport implements Transport, TransportSink {
     this.#since = performance.now()
     // One timer looks after the whole exchange: resetting it for each chunk would cost more than reading the chunk.
     this.#timer = setTimeout(this.#look, Math.min(firstByteMs, idleMs))
-    try {
-      await this.#transport.stream({ url, headers, body, signal: this.#abort.signal }, this)
-    } catch (error) {
-      this.#ended ??= { error }
-    } finally {
-      clearTimeout(this.#timer)
-    }
-    if (this.#ended) throw this.#ended.error
+    const exchange = this.#transport.stream({ url, headers, body, signal: this.#abort.signal }, this)
+    return exchange.then(this.#over, this.#failed)
   }
 
   head(status: number, header: (name: string) => string | undefined): void {

@@ -14,6 +14,12 @@ export class SseCutter {
     this.#onData = onData
   }
 
+  /** Another stream begins. */
+  reset(): void {
+    this.#rest = []
+    this.#data = null
+  }
+
   push(chunk: Uint8Array): void {
     const cut = chunk.lastIndexOf(LF) + 1
     if (cut === 0) {
@@ -22,7 +28,7 @@ export class SseCutter {
     }
     const whole = cut === chunk.length ? chunk : chunk.subarray(0, cut)
     const text = decoder.decode(this.#rest.length === 0 ? whole : concatBytes([...this.#rest, whole]))
-    this.#rest = cut === chunk.length ? [] : [chunk.slice(cut)]
+    if (this.#rest.length > 0 || cut < chunk.length) this.#rest = cut === chunk.length ? [] : [chunk.slice(cut)]
     this.#cut(text)
   }
 

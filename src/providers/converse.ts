@@ -37,9 +37,15 @@ export class WireConversation implements Conversation, TransportSink {
   readonly #buffer: BodyBuffer
   readonly #apiKey: string | undefined
   #parts: AnswerParts | undefined
-  #cutter: SseCutter | undefined
+  #reader: AnswerReader | undefined
+  readonly #cutter = new SseCutter((data) => this.#reader?.event(data))
   #refusal: { readonly status: number; readonly header: Refusal["header"]; body: string } | undefined
   #decoder: InstanceType<typeof TextDecoder> | undefined
+
+  readonly #answer = (): Answer => {
+    if (this.#refusal) throw this.#wire.refused(withoutKey(this.#refusal, this.#apiKey))
+    return (this.#reader as AnswerReader).finish()
+  }
 
   constructor(wire: Wire, { apiKey, deadlines, fetch }: ProviderOptions, transport: Transport) {
     refuseBadHeaders(wire.headers)
@@ -53,16 +59,13 @@ export class WireConversation implements Conversation, TransportSink {
     this.#buffer = new BodyBuffer(wire.shape)
   }
 
-  async call(messages: readonly Message[], sink: AnswerSink, signal: AbortSignal): Promise<Answer> {
+  call(messages: readonly Message[], sink: AnswerSink, signal: AbortSignal): Promise<Answer> {
     const { url, headers } = this.#wire
-    const parts = new AnswerParts(sink)
-    const reader = this.#wire.reader(parts)
-    this.#parts = parts
-    this.#cutter = new SseCutter((data) => reader.event(data))
+    this.#parts = new AnswerParts(sink)
+    this.#reader = this.#wire.reader(this.#parts)
     this.#refusal = undefined
-    await this.#transport.stream({ url, headers, body: this.#buffer.body(messages), signal }, this)
-    if (this.#refusal) throw this.#wire.refused(withoutKey(this.#refusal, this.#apiKey))
-    return reader.finish()
+    this.#cutter.reset()
+    return this.#transport.stream({ url, headers, body: this.#buffer.body(messages), signal }, this).then(this.#answer)
   }
 
   head(status: number, header: Refusal["header"]): void {
@@ -74,7 +77,7 @@ export class WireConversation implements Conversation, TransportSink {
 
   chunk(bytes: Uint8Array): void {
     if (this.#refusal === undefined) {
-      this.#cutter?.push(bytes)
+      this.#cutter.push(bytes)
       this.#parts?.tell()
     } else if (this.#refusal.body.length < LONGEST_REFUSAL)
       this.#refusal.body += this.#decoder?.decode(bytes, { stream: true })

@@ -17,58 +17,79 @@ export function nodeTransport(variables: Variables = process.env): Transport {
   const proxies = proxyVariables(variables)
   const endpoints = new Map<string, Endpoint>()
   return {
-    async stream(request, sink) {
-      let endpoint = endpoints.get(request.url)
-      if (endpoint === undefined) {
-        endpoint = await endpointOf(request.url, proxies)
-        endpoints.set(request.url, endpoint)
-      }
-      const head = `${endpoint.head}content-length: ${request.body.length}\r\n${headerLines(request.headers)}\r\n`
-      const kept = endpoint.pool.take()
-      if (kept && (await new Exchange(endpoint, kept, request, sink).isOver(head))) return
-      const connection = await open(endpoint, request.signal)
-      await new Exchange(endpoint, connection, request, sink).isOver(head)
+    stream(request, sink) {
+      const endpoint = endpoints.get(request.url)
+      return endpoint ? exchange(endpoint, request, sink) : firstExchange(request, sink)
     },
   }
-}
 
-async function open(endpoint: Endpoint, signal: AbortSignal | undefined): Promise<Connection> {
-  try {
-    return await endpoint.pool.open(signal)
-  } catch (cause) {
-    throw LonghaulError.is(cause) ? cause : endpoint.failed(cause)
+  async function firstExchange(request: TransportRequest, sink: TransportSink): Promise<void> {
+    const endpoint = await endpointOf(request.url, proxies)
+    endpoints.set(request.url, endpoint)
+    return exchange(endpoint, request, sink)
   }
 }
 
-/** One request over one connection. */
+function exchange(endpoint: Endpoint, request: TransportRequest, sink: TransportSink): Promise<void> {
+  return new Promise((resolve, reject) => new Exchange(endpoint, request, sink, resolve, reject).begin())
+}
+
+/** One request and its answer: over a kept connection where there is one, and over a new one where that had been closed. */
 class Exchange implements ExchangeListener {
   readonly #endpoint: Endpoint
-  readonly #connection: Connection
   readonly #request: TransportRequest
   readonly #sink: TransportSink
-  readonly #unlink: () => void
+  readonly #resolve: () => void
+  readonly #reject: (error: unknown) => void
+  #connection: Connection | undefined
+  #unlink: (() => void) | undefined
   /** By the sink, or because of what the head says. */
   #thrown: { readonly error: unknown } | undefined
-  #resolve: (isOver: boolean) => void = () => {}
-  #reject: (error: unknown) => void = () => {}
 
-  constructor(endpoint: Endpoint, connection: Connection, request: TransportRequest, sink: TransportSink) {
+  constructor(
+    endpoint: Endpoint,
+    request: TransportRequest,
+    sink: TransportSink,
+    resolve: () => void,
+    reject: (error: unknown) => void,
+  ) {
     this.#endpoint = endpoint
-    this.#connection = connection
     this.#request = request
     this.#sink = sink
-    this.#unlink = onAbort(request.signal, () => connection.close())
+    this.#resolve = resolve
+    this.#reject = reject
   }
 
-  /** False: the server had closed the kept connection, which says nothing about this request. It may go out anew. */
-  isOver(head: string): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-      // Nothing may leave any more.
-      if (this.#request.signal?.aborted) this.#connection.close()
-      this.#connection.exchange(head, this.#request.body, this)
-    })
+  begin(): void {
+    // Throws before anything is taken.
+    const head = this.#head()
+    const kept = this.#endpoint.pool.take()
+    if (kept) this.#send(kept, head)
+    else this.#open()
+  }
+
+  #head(): string {
+    const { body, headers } = this.#request
+    return `${this.#endpoint.head}content-length: ${body.length}\r\n${headerLines(headers)}\r\n`
+  }
+
+  #open(): void {
+    this.#endpoint.pool
+      .open(this.#request.signal)
+      .catch((cause) => {
+        throw LonghaulError.is(cause) ? cause : this.#endpoint.failed(cause)
+      })
+      .then((connection) => this.#send(connection, this.#head()))
+      .catch(this.#reject)
+  }
+
+  #send(connection: Connection, head: string): void {
+    const { body, signal } = this.#request
+    this.#connection = connection
+    this.#unlink = onAbort(signal, () => connection.close())
+    // Nothing may leave any more.
+    if (signal?.aborted) connection.close()
+    connection.exchange(head, body, this)
   }
 
   head(status: number, header: (name: string) => string | undefined): void {
@@ -92,13 +113,14 @@ class Exchange implements ExchangeListener {
   }
 
   done(): void {
-    this.#unlink()
-    this.#resolve(true)
+    this.#unlink?.()
+    this.#resolve()
   }
 
+  /** Where the server had closed a kept connection, that says nothing about this request: it goes out anew. */
   failed(cause: unknown): void {
-    this.#unlink()
-    if (this.#connection.isUnheard && !this.#request.signal?.aborted) this.#resolve(false)
+    this.#unlink?.()
+    if (this.#connection?.isUnheard && !this.#request.signal?.aborted) this.#open()
     else this.#reject(this.#thrown ? this.#thrown.error : this.#endpoint.failed(cause))
   }
 }
