@@ -115,7 +115,6 @@ class OwnedJournal implements Journal {
   #flushed = newBatch()
   #waiters: Waiter[] = []
   #flushing = false
-  #rideTimer: ReturnType<typeof setTimeout> | undefined
   #lost: LonghaulError | null = null
   #released = false
 
@@ -144,8 +143,7 @@ class OwnedJournal implements Journal {
     const record: RunRecord = { seq: this.#nextSeq++, at: this.#now(), ...body }
     this.#riding.records.push(record)
     this.#riding.lines.add(JSON.stringify(record))
-    if (this.#folder.append && !this.#lost && !this.#released)
-      this.#rideTimer ??= setTimeout(() => this.#rideOver(), RIDE_MS)
+    if (this.#folder.append && !this.#lost && !this.#released) ride(this)
     return record
   }
 
@@ -181,13 +179,8 @@ class OwnedJournal implements Journal {
   /** Writes nothing more, whatever still rides. */
   async abandon(): Promise<void> {
     this.#released = true
-    clearTimeout(this.#rideTimer)
+    getOff(this)
     await this.#writer.close()
-  }
-
-  #rideOver(): void {
-    this.#rideTimer = undefined
-    this.flush().catch(() => {})
   }
 
   /** One flush in flight; whatever waits meanwhile goes together in the next. */
@@ -218,7 +211,7 @@ class OwnedJournal implements Journal {
 
   async #lose(error: LonghaulError): Promise<LonghaulError> {
     this.#lost ??= error
-    clearTimeout(this.#rideTimer)
+    getOff(this)
     await this.#writer.close()
     return this.#lost
   }
@@ -242,3 +235,25 @@ const soon = Promise.resolve()
 export const LEASE_MS = 60_000
 /** On append stores a riding record is durable at most this much later. */
 const RIDE_MS = 250
+
+/** Journals with records that may still ride. They share one timer: a process may have thousands. */
+const riders = new Set<Journal>()
+let rideTimer: ReturnType<typeof setTimeout> | undefined
+
+function ride(journal: Journal): void {
+  riders.add(journal)
+  rideTimer ??= setTimeout(rideOver, RIDE_MS)
+}
+
+function getOff(journal: Journal): void {
+  riders.delete(journal)
+  if (riders.size > 0) return
+  clearTimeout(rideTimer)
+  rideTimer = undefined
+}
+
+function rideOver(): void {
+  rideTimer = undefined
+  for (const journal of riders) journal.flush().catch(() => {})
+  riders.clear()
+}

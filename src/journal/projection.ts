@@ -184,14 +184,15 @@ export class RunProjection {
         this.lastStep = { stopReason: record.stopReason, calls: this.#stepCalls }
         this.#spend(record.usage)
         this.#asking = false
-        if (this.#parts.length > 0) this.messages.push({ role: "assistant", content: this.#parts })
+        // Copied: an array that grew has room for sixteen more, and these stay.
+        if (this.#parts.length > 0) this.messages.push({ role: "assistant", content: this.#parts.slice() })
         // A step of calls alone leaves standing what the model said before it.
         if (this.#stepText !== "" || this.#stepCalls.length === 0) this.text = this.#carried + this.#stepText
         this.#carried = ""
         break
       case "tool-intent": {
         const call = this.calls.get(record.callId)
-        if (call) call.intent = record
+        if (call) call.intent = { digest: record.digest, effect: record.effect }
         break
       }
       case "tool-result": {

@@ -28,7 +28,8 @@ export interface Answered {
 /** One model call with its retries: its answer, or how the run stops for want of one. A failed attempt leaves a `retry` behind and nothing else: its deltas are void. */
 export async function askModel(question: Question): Promise<Answered | { readonly stop: Stop }> {
   const { turn, messages, conversation, host } = question
-  const { signal, stopping } = question.controls
+  const { controls } = question
+  const { signal } = controls
   let retry: Retry | undefined
   for (;;) {
     const attempt = new Attempt(question, retry?.attempt ?? 0)
@@ -47,8 +48,8 @@ export async function askModel(question: Question): Promise<Answered | { readonl
       const delayMs = retry.delayAfter(failure)
       if (delayMs === null) return { stop: { reason: "failed", failure } }
       host.emit({ type: "retry", turn, attempt: retry.attempt, delayMs, failure })
-      await delay(delayMs, stopping)
-      if (stopping.aborted) return { stop: { reason: "interrupted" } }
+      await delay(delayMs, controls.halting)
+      if (controls.stopping) return { stop: { reason: "interrupted" } }
     }
   }
 }

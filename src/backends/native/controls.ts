@@ -1,47 +1,59 @@
 import type { InterruptMode } from "../../contract/session.ts"
 
-/** How a session is told to stop. */
-export interface Controls {
-  /** Aborts when no other step may begin, and nothing may be waited for. */
-  readonly stopping: AbortSignal
-  /** Aborts when the model call itself must stop. */
-  readonly signal: AbortSignal
-  interrupt(mode: InterruptMode): void
-  /** False: nothing more will be asked. */
-  steer(text: string): boolean
-  /** What was said since the last time, in order. Where nothing was and the work is done, nothing more can be said. */
-  takeSteers(done: boolean): readonly string[] | "none any more"
-  /** What is left where the session is over, and from then on nothing can be said. */
-  unheard(): readonly string[]
-}
+/** How a session is told to stop, and what it is told meanwhile. */
+export class Controls {
+  readonly #immediate = new AbortController()
+  /** Only where somebody waits for it. */
+  #halt: AbortController | undefined
+  #stopping = false
+  /** Null: nothing more can be said. */
+  #steers: string[] | null = []
 
-export function createControls(): Controls {
-  const stopping = new AbortController()
-  const immediate = new AbortController()
-  let steers: string[] | null = []
-  return {
-    stopping: stopping.signal,
-    signal: immediate.signal,
-    interrupt(mode) {
-      // Where nothing more can be said, nothing is left to stop.
-      if (steers === null) return
-      stopping.abort(reason)
-      if (mode === "immediate") immediate.abort(reason)
-    },
-    steer(text) {
-      if (stopping.signal.aborted) return false
-      return steers !== null && steers.push(text) > 0
-    },
-    takeSteers(done) {
-      const taken = steers
-      steers = done && steers?.length === 0 ? null : []
-      return steers === null || taken === null ? "none any more" : taken
-    },
-    unheard() {
-      const left = steers ?? []
-      steers = null
-      return left
-    },
+  /** No other step may begin. */
+  get stopping(): boolean {
+    return this.#stopping
+  }
+
+  /** Aborts when nothing may be waited for any more. */
+  get halting(): AbortSignal {
+    this.#halt ??= new AbortController()
+    if (this.#stopping) this.#halt.abort(reason)
+    return this.#halt.signal
+  }
+
+  /** Aborts when the model call itself must stop. */
+  get signal(): AbortSignal {
+    return this.#immediate.signal
+  }
+
+  interrupt(mode: InterruptMode): void {
+    // Where nothing more can be said, nothing is left to stop.
+    if (this.#steers === null) return
+    this.#stopping = true
+    this.#halt?.abort(reason)
+    if (mode === "immediate") this.#immediate.abort(reason)
+  }
+
+  /** False: nothing more will be asked. */
+  steer(text: string): boolean {
+    if (this.#stopping) return false
+    return this.#steers !== null && this.#steers.push(text) > 0
+  }
+
+  /** What was said since the last time, in order. Where nothing was and the work is done, nothing more can be said. */
+  takeSteers(done: boolean): readonly string[] | "none any more" {
+    const taken = this.#steers
+    if (taken === null) return "none any more"
+    if (taken.length > 0) this.#steers = []
+    else if (done) this.#steers = null
+    return this.#steers === null ? "none any more" : taken
+  }
+
+  /** What is left where the session is over, and from then on nothing can be said. */
+  unheard(): readonly string[] {
+    const left = this.#steers ?? []
+    this.#steers = null
+    return left
   }
 }
 

@@ -4,7 +4,7 @@ import type { Model, Transport } from "../../contract/provider.ts"
 import { newNonce } from "../../lib/id.ts"
 import { defaultRetry, type RetryPolicy } from "../../lib/retry.ts"
 import { tokensAtMost } from "../../lib/token-bound.ts"
-import { createControls } from "./controls.ts"
+import { Controls } from "./controls.ts"
 import { Dialogue } from "./dialogue.ts"
 import { runLoop } from "./loop.ts"
 import { TurnBounds } from "./turn-bounds.ts"
@@ -27,7 +27,7 @@ export function native(options: NativeOptions = {}): Backend {
           fix: 'Pass one, such as model: anthropic({ model: "claude-sonnet-4-6", apiKey }).',
         })
       }
-      const controls = createControls()
+      const controls = new Controls()
       const dialogue = new Dialogue(request.from.messages)
       const system = systemOf(request, model)
       const maxOutputTokens = outputTokensOf(request, model)

@@ -36,7 +36,7 @@ async function takeTurns(loop: Loop): Promise<Stop> {
   const { dialogue, controls, bounds, host } = loop
   let cuts = 0
   for (let turn = loop.turnsBefore + 1; ; turn++) {
-    if (controls.stopping.aborted) return { reason: "interrupted" }
+    if (controls.stopping) return { reason: "interrupted" }
     const admitted = host.beginTurn(turn, bounds.next)
     if (admitted !== true && !(await admitted)) return { reason: "limit" }
 

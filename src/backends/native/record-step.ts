@@ -52,6 +52,7 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
   const { usage, model, requestId, stopReason } = answer
   const named = requestId === undefined ? {} : { requestId }
   host.emit({ type: "usage", turn, usage, model, ...named, stopReason, durationMs })
-  dialogue.add({ role: "assistant", content })
+  // Copied: an array that grew has room for sixteen more, and this one stays.
+  dialogue.add({ role: "assistant", content: content.slice() })
   return calls
 }

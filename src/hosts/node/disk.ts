@@ -84,7 +84,8 @@ export async function syncFolder(path: string): Promise<void> {
 /** Creates folders below one that stands, and makes each new name durable, whoever created it. */
 export class DurableFolders {
   readonly #floor: string
-  readonly #known = new Set<string>()
+  /** Those that stand; true once their names are durable. */
+  readonly #known = new Map<string, boolean>()
   /** Syncs that are asked for but have not begun: whoever comes until then shares them. */
   readonly #waiting = new Map<string, Promise<void>>()
   readonly #running = new Map<string, Promise<void>>()
@@ -97,12 +98,15 @@ export class DurableFolders {
 
   async make(path: string): Promise<void> {
     const missing: string[] = []
-    for (let folder = path; folder !== this.#floor && !this.#known.has(folder); folder = dirname(folder))
+    for (let folder = path; folder !== this.#floor && !this.#known.get(folder); folder = dirname(folder))
       missing.push(folder)
     if (missing.length === 0) return
     try {
       // From the top down: what Node calls recursive begins at the bottom, and fails at each folder on its way up.
-      for (const folder of missing.toReversed()) makeFolder(folder)
+      for (const folder of missing.toReversed()) {
+        if (!this.#known.has(folder)) makeFolder(folder)
+        this.#known.set(folder, false)
+      }
     } catch (error) {
       // Somebody removed what stood.
       if (errno(error) !== "ENOENT" || this.#known.size === 0) throw error
@@ -111,7 +115,7 @@ export class DurableFolders {
     }
     await Promise.all(missing.map((folder) => this.#sync(dirname(folder))))
     if (this.#known.size >= MOST_KNOWN) this.#known.clear()
-    for (const folder of missing) this.#known.add(folder)
+    for (const folder of missing) this.#known.set(folder, true)
   }
 
   /** Many runs that begin at once have a folder in common: one sync that begins after their names exist serves them all. */
