@@ -1,19 +1,18 @@
-import type { BackendEvent, TurnBound, TurnHost } from "../contract/backend.ts"
+import type { BackendEvent, Suspended, ToolCall, TurnBound, TurnHost } from "../contract/backend.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RecordBody, Reserve } from "../contract/event.ts"
 import type { Pricing } from "../contract/pricing.ts"
 import type { Usage } from "../contract/result.ts"
+import type { ToolOutcome } from "../contract/tool.ts"
 import { costOf } from "../observe/price.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
-import { type CallSettler, createSettler } from "./settle-call.ts"
+import { CallSettler } from "./settle-call.ts"
 
 /** What a backend's session gets back into the runtime: number, append and publish events; reserve and settle turns. */
 export class SessionHost implements TurnHost {
   readonly deltas: boolean
   readonly show: TurnHost["show"]
-  readonly callTool: TurnHost["callTool"]
-  readonly startsEarly: TurnHost["startsEarly"]
   readonly #run: OpenRun
   readonly #settler: CallSettler
   readonly #pricing: Pricing | null
@@ -25,11 +24,9 @@ export class SessionHost implements TurnHost {
   constructor(config: ResolvedConfig, run: OpenRun, pricing: Pricing | null) {
     this.#run = run
     this.#pricing = pricing
-    this.#settler = createSettler(config, run)
+    this.#settler = new CallSettler(config, run)
     this.deltas = run.publisher.hearsDeltas
     this.show = run.show
-    this.callTool = this.#settler.call
-    this.startsEarly = this.#settler.startsEarly
   }
 
   beginTurn(turn: number, bound: () => TurnBound): boolean | Promise<boolean> {
@@ -55,6 +52,14 @@ export class SessionHost implements TurnHost {
       this.#run.flushSoon()
     }
     return hooks.has("postTurn") || hooks.has("stop") ? this.#afterTurn(turn) : true
+  }
+
+  callTool(call: ToolCall): Promise<ToolOutcome | Suspended> {
+    return this.#settler.call(call)
+  }
+
+  startsEarly(name: string): boolean {
+    return this.#settler.startsEarly(name)
   }
 
   async review(text: string): Promise<string | undefined> {

@@ -1,43 +1,52 @@
+import type { Artifact, ArtifactStore } from "../contract/artifacts.ts"
 import type { ToolCall } from "../contract/backend.ts"
+import type { Environment } from "../contract/env.ts"
 import type { RecordBody } from "../contract/event.ts"
 import type { ToolContext, ToolOutcome } from "../contract/tool.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
 
 /** What the calls of one run return beyond what can be shown of it. */
-export interface Overflow {
+export class Overflow {
+  /** What the run's tools act on: they may read what was kept for them. */
+  readonly env: Environment
+  readonly #artifacts: ArtifactStore | undefined
+  readonly #run: Pick<OpenRun, "key" | "input" | "journal">
+  /** What is to be told of each call's last attempt: one that was dropped may still be at it. */
+  readonly #attempts = new Map<string, Attempt>()
+
+  constructor({ artifacts, env }: ResolvedConfig, run: OpenRun) {
+    this.#artifacts = artifacts
+    this.#run = run
+    this.env = artifacts?.environment?.(env, run.key) ?? env
+  }
+
   /** Dispatches a call; what is cut from its result is kept where there is a place for it. */
-  dispatch(call: ToolCall, context: ToolContext): Promise<ToolOutcome>
+  dispatch(call: ToolCall, context: ToolContext): Promise<ToolOutcome> {
+    const { dispatcher } = this.#run.input
+    if (this.#artifacts === undefined) return dispatcher.dispatch(call, context)
+    const attempt: Attempt = { warning: undefined }
+    this.#attempts.set(call.callId, attempt)
+    return dispatcher.dispatch(call, context, (artifact) => this.#keep(call, attempt, artifact))
+  }
+
   /** The call's result goes on record: what was cut from it is told beside it. */
-  recorded(callId: string): void
+  recorded(callId: string): void {
+    const warning = this.#attempts.get(callId)?.warning
+    if (warning) this.#run.journal.append(warning)
+    this.#attempts.delete(callId)
+  }
+
+  async #keep(call: ToolCall, attempt: Attempt, artifact: Artifact): Promise<string | null> {
+    attempt.warning = truncated(call, "it could not be saved")
+    const path = await (this.#artifacts as ArtifactStore).save(this.#run.key, artifact)
+    attempt.warning = path === null ? undefined : { ...truncated(call, `all of it is at ${path}`), paths: [path] }
+    return path
+  }
 }
 
-export function createOverflow({ artifacts, env }: ResolvedConfig, { key, input, journal }: OpenRun): Overflow {
-  const { dispatcher } = input
-  if (artifacts === undefined) {
-    return { dispatch: (call, context) => dispatcher.dispatch(call, context), recorded() {} }
-  }
-  const readable = artifacts.environment?.(env, key) ?? env
-  /** What is to be told of each call's last attempt: one that was dropped may still be at it. */
-  const attempts = new Map<string, { warning?: RecordBody }>()
-  return {
-    dispatch(call, context) {
-      const attempt: { warning?: RecordBody } = {}
-      attempts.set(call.callId, attempt)
-      return dispatcher.dispatch(call, { ...context, env: readable }, async (artifact) => {
-        attempt.warning = truncated(call, "it could not be saved")
-        const path = await artifacts.save(key, artifact)
-        if (path === null) delete attempt.warning
-        else attempt.warning = { ...truncated(call, `all of it is at ${path}`), paths: [path] }
-        return path
-      })
-    },
-    recorded(callId) {
-      const warning = attempts.get(callId)?.warning
-      if (warning) journal.append(warning)
-      attempts.delete(callId)
-    },
-  }
+interface Attempt {
+  warning: RecordBody | undefined
 }
 
 function truncated({ name, callId }: ToolCall, where: string) {

@@ -1,4 +1,5 @@
 import type { Suspended, ToolCall } from "../contract/backend.ts"
+import type { Environment } from "../contract/env.ts"
 import type { HookedCall, HookedRun } from "../contract/hooks.ts"
 import type { Json } from "../contract/json.ts"
 import type { AskReason } from "../contract/result.ts"
@@ -8,23 +9,7 @@ import { canonicalJson } from "../lib/json.ts"
 import { Turnstile } from "../lib/turnstile.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
-import { createOverflow } from "./overflow.ts"
-
-/** Settles the calls of one session: intent, effect, receipt, each exactly once. */
-export interface CallSettler {
-  call(call: ToolCall): Promise<ToolOutcome | Suspended>
-  /** One that may run: asks nobody. */
-  approved(call: ToolCall, how: Approved): Promise<ToolOutcome>
-  /** The run has to wait for a person's word about this call. */
-  suspend(call: ToolCall, reason: AskReason, question: string, edited?: boolean): Suspended
-  /** Puts what became of a call on record without running it. */
-  record(call: ToolCall, outcome: ToolOutcome): ToolOutcome
-  startsEarly(name: string): boolean
-  /** The call's `tool-call` is on record: its result may follow. */
-  announce(callId: string): void
-  /** The answer that early calls came from is void. */
-  dropEarly(): void
-}
+import { Overflow } from "./overflow.ts"
 
 export interface Approved {
   /** Its intent is on record already. */
@@ -33,58 +18,78 @@ export interface Approved {
   readonly note?: string
 }
 
-export function createSettler(config: ResolvedConfig, run: OpenRun): CallSettler {
-  const { journal, controls, hooks } = run
-  const { dispatcher } = run.input
-  const overflow = createOverflow(config, run)
-  const turnstile = new Turnstile()
-  let open = 0
-  const announced = new Set<string>()
-  /** Early calls whose result waits for their `tool-call`; `false` tells them that it will never come. */
-  const early = new Map<string, (onRecord: boolean) => void>()
-
+/** Settles the calls of one session: intent, effect, receipt, each exactly once. */
+export class CallSettler {
+  readonly #config: ResolvedConfig
+  readonly #run: OpenRun
+  readonly #overflow: Overflow
+  readonly #turnstile = new Turnstile()
   /** Gates are asked one after another, in the order of the calls. */
-  const gate = new Turnstile()
+  #gate: Turnstile | undefined
+  #open = 0
+  readonly #announced = new Set<string>()
+  /** Early calls whose result waits for their `tool-call`; `false` tells them that it will never come. */
+  #early: Map<string, (onRecord: boolean) => void> | undefined
 
-  async function judged(call: ToolCall): Promise<ToolOutcome | Suspended> {
-    await gate.enter(false)
-    let verdict: Verdict
-    try {
-      verdict = run.asked ? "suspended" : controls.stopping ? "run" : await judge(run, call, false)
-      if (typeof verdict === "object" && verdict.reason !== undefined) {
-        return suspend(call, verdict.reason, verdict.question)
-      }
-    } finally {
-      gate.leave()
-    }
-    if (verdict === "suspended") return suspended
-    return verdict === "run" ? settle(call) : record(call, denied(call, verdict.question), 0, "none")
+  constructor(config: ResolvedConfig, run: OpenRun) {
+    this.#config = config
+    this.#run = run
+    this.#overflow = new Overflow(config, run)
   }
 
-  function suspend(call: ToolCall, reason: AskReason, question: string, edited = false): Suspended {
+  call(call: ToolCall): Promise<ToolOutcome | Suspended> {
+    if (this.#announced.has(call.callId)) return this.#isJudged(call.name) ? this.#judged(call) : this.approved(call)
+    return this.#isHarmless(call.name) ? this.#settleEarly(call) : Promise.resolve(notOnRecord(call))
+  }
+
+  startsEarly(name: string): boolean {
+    return this.#isHarmless(name) && !this.#run.controls.stopping
+  }
+
+  /** The call's `tool-call` is on record: its result may follow. */
+  announce(callId: string): void {
+    this.#announced.add(callId)
+    this.#early?.get(callId)?.(true)
+    this.#early?.delete(callId)
+  }
+
+  /** The answer that early calls came from is void. */
+  dropEarly(): void {
+    for (const tell of this.#early?.values() ?? []) tell(false)
+    this.#early = undefined
+  }
+
+  /** The run has to wait for a person's word about this call. */
+  suspend(call: ToolCall, reason: AskReason, question: string, edited = false): Suspended {
+    const run = this.#run
     if (run.asked) return suspended
     const { callId, args } = call
-    const digest = callDigest(config, call, run.input.cwd)
+    const digest = callDigest(this.#config, call, run.input.cwd)
     const ticket = newNonce()
     run.asked = { type: "approval-request", callId, digest, ticket, reason, question, ...(edited && { args }) }
-    journal.append(run.asked)
+    run.journal.append(run.asked)
     return suspended
   }
 
-  async function settle(call: ToolCall, { begun, note }: Approved = { begun: false }): Promise<ToolOutcome> {
-    const tool = dispatcher.tool(call.name)
+  /** One that may run: asks nobody. */
+  async approved(call: ToolCall, { begun, note }: Approved = unbegun): Promise<ToolOutcome> {
+    const { journal, controls, hooks, input } = this.#run
+    const tool = input.dispatcher.tool(call.name)
     const effect = tool?.effect ?? "none"
     // In the same tick as the other calls of its step, so that all their intents share one flush.
-    open++
-    if (effect !== "none" && !begun) journal.append(intentOf(config, run, call, effect))
-    await turnstile.enter(tool?.concurrent ?? true)
+    this.#open++
+    if (effect !== "none" && !begun) journal.append(intentOf(this.#config, this.#run, call, effect))
+    const turn = this.#turnstile.enter(tool?.concurrent ?? true)
+    if (turn) await turn
     try {
       if (effect !== "none") await journal.secure()
-      if (controls.stopping) return record(call, notStarted(call), 0, effect)
+      if (controls.stopping) return this.record(call, notStarted(call), 0, effect)
       if (hooks.has("preToolCall")) await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hooked(at, call)))
       const started = performance.now()
-      const outcome = noted(await overflow.dispatch(call, contextOf(config, run, call)), note)
-      const settled = record(call, inDoubt(outcome) ? unknown(call) : outcome, performance.now() - started, effect)
+      const outcome = noted(await this.#dispatch(call), note)
+      // A tool with an effect that was stopped half way may have had it.
+      const inDoubt = effect !== "none" && controls.signal.aborted && outcome.status === "error"
+      const settled = this.record(call, inDoubt ? unknown(call) : outcome, performance.now() - started, effect)
       if (hooks.has("postToolCall")) {
         await hooks.call("postToolCall", (hook, at) => hook.postToolCall?.(hooked(at, call), settled))
       }
@@ -94,62 +99,68 @@ export function createSettler(config: ResolvedConfig, run: OpenRun): CallSettler
       controls.lose(error)
       return notStarted(call)
     } finally {
-      open--
-      turnstile.leave()
-    }
-
-    /** A tool with an effect that was stopped half way may have had it. */
-    function inDoubt(outcome: ToolOutcome): boolean {
-      return effect !== "none" && controls.signal.aborted && outcome.status === "error"
+      this.#open--
+      this.#turnstile.leave()
     }
   }
 
-  function record(call: ToolCall, outcome: ToolOutcome, durationMs: number, effect: Effect): ToolOutcome {
-    overflow.recorded(call.callId)
+  /** Puts what became of a call on record. */
+  record(call: ToolCall, outcome: ToolOutcome, durationMs = 0, effect: Effect = "none"): ToolOutcome {
+    const { journal } = this.#run
+    this.#overflow.recorded(call.callId)
     journal.append({ type: "tool-result", callId: call.callId, outcome, durationMs: Math.round(durationMs) })
     // The last receipt of a step goes with the end of its turn, which follows at once; others must not wait for that.
-    if (effect !== "none" && open > 1) run.flushSoon()
+    if (effect !== "none" && this.#open > 1) this.#run.flushSoon()
     return outcome
   }
 
-  async function settleEarly(call: ToolCall): Promise<ToolOutcome> {
-    const started = performance.now()
-    const onRecord = new Promise<boolean>((resolve) => early.set(call.callId, resolve))
-    const outcome = await overflow.dispatch(call, contextOf(config, run, call))
-    const durationMs = performance.now() - started
-    return (await onRecord) ? record(call, outcome, durationMs, "none") : outcome
+  async #judged(call: ToolCall): Promise<ToolOutcome | Suspended> {
+    const run = this.#run
+    this.#gate ??= new Turnstile()
+    await this.#gate.enter(false)
+    let verdict: Verdict
+    try {
+      verdict = run.asked ? "suspended" : run.controls.stopping ? "run" : await judge(run, call, false)
+      if (typeof verdict === "object" && verdict.reason !== undefined) {
+        return this.suspend(call, verdict.reason, verdict.question)
+      }
+    } finally {
+      this.#gate.leave()
+    }
+    if (verdict === "suspended") return suspended
+    return verdict === "run" ? this.approved(call) : this.record(call, denied(call, verdict.question))
   }
 
-  const isJudged = (name: string) => hooks.has("gateBeforeTool") || dispatcher.tool(name)?.question !== undefined
+  async #settleEarly(call: ToolCall): Promise<ToolOutcome> {
+    const started = performance.now()
+    const onRecord = new Promise<boolean>((resolve) => {
+      this.#early ??= new Map()
+      this.#early.set(call.callId, resolve)
+    })
+    const outcome = await this.#dispatch(call)
+    const durationMs = performance.now() - started
+    return (await onRecord) ? this.record(call, outcome, durationMs) : outcome
+  }
 
-  const isHarmless = (name: string) => {
-    if (isJudged(name)) return false
-    const tool = dispatcher.tool(name)
+  #dispatch(call: ToolCall): Promise<ToolOutcome> {
+    return this.#overflow.dispatch(call, contextOf(this.#overflow.env, this.#run, call))
+  }
+
+  #isJudged(name: string): boolean {
+    const { hooks, input } = this.#run
+    return hooks.has("gateBeforeTool") || input.dispatcher.tool(name)?.question !== undefined
+  }
+
+  #isHarmless(name: string): boolean {
+    if (this.#isJudged(name)) return false
+    const { hooks, input } = this.#run
+    const tool = input.dispatcher.tool(name)
     // What a hook is to hear of a call must be on record first.
     return tool?.effect === "none" && tool.concurrent && !hooks.has("preToolCall") && !hooks.has("postToolCall")
   }
-
-  return {
-    call(call) {
-      if (announced.has(call.callId)) return isJudged(call.name) ? judged(call) : settle(call)
-      return isHarmless(call.name) ? settleEarly(call) : Promise.resolve(notOnRecord(call))
-    },
-    approved: settle,
-    suspend,
-    record: (call, outcome) => record(call, outcome, 0, "none"),
-    startsEarly: (name) => isHarmless(name) && !controls.stopping,
-    announce(callId) {
-      announced.add(callId)
-      early.get(callId)?.(true)
-      early.delete(callId)
-    },
-    dropEarly() {
-      for (const tell of early.values()) tell(false)
-      early.clear()
-    },
-  }
 }
 
+const unbegun: Approved = { begun: false }
 const suspended: Suspended = { status: "suspended" }
 
 /** Let run, to wait for another, refused for a reason, or to be asked about. */
@@ -192,7 +203,7 @@ function intentOf(config: ResolvedConfig, { key, input }: OpenRun, call: ToolCal
   return { type: "tool-intent", callId, digest, effect, key: idempotencyKey(key.runId, key.nodeId, callId) } as const
 }
 
-function contextOf(config: ResolvedConfig, run: OpenRun, { callId }: ToolCall): ToolContext {
+function contextOf(env: Environment, run: OpenRun, { callId }: ToolCall): ToolContext {
   const { runId, nodeId } = run.key
   return {
     signal: run.controls.signal,
@@ -200,7 +211,7 @@ function contextOf(config: ResolvedConfig, run: OpenRun, { callId }: ToolCall): 
     runId,
     callId,
     cwd: run.input.cwd,
-    env: config.env,
+    env,
     progress: (message) => run.show({ type: "tool-progress", callId, message }),
   }
 }

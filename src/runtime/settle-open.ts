@@ -4,7 +4,7 @@ import type { ToolOutcome } from "../contract/tool.ts"
 import type { ProjectedCall, RunProjection } from "../journal/projection.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { Opening, OpenRun } from "./open-run.ts"
-import { type CallSettler, createSettler, judge } from "./settle-call.ts"
+import { CallSettler, judge } from "./settle-call.ts"
 
 /**
  * Before a run goes on: what its last answer left open is settled from the journal, so that the model need not repeat
@@ -38,7 +38,7 @@ function isOver({ lastStep, resumedFrom }: RunProjection): boolean {
 }
 
 async function settleCalls(config: ResolvedConfig, run: OpenRun, gone: boolean): Promise<(ToolOutcome | Suspended)[]> {
-  const settler = createSettler(config, run)
+  const settler = new CallSettler(config, run)
   const { openCalls } = run.projection
   for (const { callId } of openCalls) settler.announce(callId)
   return Promise.all(openCalls.map((call) => settleOne(run, settler, call, gone)))

@@ -31,22 +31,49 @@ function diskStore(root: string, appends: boolean): Store {
   const folders = new disk.DurableFolders(base)
   return {
     location: base,
-    folder: (path) => diskFolder(`${base}/${path}`, appends, folders),
+    folder: (path) => new DiskFolder(`${base}/${path}`, appends, folders),
     list: (path) => attempt(`list ${path}`, disk.names(`${base}/${path}`)),
   }
 }
 
-function diskFolder(path: string, appends: boolean, folders: disk.DurableFolders): Folder {
-  const at = (name: string) => `${path}/${name}`
-  return {
-    location: path,
-    read: (name) => attempt(`read ${name}`, disk.readWhole(at(name))),
-    exists: (name) => isThere(at(name)),
-    list: () => attempt("list the run's folder", disk.names(path)),
-    create: (name, bytes) => attempt(`create ${name}`, createWhole(at(name), bytes, folders)),
-    replace: (name, bytes) => attempt(`write ${name}`, replaceWhole(at(name), bytes, folders)),
-    delete: (name) => attempt(`delete ${name}`, deleteIfThere(at(name))),
-    ...(appends && { append: appending(path, folders) }),
+/** A class: a process may have thousands of them, and functions of their own for each would be most of what a run keeps. */
+class DiskFolder implements Folder {
+  readonly location: string
+  readonly append?: Appending
+  readonly #folders: disk.DurableFolders
+
+  constructor(path: string, appends: boolean, folders: disk.DurableFolders) {
+    this.location = path
+    this.#folders = folders
+    if (appends) this.append = new DiskAppending(path, folders)
+  }
+
+  read(name: string): Promise<Uint8Array | null> {
+    return attempt(`read ${name}`, disk.readWhole(this.#at(name)))
+  }
+
+  exists(name: string): Promise<boolean> {
+    return isThere(this.#at(name))
+  }
+
+  list(): Promise<readonly string[]> {
+    return attempt("list the run's folder", disk.names(this.location))
+  }
+
+  create(name: string, bytes: Uint8Array): Promise<"created" | "exists"> {
+    return attempt(`create ${name}`, createWhole(this.#at(name), bytes, this.#folders))
+  }
+
+  replace(name: string, bytes: Uint8Array): Promise<void> {
+    return attempt(`write ${name}`, replaceWhole(this.#at(name), bytes, this.#folders))
+  }
+
+  delete(name: string): Promise<void> {
+    return attempt(`delete ${name}`, deleteIfThere(this.#at(name)))
+  }
+
+  #at(name: string): string {
+    return `${this.location}/${name}`
   }
 }
 
@@ -59,12 +86,45 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
-function appending(path: string, folders: disk.DurableFolders): Appending {
-  return {
-    open: (name) => attempt(`create ${name}`, openShard(`${path}/${name}`, folders)),
-    readFrom: (name, offset) => attempt(`read ${name}`, disk.readFrom(`${path}/${name}`, offset)),
-    sync: (name) => attempt(`sync ${name}`, disk.syncFile(`${path}/${name}`)),
-    syncFolder: () => attempt("sync the run's folder", disk.syncFolder(path)),
+class DiskAppending implements Appending {
+  readonly #path: string
+  readonly #folders: disk.DurableFolders
+
+  constructor(path: string, folders: disk.DurableFolders) {
+    this.#path = path
+    this.#folders = folders
+  }
+
+  open(name: string): Promise<AppendFile | null> {
+    return attempt(`create ${name}`, openShard(`${this.#path}/${name}`, this.#folders))
+  }
+
+  readFrom(name: string, offset: number): Promise<Uint8Array | null> {
+    return attempt(`read ${name}`, disk.readFrom(`${this.#path}/${name}`, offset))
+  }
+
+  sync(name: string): Promise<void> {
+    return attempt(`sync ${name}`, disk.syncFile(`${this.#path}/${name}`))
+  }
+
+  syncFolder(): Promise<void> {
+    return attempt("sync the run's folder", disk.syncFolder(this.#path))
+  }
+}
+
+class Shard implements AppendFile {
+  readonly #fd: number
+
+  constructor(fd: number) {
+    this.#fd = fd
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return disk.writeWhole(this.#fd, bytes, "append to the journal")
+  }
+
+  close(): Promise<void> {
+    return attempt("close the journal", disk.closeSynced(this.#fd))
   }
 }
 
@@ -73,11 +133,7 @@ async function openShard(path: string, folders: disk.DurableFolders): Promise<Ap
   await folders.make(dirname(path))
   const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND, O_DSYNC } = constants
   try {
-    const fd = openSync(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600)
-    return {
-      write: (bytes) => disk.writeWhole(fd, bytes, "append to the journal"),
-      close: () => attempt("close the journal", disk.closeSynced(fd)),
-    }
+    return new Shard(openSync(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600))
   } catch (error) {
     if (disk.errno(error) === "EEXIST") return null
     throw error
