@@ -21,13 +21,9 @@ const syncBase = "    if (this.#good) await this.#folder.append?.sync(shardName(
 const syncFolder = "    await this.#folder.append?.syncFolder()\n"
 const openNext =
   "    const file = await this.#folder.append?.open(shardName(this.#top + 1))\n    if (!file) throw fenced()\n"
-const sendNext =
-  "        if (this.#flushed.lines.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]\n"
-const sendAll = `        for (const record of this.#riding.records.splice(0)) {
-          this.#flushed.records.push(record)
-          this.#flushed.lines.add(JSON.stringify(record))
-        }
-        this.#riding.lines.clear()\n`
+const sendNext = "    if (this.#flushed.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]\n"
+const sendAll = `    for (const record of this.#riding.take()) this.#flushed.add(record)
+    if (this.#riding.isAwaited) this.#flushed.durable.then(() => this.#riding.resolve(), () => {})\n`
 const ownBytes = "      if (found !== null) return equalBytes(found, bytes)\n"
 const readAfterCreate = [
   "    const { known } = options\n",
@@ -51,7 +47,7 @@ export const mutations = [
   mutation("F1 look before the append", [appending, write + look, look + write]),
   mutation("F1 no second look after a slow flush", [
     journal,
-    "    if (await this.#folder.exists(shardName(this.#writer.top + 1))) throw await this.#lose(fenced())\n",
+    "    if (await this.#folder.exists(shardName(this.#writer.top + 1))) throw fenced()\n",
     "",
   ]),
   mutation(
@@ -185,7 +181,7 @@ export const mutations = [
       return this.write(lines)
     }\n`,
   ]),
-  mutation("O5 creates are pipelined", [journal, "      if (this.#flushing) return\n", ""]),
+  mutation("O5 creates are pipelined", [journal, "    if (!this.#flushing) {\n", "    {\n"]),
   mutation("O8 a conflict is not tried again", [
     own,
     "      if (attempt >= CREATE_RETRIES || !mayPass(error)) throw error\n",

@@ -52,7 +52,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     try {
       const look = stage.hold("A", "exists")
       for (const body of call("1")) a.journal.append(body)
-      const secured = a.journal.secure()
+      const secured = a.journal.flush()
       await look.reached
       now = 30_000
       const again = stage.hold("A", "exists")

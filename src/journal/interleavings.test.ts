@@ -41,7 +41,7 @@ async function explore(seed: number, createOnly: boolean): Promise<void> {
     for (const callId of ["1", "2"]) {
       if (known.has(callId)) continue
       for (const body of call(callId)) journal.append(body)
-      await journal.secure()
+      await journal.flush()
       effects.set(callId, (effects.get(callId) ?? 0) + 1)
       journal.append(receipt(callId))
       await journal.flush()

@@ -3,8 +3,8 @@ import type { RecordBody, RunRecord } from "../contract/event.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { AppendFile, Folder } from "../contract/store.ts"
 import { AppendWriter } from "./append-writer.ts"
+import { Batch } from "./batch.ts"
 import { CreateWriter } from "./create-writer.ts"
-import { FlushLines } from "./flush-lines.ts"
 import { type FlushWriter, fenced, isFenced, Ownership } from "./ownership.ts"
 import { shardName } from "./paths.ts"
 import { findHead, findTop, type Head, historyOf, type KnownRow } from "./row.ts"
@@ -19,12 +19,11 @@ export interface Journal {
   /** Numbers a record and lets it ride with the next flush, on append stores at most 250 ms later. */
   append(body: RecordBody): RunRecord
   /**
-   * Everything appended so far is durable and was acknowledged. Rejects with `fenced` once somebody else owns the run,
-   * for good; with `storage` where it could not be written, in which case the same records are tried again next time.
+   * Everything appended so far is durable and was acknowledged, and the run was ours a moment ago: who waited for it may
+   * act. Rejects with `fenced` once somebody else owns the run, for good; with `storage` where it could not be written, in
+   * which case the same records are tried again next time.
    */
   flush(): Promise<void>
-  /** A flush for somebody about to act: looks once more where it took so long that a takeover may have begun. */
-  secure(): Promise<void>
   /** Ends the ownership: flushes, then writes nothing more. */
   release(): Promise<void>
 }
@@ -87,22 +86,6 @@ function writerFor(
     : new CreateWriter(folder, ownership, top, base)
 }
 
-/** Records that become durable together. */
-interface Batch {
-  records: RunRecord[]
-  readonly lines: FlushLines
-}
-
-function newBatch(): Batch {
-  return { records: [], lines: new FlushLines() }
-}
-
-interface Waiter {
-  readonly upTo: number
-  resolve(): void
-  reject(error: unknown): void
-}
-
 class OwnedJournal implements Journal {
   readonly #folder: Folder
   readonly #options: TakeOptions
@@ -110,10 +93,9 @@ class OwnedJournal implements Journal {
   readonly #writer: FlushWriter
   #nextSeq: number
   /** Appended since the last flush began. */
-  #riding = newBatch()
+  #riding = new Batch()
   /** Of the flush under way or of one that failed, which is tried again unchanged until its fate is known; empty otherwise. */
-  #flushed = newBatch()
-  #waiters: Waiter[] = []
+  #flushed = new Batch()
   #flushing = false
   #lost: LonghaulError | null = null
   #released = false
@@ -131,39 +113,31 @@ class OwnedJournal implements Journal {
   }
 
   get newestPending(): number {
-    return this.#isSettled ? -1 : this.#nextSeq - 1
+    return this.#newest.isEmpty ? -1 : this.#nextSeq - 1
   }
 
-  /** Everything appended so far is acknowledged. */
-  get #isSettled(): boolean {
-    return this.#riding.lines.isEmpty && this.#flushed.lines.isEmpty
+  /** That holds the newest record, if any waits. */
+  get #newest(): Batch {
+    return this.#riding.isEmpty ? this.#flushed : this.#riding
   }
 
   append(body: RecordBody): RunRecord {
     const record: RunRecord = { seq: this.#nextSeq++, at: this.#now(), ...body }
-    this.#riding.records.push(record)
-    this.#riding.lines.add(JSON.stringify(record))
+    this.#riding.add(record)
     if (this.#folder.append && !this.#lost && !this.#released) ride(this)
     return record
   }
 
   flush(): Promise<void> {
     if (this.#lost || this.#released) return Promise.reject(this.#lost ?? fenced())
-    if (this.#isSettled) return Promise.resolve()
-    return new Promise((resolve, reject) => {
-      this.#waiters.push({ upTo: this.#nextSeq, resolve, reject })
-      if (this.#flushing) return
+    const newest = this.#newest
+    if (newest.isEmpty) return settled
+    if (!this.#flushing) {
       this.#flushing = true
       // What is appended in the same tick goes into the same flush. Node's own microtasks cost several times a promise's.
-      void soon.then(() => this.#drain())
-    })
-  }
-
-  async secure(): Promise<void> {
-    const started = performance.now()
-    await this.flush()
-    if (performance.now() - started < LEASE_MS / 2) return
-    if (await this.#folder.exists(shardName(this.#writer.top + 1))) throw await this.#lose(fenced())
+      void settled.then(this.#drain)
+    }
+    return newest.durable
   }
 
   async release(): Promise<void> {
@@ -183,37 +157,43 @@ class OwnedJournal implements Journal {
     await this.#writer.close()
   }
 
-  /** One flush in flight; whatever waits meanwhile goes together in the next. */
-  async #drain(): Promise<void> {
-    try {
-      while (this.#waiters.length > 0) {
-        if (this.#lost) throw this.#lost
-        if (this.#flushed.lines.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]
-        await this.#writer.write(this.#flushed.lines)
-        const { records } = this.#flushed
-        this.#flushed.records = []
-        this.#flushed.lines.clear()
-        const acknowledged = (records.at(-1) as RunRecord).seq + 1
-        this.#options.acknowledged?.(records)
-        const waiting = this.#waiters
-        this.#waiters = waiting.filter(({ upTo }) => upTo > acknowledged)
-        for (const { upTo, resolve } of waiting) if (upTo <= acknowledged) resolve()
-      }
-    } catch (error) {
-      if (isFenced(error)) await this.#lose(error)
-      const waiters = this.#waiters
-      this.#waiters = []
-      for (const waiter of waiters) waiter.reject(error)
-    } finally {
-      this.#flushing = false
-    }
+  /** One flush in flight; whatever waits meanwhile goes together in the next. Functions made once: many runs flush often. */
+  readonly #drain = (): void => {
+    if (this.#flushed.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]
+    this.#writer.write(this.#flushed.lines).then(this.#written).catch(this.#failed)
   }
 
-  async #lose(error: LonghaulError): Promise<LonghaulError> {
+  readonly #written = (): void | Promise<void> => {
+    const { waitedMs } = this.#flushed
+    const records = this.#flushed.take()
+    this.#options.acknowledged?.(records)
+    // So long that a takeover may have begun, and somebody waits who is about to act.
+    if (waitedMs >= LEASE_MS / 2) return this.#lookAgain()
+    this.#goOn()
+  }
+
+  async #lookAgain(): Promise<void> {
+    if (await this.#folder.exists(shardName(this.#writer.top + 1))) throw fenced()
+    this.#goOn()
+  }
+
+  #goOn(): void {
+    this.#flushed.resolve()
+    if (this.#riding.isAwaited) this.#drain()
+    else this.#flushing = false
+  }
+
+  readonly #failed = async (error: unknown): Promise<void> => {
+    if (isFenced(error)) await this.#lose(error)
+    this.#flushing = false
+    this.#flushed.reject(error)
+    this.#riding.reject(error)
+  }
+
+  async #lose(error: LonghaulError): Promise<void> {
     this.#lost ??= error
     getOff(this)
     await this.#writer.close()
-    return this.#lost
   }
 }
 
@@ -229,7 +209,7 @@ function tailDropped(head: Head): RecordBody {
   return { type: "warning", code: "journal_tail_dropped", message }
 }
 
-const soon = Promise.resolve()
+const settled = Promise.resolve()
 
 /** An owner that shows no sign for this long may be taken over. */
 export const LEASE_MS = 60_000

@@ -82,7 +82,7 @@ export class CallSettler {
     const turn = this.#turnstile.enter(tool?.concurrent ?? true)
     if (turn) await turn
     try {
-      if (effect !== "none") await journal.secure()
+      if (effect !== "none") await journal.flush()
       if (controls.stopping) return this.record(call, notStarted(call), 0, effect)
       if (hooks.has("preToolCall")) await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hooked(at, call)))
       const started = performance.now()

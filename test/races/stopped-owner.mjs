@@ -13,7 +13,7 @@ process.on("message", async () => {
   const callId = `op-${op++}`
   try {
     journal.append({ type: "tool-intent", callId, digest: "d", effect: "once", key: callId })
-    await journal.secure()
+    await journal.flush()
     appendFileSync(effects, `${callId}\n`)
     journal.append({ type: "tool-result", callId, outcome: { status: "ok", output: [] }, durationMs: 0 })
     await journal.flush()

@@ -66,7 +66,7 @@ async function own(folder, { dir, ops }, agent, pick, tell) {
       if (known.get(callId)?.intent) continue
       journal.append({ type: "tool-call", turn: 1, callId, name: "Pay", args: {}, agent })
       journal.append({ type: "tool-intent", callId, digest: "d", effect: "once", key: callId, agent })
-      await journal.secure()
+      await journal.flush()
       if (pick(2) === 0) await sleep(pick(3))
       appendFileSync(join(dir, "effects"), `${callId} ${agent} ${process.pid}\n`)
       journal.append({ type: "tool-result", callId, outcome: { status: "ok", output: [] }, durationMs: 0, agent })

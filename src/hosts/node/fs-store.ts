@@ -31,49 +31,22 @@ function diskStore(root: string, appends: boolean): Store {
   const folders = new disk.DurableFolders(base)
   return {
     location: base,
-    folder: (path) => new DiskFolder(`${base}/${path}`, appends, folders),
+    folder: (path) => diskFolder(`${base}/${path}`, appends, folders),
     list: (path) => attempt(`list ${path}`, disk.names(`${base}/${path}`)),
   }
 }
 
-/** A class: a process may have thousands of them, and functions of their own for each would be most of what a run keeps. */
-class DiskFolder implements Folder {
-  readonly location: string
-  readonly append?: Appending
-  readonly #folders: disk.DurableFolders
-
-  constructor(path: string, appends: boolean, folders: disk.DurableFolders) {
-    this.location = path
-    this.#folders = folders
-    if (appends) this.append = new DiskAppending(path, folders)
-  }
-
-  read(name: string): Promise<Uint8Array | null> {
-    return attempt(`read ${name}`, disk.readWhole(this.#at(name)))
-  }
-
-  exists(name: string): Promise<boolean> {
-    return isThere(this.#at(name))
-  }
-
-  list(): Promise<readonly string[]> {
-    return attempt("list the run's folder", disk.names(this.location))
-  }
-
-  create(name: string, bytes: Uint8Array): Promise<"created" | "exists"> {
-    return attempt(`create ${name}`, createWhole(this.#at(name), bytes, this.#folders))
-  }
-
-  replace(name: string, bytes: Uint8Array): Promise<void> {
-    return attempt(`write ${name}`, replaceWhole(this.#at(name), bytes, this.#folders))
-  }
-
-  delete(name: string): Promise<void> {
-    return attempt(`delete ${name}`, deleteIfThere(this.#at(name)))
-  }
-
-  #at(name: string): string {
-    return `${this.location}/${name}`
+function diskFolder(path: string, appends: boolean, folders: disk.DurableFolders): Folder {
+  const at = (name: string) => `${path}/${name}`
+  return {
+    location: path,
+    read: (name) => attempt(`read ${name}`, disk.readWhole(at(name))),
+    exists: (name) => isThere(at(name)),
+    list: () => attempt("list the run's folder", disk.names(path)),
+    create: (name, bytes) => attempt(`create ${name}`, createWhole(at(name), bytes, folders)),
+    replace: (name, bytes) => attempt(`write ${name}`, replaceWhole(at(name), bytes, folders)),
+    delete: (name) => attempt(`delete ${name}`, deleteIfThere(at(name))),
+    ...(appends && { append: appending(path, folders) }),
   }
 }
 
@@ -86,29 +59,12 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
-class DiskAppending implements Appending {
-  readonly #path: string
-  readonly #folders: disk.DurableFolders
-
-  constructor(path: string, folders: disk.DurableFolders) {
-    this.#path = path
-    this.#folders = folders
-  }
-
-  open(name: string): Promise<AppendFile | null> {
-    return attempt(`create ${name}`, openShard(`${this.#path}/${name}`, this.#folders))
-  }
-
-  readFrom(name: string, offset: number): Promise<Uint8Array | null> {
-    return attempt(`read ${name}`, disk.readFrom(`${this.#path}/${name}`, offset))
-  }
-
-  sync(name: string): Promise<void> {
-    return attempt(`sync ${name}`, disk.syncFile(`${this.#path}/${name}`))
-  }
-
-  syncFolder(): Promise<void> {
-    return attempt("sync the run's folder", disk.syncFolder(this.#path))
+function appending(path: string, folders: disk.DurableFolders): Appending {
+  return {
+    open: (name) => attempt(`create ${name}`, openShard(`${path}/${name}`, folders)),
+    readFrom: (name, offset) => attempt(`read ${name}`, disk.readFrom(`${path}/${name}`, offset)),
+    sync: (name) => attempt(`sync ${name}`, disk.syncFile(`${path}/${name}`)),
+    syncFolder: () => attempt("sync the run's folder", disk.syncFolder(path)),
   }
 }
 
