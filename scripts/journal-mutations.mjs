@@ -23,7 +23,7 @@ const openNext =
   "    const file = await this.#folder.append?.open(shardName(this.#top + 1))\n    if (!file) throw fenced()\n"
 const sendNext = "    if (this.#flushed.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]\n"
 const sendAll = `    for (const record of this.#riding.take()) this.#flushed.add(record)
-    if (this.#riding.isAwaited) this.#flushed.durable.then(() => this.#riding.resolve(), () => {})\n`
+    if (this.#riding.isWanted) this.#flushed.durable.then(() => this.#riding.resolve(), () => {})\n`
 const ownBytes = "      if (found !== null) return equalBytes(found, bytes)\n"
 const readAfterCreate = [
   "    const { known } = options\n",
@@ -181,7 +181,7 @@ export const mutations = [
       return this.write(lines)
     }\n`,
   ]),
-  mutation("O5 creates are pipelined", [journal, "    if (!this.#flushing) {\n", "    {\n"]),
+  mutation("O5 creates are pipelined", [journal, "    if (this.#flushing) return\n", ""]),
   mutation("O8 a conflict is not tried again", [
     own,
     "      if (attempt >= CREATE_RETRIES || !mayPass(error)) throw error\n",
@@ -218,7 +218,11 @@ export const mutations = [
     "let below = unsettled ? certain : head.header.base",
     "let below = head.header.base",
   ]),
-  mutation("flush acknowledged after a release", [journal, "if (this.#lost || this.#released)", "if (this.#lost)"]),
+  mutation("flush acknowledged after a release", [
+    journal,
+    "if (this.#lost || this.#released) return Promise.reject(",
+    "if (this.#lost) return Promise.reject(",
+  ]),
   mutation("damage below a base silently dropped", [
     shard,
     "  if (limit !== undefined && valid !== limit) {",

@@ -3,28 +3,27 @@ import { FlushLines } from "./flush-lines.ts"
 
 /** Records that become durable together, and who waits for that. Used again for others afterwards. */
 export class Batch {
+  /** It is to become durable now, whether somebody waits for that or not. */
+  isWanted = false
   readonly lines = new FlushLines()
   #records: RunRecord[] = []
   #durable: Promise<void> | undefined
-  #resolve: () => void = () => {}
-  #reject: (error: unknown) => void = () => {}
+  #resolve: (() => void) | undefined
+  #reject: ((error: unknown) => void) | undefined
   #since = 0
 
   get isEmpty(): boolean {
     return this.lines.isEmpty
   }
 
-  get isAwaited(): boolean {
-    return this.#durable !== undefined
-  }
-
   /** How long somebody has waited for it. */
   get waitedMs(): number {
-    return this.isAwaited ? performance.now() - this.#since : 0
+    return this.#durable === undefined ? 0 : performance.now() - this.#since
   }
 
   /** One promise for all who wait. */
   get durable(): Promise<void> {
+    this.isWanted = true
     this.#durable ??= new Promise((resolve, reject) => {
       this.#since = performance.now()
       this.#resolve = resolve
@@ -47,13 +46,22 @@ export class Batch {
   }
 
   resolve(): void {
-    this.#durable = undefined
-    this.#resolve()
+    this.#resolve?.()
+    this.#forget()
   }
 
-  /** It may be tried again. */
-  reject(error: unknown): void {
+  /** It may be tried again. False: somebody wanted it, and nobody waits to hear of this. */
+  reject(error: unknown): boolean {
+    const isHeard = this.#durable !== undefined || !this.isWanted
+    this.#reject?.(error)
+    this.#forget()
+    return isHeard
+  }
+
+  #forget(): void {
+    this.isWanted = false
     this.#durable = undefined
-    this.#reject(error)
+    this.#resolve = undefined
+    this.#reject = undefined
   }
 }

@@ -24,6 +24,8 @@ export interface Journal {
    * which case the same records are tried again next time.
    */
   flush(): Promise<void>
+  /** Starts a flush that nobody waits for. */
+  flushSoon(): void
   /** Ends the ownership: flushes, then writes nothing more. */
   release(): Promise<void>
 }
@@ -43,6 +45,8 @@ export interface TakeOptions {
   first(history: readonly RunRecord[]): readonly RecordBody[]
   /** Hears records once they are durable, in order. */
   readonly acknowledged?: (records: readonly RunRecord[]) => void
+  /** Hears why a flush failed that nobody waited for. */
+  readonly failed?: (error: unknown) => void
 }
 
 /**
@@ -132,12 +136,17 @@ class OwnedJournal implements Journal {
     if (this.#lost || this.#released) return Promise.reject(this.#lost ?? fenced())
     const newest = this.#newest
     if (newest.isEmpty) return settled
-    if (!this.#flushing) {
-      this.#flushing = true
-      // What is appended in the same tick goes into the same flush. Node's own microtasks cost several times a promise's.
-      void settled.then(this.#drain)
-    }
+    this.#begin()
     return newest.durable
+  }
+
+  flushSoon(): void {
+    const newest = this.#newest
+    if (this.#lost || this.#released) this.#options.failed?.(this.#lost ?? fenced())
+    else if (!newest.isEmpty) {
+      this.#begin()
+      newest.isWanted = true
+    }
   }
 
   async release(): Promise<void> {
@@ -155,6 +164,13 @@ class OwnedJournal implements Journal {
     this.#released = true
     getOff(this)
     await this.#writer.close()
+  }
+
+  /** What is appended in the same tick goes into the same flush. Node's own microtasks cost several times a promise's. */
+  #begin(): void {
+    if (this.#flushing) return
+    this.#flushing = true
+    void settled.then(this.#drain)
   }
 
   /** One flush in flight; whatever waits meanwhile goes together in the next. Functions made once: many runs flush often. */
@@ -179,15 +195,15 @@ class OwnedJournal implements Journal {
 
   #goOn(): void {
     this.#flushed.resolve()
-    if (this.#riding.isAwaited) this.#drain()
+    if (this.#riding.isWanted) this.#drain()
     else this.#flushing = false
   }
 
   readonly #failed = async (error: unknown): Promise<void> => {
     if (isFenced(error)) await this.#lose(error)
     this.#flushing = false
-    this.#flushed.reject(error)
-    this.#riding.reject(error)
+    const isHeard = [this.#flushed.reject(error), this.#riding.reject(error)]
+    if (isHeard.includes(false)) this.#options.failed?.(error)
   }
 
   async #lose(error: LonghaulError): Promise<void> {

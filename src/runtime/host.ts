@@ -49,7 +49,7 @@ export class SessionHost implements TurnHost {
     if (this.#called) {
       // A turn that called nothing is the last one: its end goes with the end of the run, which follows at once.
       this.#called = false
-      this.#run.flushSoon()
+      journal.flushSoon()
     }
     return hooks.has("postTurn") || hooks.has("stop") ? this.#afterTurn(turn) : true
   }

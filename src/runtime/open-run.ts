@@ -36,8 +36,6 @@ export interface OpenRun {
   readonly said: { readonly text: string; readonly inbox: number }[]
   /** Tells listeners, if there are any, once every record before it is durable. */
   show(event: Ephemeral): void
-  /** Starts a flush that nobody waits for; if it fails the run is lost to us. */
-  flushSoon(): void
 }
 
 /** How a run comes into our hands: as a new one, or as one that goes on. */
@@ -83,14 +81,8 @@ export async function openRun(
       apply(records)
       publisher.records(records)
     },
+    failed: (error) => controls.lose(error),
   })
-  /** The newest record that a flush was asked for: a burst of deltas behind it asks once. */
-  let asked = -1
-  const flushSoon = () => {
-    if (journal.newestPending <= asked) return
-    asked = journal.newestPending
-    journal.flush().catch((error) => controls.lose(error))
-  }
   const { form, model } = input
   const { runId, nodeId } = key
   return {
@@ -107,11 +99,10 @@ export async function openRun(
     }),
     said: [],
     ...(form && { output: new OutputCheck(form, model?.enforcesSchema === true) }),
-    flushSoon,
     show(event) {
       if (!publisher.hearsDeltas) return
       publisher.ephemeral(event, journal.newestPending)
-      flushSoon()
+      journal.flushSoon()
     },
   }
 }

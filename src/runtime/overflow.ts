@@ -12,8 +12,6 @@ export class Overflow {
   readonly env: Environment
   readonly #artifacts: ArtifactStore | undefined
   readonly #run: Pick<OpenRun, "key" | "input" | "journal">
-  /** What is to be told of each call's last attempt: one that was dropped may still be at it. */
-  readonly #attempts = new Map<string, Attempt>()
 
   constructor({ artifacts, env }: ResolvedConfig, run: OpenRun) {
     this.#artifacts = artifacts
@@ -25,29 +23,26 @@ export class Overflow {
   dispatch(call: ToolCall, context: ToolContext): Promise<ToolOutcome> {
     const { dispatcher } = this.#run.input
     if (this.#artifacts === undefined) return dispatcher.dispatch(call, context)
-    const attempt: Attempt = { warning: undefined }
-    this.#attempts.set(call.callId, attempt)
-    return dispatcher.dispatch(call, context, (artifact) => this.#keep(call, attempt, artifact))
+    return dispatcher.dispatch(call, context, (artifact) => this.#keep(call, artifact))
   }
 
   /** The call's result goes on record: what was cut from it is told beside it. */
-  recorded(callId: string): void {
-    const warning = this.#attempts.get(callId)?.warning
+  recorded(call: ToolCall): void {
+    const warning = warnings.get(call)
     if (warning) this.#run.journal.append(warning)
-    this.#attempts.delete(callId)
   }
 
-  async #keep(call: ToolCall, attempt: Attempt, artifact: Artifact): Promise<string | null> {
-    attempt.warning = truncated(call, "it could not be saved")
+  async #keep(call: ToolCall, artifact: Artifact): Promise<string | null> {
+    warnings.set(call, truncated(call, "it could not be saved"))
     const path = await (this.#artifacts as ArtifactStore).save(this.#run.key, artifact)
-    attempt.warning = path === null ? undefined : { ...truncated(call, `all of it is at ${path}`), paths: [path] }
+    if (path === null) warnings.delete(call)
+    else warnings.set(call, { ...truncated(call, `all of it is at ${path}`), paths: [path] })
     return path
   }
 }
 
-interface Attempt {
-  warning: RecordBody | undefined
-}
+/** What is to be told of a call. By the very call, not by its id: one that was dropped may still be at it. */
+const warnings = new WeakMap<ToolCall, RecordBody>()
 
 function truncated({ name, callId }: ToolCall, where: string) {
   const message = `What ${name} returned (call ${callId}) was cut; ${where}.`

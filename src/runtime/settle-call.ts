@@ -107,10 +107,10 @@ export class CallSettler {
   /** Puts what became of a call on record. */
   record(call: ToolCall, outcome: ToolOutcome, durationMs = 0, effect: Effect = "none"): ToolOutcome {
     const { journal } = this.#run
-    this.#overflow.recorded(call.callId)
+    this.#overflow.recorded(call)
     journal.append({ type: "tool-result", callId: call.callId, outcome, durationMs: Math.round(durationMs) })
     // The last receipt of a step goes with the end of its turn, which follows at once; others must not wait for that.
-    if (effect !== "none" && this.#open > 1) this.#run.flushSoon()
+    if (effect !== "none" && this.#open > 1) journal.flushSoon()
     return outcome
   }
 

@@ -70,7 +70,9 @@ async function runCalls(
   calls: readonly StepCall[],
   { early }: Answered,
 ): Promise<"settled" | "suspended"> {
-  const outcomes = await Promise.all(calls.map(({ call, index }) => early?.get(index) ?? host.callTool(call)))
+  const running = calls.map(({ call, index }) => early?.get(index) ?? host.callTool(call))
+  const [first, second] = running
+  const outcomes = first && !second ? [await first] : await Promise.all(running)
   const settled = outcomes.filter((outcome) => outcome.status !== "suspended")
   if (settled.length < outcomes.length) return "suspended"
   dialogue.add({ role: "tool", content: settled.map((outcome, at) => resultPart(calls[at] as StepCall, outcome)) })
