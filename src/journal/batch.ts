@@ -1,4 +1,5 @@
 import type { RunRecord } from "../contract/event.ts"
+import { Refilled } from "../lib/refilled.ts"
 import { FlushLines } from "./flush-lines.ts"
 
 /** Records that become durable together, and who waits for that. Used again for others afterwards. */
@@ -6,7 +7,7 @@ export class Batch {
   /** It is to become durable now, whether somebody waits for that or not. */
   isWanted = false
   readonly lines = new FlushLines()
-  #records: RunRecord[] = []
+  readonly #records = new Refilled<RunRecord>()
   #durable: Promise<void> | undefined
   #resolve: (() => void) | undefined
   #reject: ((error: unknown) => void) | undefined
@@ -39,10 +40,8 @@ export class Batch {
 
   /** They are durable: the batch is empty, and those who wait are still to be told. */
   take(): readonly RunRecord[] {
-    const records = this.#records
-    this.#records = []
     this.lines.clear()
-    return records
+    return this.#records.take()
   }
 
   resolve(): void {

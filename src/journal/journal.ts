@@ -101,6 +101,7 @@ class OwnedJournal implements Journal {
   /** Of the flush under way or of one that failed, which is tried again unchanged until its fate is known; empty otherwise. */
   #flushed = new Batch()
   #flushing = false
+  #rideTimer: ReturnType<typeof setTimeout> | undefined
   #lost: LonghaulError | null = null
   #released = false
 
@@ -127,8 +128,8 @@ class OwnedJournal implements Journal {
 
   append(body: RecordBody): RunRecord {
     const record: RunRecord = { seq: this.#nextSeq++, at: this.#now(), ...body }
+    if (this.#riding.isEmpty && this.#folder.append) void settled.then(this.#ride)
     this.#riding.add(record)
-    if (this.#folder.append && !this.#lost && !this.#released) ride(this)
     return record
   }
 
@@ -162,8 +163,19 @@ class OwnedJournal implements Journal {
   /** Writes nothing more, whatever still rides. */
   async abandon(): Promise<void> {
     this.#released = true
-    getOff(this)
+    clearTimeout(this.#rideTimer)
     await this.#writer.close()
+  }
+
+  /** Most of what is appended is flushed in the same tick, and needs no timer. */
+  readonly #ride = (): void => {
+    if (this.#riding.isEmpty || this.#riding.isWanted || this.#lost || this.#released) return
+    this.#rideTimer ??= setTimeout(this.#rideOver, RIDE_MS)
+  }
+
+  readonly #rideOver = (): void => {
+    this.#rideTimer = undefined
+    this.flush().catch(() => {})
   }
 
   /** What is appended in the same tick goes into the same flush. Node's own microtasks cost several times a promise's. */
@@ -208,7 +220,7 @@ class OwnedJournal implements Journal {
 
   async #lose(error: LonghaulError): Promise<void> {
     this.#lost ??= error
-    getOff(this)
+    clearTimeout(this.#rideTimer)
     await this.#writer.close()
   }
 }
@@ -231,25 +243,3 @@ const settled = Promise.resolve()
 export const LEASE_MS = 60_000
 /** On append stores a riding record is durable at most this much later. */
 const RIDE_MS = 250
-
-/** Journals with records that may still ride. They share one timer: a process may have thousands. */
-const riders = new Set<Journal>()
-let rideTimer: ReturnType<typeof setTimeout> | undefined
-
-function ride(journal: Journal): void {
-  riders.add(journal)
-  rideTimer ??= setTimeout(rideOver, RIDE_MS)
-}
-
-function getOff(journal: Journal): void {
-  riders.delete(journal)
-  if (riders.size > 0) return
-  clearTimeout(rideTimer)
-  rideTimer = undefined
-}
-
-function rideOver(): void {
-  rideTimer = undefined
-  for (const journal of riders) journal.flush().catch(() => {})
-  riders.clear()
-}

@@ -6,6 +6,7 @@ import type { StopReason } from "../contract/provider.ts"
 import type { Limits, PauseReason, RunStatus, RunWarning, StructuredOutput, Usage } from "../contract/result.ts"
 import type { Effect, ToolOutcome } from "../contract/tool.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
+import { Refilled } from "../lib/refilled.ts"
 import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
 import { callPart, reasoningPart, resultPart, type SettledCall } from "./parts.ts"
 
@@ -89,7 +90,7 @@ export class RunProjection {
   nextInbox = 0
 
   /** The assistant's step under way: its parts so far, and after `usage` its calls that wait for results. */
-  #parts: AssistantMessage["content"][number][] = []
+  readonly #parts = new Refilled<AssistantMessage["content"][number]>()
   #stepCalls: ProjectedCall[] = []
   #stepText = ""
   #carried = ""
@@ -160,7 +161,7 @@ export class RunProjection {
         this.#loseReserve()
         this.#reserve = record.reserve
         this.#asking = true
-        this.#parts = []
+        this.#parts.take()
         this.#stepText = ""
         break
       case "reasoning-end":
@@ -184,8 +185,7 @@ export class RunProjection {
         this.lastStep = { stopReason: record.stopReason, calls: this.#stepCalls }
         this.#spend(record.usage)
         this.#asking = false
-        // Copied: an array that grew has room for sixteen more, and these stay.
-        if (this.#parts.length > 0) this.messages.push({ role: "assistant", content: this.#parts.slice() })
+        if (this.#parts.length > 0) this.messages.push({ role: "assistant", content: this.#parts.take() })
         // A step of calls alone leaves standing what the model said before it.
         if (this.#stepText !== "" || this.#stepCalls.length === 0) this.text = this.#carried + this.#stepText
         this.#carried = ""

@@ -52,7 +52,7 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
   const { usage, model, requestId, stopReason } = answer
   const named = requestId === undefined ? {} : { requestId }
   host.emit({ type: "usage", turn, usage, model, ...named, stopReason, durationMs })
-  // Copied: an array that grew has room for sixteen more, and this one stays.
+  // Copies: an array that grew has room for sixteen more, and these stay.
   dialogue.add({ role: "assistant", content: content.slice() })
-  return calls
+  return calls.slice()
 }
