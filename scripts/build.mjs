@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, relative } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { build } from "esbuild"
@@ -42,6 +42,11 @@ for (const [file, members] of shared) {
     const path = relative(dirname(entry), file)
     writeFileSync(`dist/${entry}`, reexport(names, path.startsWith(".") ? path : `./${path}`, entry, ""))
   }
+}
+// One character beyond Latin-1 makes V8 hold and read all of a file in two bytes a character. Only patterns can bring one in.
+for (const name of readdirSync("dist/chunks").filter((each) => !each.startsWith("cli-"))) {
+  const wide = /[^\0-\xff]/.exec(readFileSync(`dist/chunks/${name}`, "utf8"))
+  if (wide) throw new Error(`dist/chunks/${name} holds ${wide[0]}: write it as an escape in the pattern it stands in.`)
 }
 for (const program of programs) chmodSync(`dist/${program}`, 0o755)
 

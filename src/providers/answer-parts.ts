@@ -109,10 +109,11 @@ function wholeOf({ kind, text, opaque, wireId = "", name = "", args = {} }: Part
   if (kind === "text") return { type: "text", text }
   const sealed = opaque === undefined ? {} : { opaque }
   if (kind === "reasoning") return { type: "reasoning", text, ...sealed }
-  const call = { type: "tool-call", wireId, name, ...sealed } as const
+  // Not `{ ...call, args }`: what begins with a spread and adds to it becomes an object of a kind of its own, each time anew.
   try {
-    return { ...call, args: text.trim() === "" ? args : (JSON.parse(text) as Json) }
+    const parsed = text.trim() === "" ? args : (JSON.parse(text) as Json)
+    return { type: "tool-call", wireId, name, args: parsed, ...sealed }
   } catch {
-    return { ...call, args: null, invalid: "The arguments are not valid JSON." }
+    return { type: "tool-call", wireId, name, args: null, invalid: "The arguments are not valid JSON.", ...sealed }
   }
 }

@@ -69,10 +69,6 @@ export async function openRun(
   }
   await config.store.check?.()
   const journal = await takeRun(folder, {
-    ...(opening.fresh && { fresh: true }),
-    ...(opening.after !== undefined && { after: opening.after }),
-    ...(opening.known && { known: opening.known }),
-    ...(config.owner && { owner: config.owner }),
     first(history) {
       apply(history.slice(projection.nextSeq))
       return opening.first(projection)
@@ -82,6 +78,10 @@ export async function openRun(
       publisher.records(records)
     },
     failed: (error) => controls.lose(error),
+    ...(opening.fresh && { fresh: true }),
+    ...(opening.after !== undefined && { after: opening.after }),
+    ...(opening.known && { known: opening.known }),
+    ...(config.owner && { owner: config.owner }),
   })
   const { form, model } = input
   const { runId, nodeId } = key

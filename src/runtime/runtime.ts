@@ -44,7 +44,8 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   function launch(
     key: RunKey,
     opening: () => Promise<Opening>,
-    options: Pick<StartOptions, "onEvent" | "onProgress" | "signal"> & { readonly streamed?: boolean },
+    { onEvent, onProgress, signal }: Pick<StartOptions, "onEvent" | "onProgress" | "signal">,
+    streamed = false,
   ): RunHandle {
     let begin = () => {}
     const begun = new Promise<void>((resolve) => {
@@ -56,7 +57,6 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
       place.queued = false
       return leave
     }
-    const { streamed = false, onEvent, onProgress, signal } = options
     const handle = startRun(config, key, opening, {
       streamed,
       ...(onEvent && { onEvent }),
@@ -85,10 +85,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
 
   const launchNew = (input: RunInput, streamed: boolean) => {
     const key = runKey(config, input)
-    return launch(key, () => beginning(config, key, input, (top) => watch.isAbandoned(key, top)), {
-      ...input,
-      streamed,
-    })
+    return launch(key, () => beginning(config, key, input, (top) => watch.isAbandoned(key, top)), input, streamed)
   }
   const launchBackground = ({ webhook, ...input }: RunInput & WithWebhook) => {
     const key = runKey(config, input)
@@ -109,7 +106,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     const look = async (found: FoundRun) => orphan?.owner ?? watch.look(resumed, found)
     const open = () => resumption(config, resumed, input, look, orphan?.found)
     const opening = how === "foreground" ? open : () => webhooks.open(resumed, open, how, webhook)
-    return launch(resumed, opening, { ...input, streamed })
+    return launch(resumed, opening, input, streamed)
   }
 
   /** What is known of it once it has begun, waits for its turn, or could not begin. */

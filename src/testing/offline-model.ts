@@ -56,7 +56,7 @@ function readTask(messages: readonly Message[]): Task {
   const message = messages[start]
   const text = message?.role === "user" ? plainText(message.content, "\n").slice(0, taskLimit) : ""
   const outputPath = findOutputPath(text)
-  const quoted = [...text.matchAll(/(?<!\w)["'`“]([^"'`”\n]{2,60})["'`”](?!\w)/g)]
+  const quoted = [...text.matchAll(/(?<!\w)["'`\u201c]([^"'`\u201d\n]{2,60})["'`\u201d](?!\w)/g)]
     .map((match) => match[1] ?? "")
     .filter((words) => !words.match(pathWord)?.includes(words))
   const plain = (text.replaceAll(pathWord, " ").match(/[\p{L}\p{N}_]{3,}/gu) ?? []).filter(

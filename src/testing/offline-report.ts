@@ -29,7 +29,7 @@ export function describeFacts(facts: readonly ToolFact[], words: readonly string
 export function entriesIn(facts: readonly ToolFact[]): string[] {
   const lines = facts.filter(({ name, status }) => name === "List" && status === "ok").flatMap((fact) => fact.lines)
   // Lines in brackets are the tool's own remarks.
-  return lines.filter((line) => !/^[[(…]/.test(line))
+  return lines.filter((line) => !/^[[(\u2026]/.test(line))
 }
 
 export function matchesIn(facts: readonly ToolFact[]): readonly Match[] {

@@ -41,9 +41,9 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
         const call = toolCall(turn, index, part)
         const { wireId, name, args, opaque } = part
         const sealed = opaque === undefined ? {} : { opaque, origin }
-        const said = { type: "tool-call", callId: call.callId, wireId, name, args, ...sealed } as const
-        host.emit({ ...said, turn })
-        content.push(said)
+        const { callId } = call
+        host.emit({ type: "tool-call", turn, callId, wireId, name, args, ...sealed })
+        content.push({ type: "tool-call", callId, wireId, name, args, ...sealed })
         calls.push({ call, wireId, index })
         break
       }

@@ -14,7 +14,7 @@ export function addressOf({ hostname, port, protocol }: URL): Address {
 }
 
 export function plainSocket(address: Address, reading: Reading, signal: AbortSignal | undefined): Promise<Socket> {
-  return whenReady(connect({ ...address, onread: reading }), "connect", signal)
+  return whenReady(connect({ onread: reading, ...address }), "connect", signal)
 }
 
 /**

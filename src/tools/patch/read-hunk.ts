@@ -61,7 +61,7 @@ export function anchorIn(header: string): string | undefined {
     .replace(/^ /, "")
     .replace(/\s*@@$/, "")
   // Some put dots for what they leave out.
-  return /^[\s.…]*$/.test(anchor) ? undefined : anchor
+  return /^[\s.\u2026]*$/.test(anchor) ? undefined : anchor
 }
 
 /** A hunk as its parts say, or why that cannot be one. */
