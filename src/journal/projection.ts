@@ -18,7 +18,8 @@ export interface ProjectedCall {
   readonly args: Json
   /** Unix milliseconds. */
   readonly calledAt: number
-  intent: { readonly digest: string; readonly effect: Effect } | undefined
+  /** The effect that was announced, where it was. */
+  intent: Effect | undefined
   outcome: ToolOutcome | undefined
   durationMs: number
 }
@@ -71,8 +72,6 @@ export class RunProjection {
   /** Answered model calls. */
   turns = 0
   usage: Usage = noUsage
-  /** What was said, as the next model call would see it. */
-  readonly messages: Message[] = []
   /** What the model said last; partial where it was interrupted. */
   text = ""
   /** Whether the model showed any reasoning. */
@@ -89,6 +88,8 @@ export class RunProjection {
   /** The next inbox slot that nobody consumed. */
   nextInbox = 0
 
+  /** Null where somebody else keeps them. */
+  #messages: Message[] | null = []
   /** The assistant's step under way: its parts so far, and after `usage` its calls that wait for results. */
   readonly #parts = new Refilled<AssistantMessage["content"][number]>()
   #stepCalls: ProjectedCall[] = []
@@ -98,6 +99,18 @@ export class RunProjection {
   #heard: Message[] = []
   #reserve: Reserve | undefined
   #asking = false
+
+  /** What was said, as the next model call would see it. */
+  get messages(): readonly Message[] {
+    return this.#messages ?? []
+  }
+
+  /** Gives away what was said so far. From here on whoever takes it has the conversation, and it is not kept twice. */
+  handOver(): readonly Message[] {
+    const { messages } = this
+    this.#messages = null
+    return messages
+  }
 
   /** The model's last answer called tools, and the turn is not over. */
   get stepIsOpen(): boolean {
@@ -129,7 +142,7 @@ export class RunProjection {
         this.tools = record.tools
         this.forkOf = record.forkOf
         this.webhook = record.webhook
-        this.messages.push(...record.input.messages)
+        this.#messages?.push(...record.input.messages)
         break
       case "run-resume":
         this.resumedFrom = this.status
@@ -166,13 +179,13 @@ export class RunProjection {
         break
       case "reasoning-end":
         this.thinking = true
-        this.#parts.push(reasoningPart(record))
+        if (this.#messages) this.#parts.push(reasoningPart(record))
         break
       case "text-end":
         if (record.partial) this.text = record.text
         else {
           this.#stepText += record.text
-          this.#parts.push({ type: "text", text: record.text })
+          if (this.#messages) this.#parts.push({ type: "text", text: record.text })
         }
         break
       case "tool-call":
@@ -185,14 +198,14 @@ export class RunProjection {
         this.lastStep = { stopReason: record.stopReason, calls: this.#stepCalls }
         this.#spend(record.usage)
         this.#asking = false
-        if (this.#parts.length > 0) this.messages.push({ role: "assistant", content: this.#parts.take() })
+        if (this.#parts.length > 0) this.#messages?.push({ role: "assistant", content: this.#parts.take() })
         // A step of calls alone leaves standing what the model said before it.
         if (this.#stepText !== "" || this.#stepCalls.length === 0) this.text = this.#carried + this.#stepText
         this.#carried = ""
         break
       case "tool-intent": {
         const call = this.calls.get(record.callId)
-        if (call) call.intent = { digest: record.digest, effect: record.effect }
+        if (call) call.intent = record.effect
         break
       }
       case "tool-result": {
@@ -245,12 +258,12 @@ export class RunProjection {
     const call = { callId, wireId, name, args, calledAt: at, intent: undefined, outcome: undefined, durationMs: 0 }
     this.calls.set(callId, call)
     this.#stepCalls.push(call)
-    this.#parts.push(callPart(record))
+    if (this.#messages) this.#parts.push(callPart(record))
   }
 
   #hear(message: Message): void {
-    if (this.stepIsOpen) this.#heard.push(message)
-    else this.messages.push(message)
+    if (this.stepIsOpen && this.#messages) this.#heard.push(message)
+    else this.#messages?.push(message)
   }
 
   #spend(usage: Usage): void {
@@ -269,10 +282,12 @@ export class RunProjection {
   /** The results of a step are one message, in call order. */
   #closeStep(): void {
     if (!this.stepIsOpen) return
-    const results = this.#stepCalls.filter(isSettled).map(resultPart)
+    const calls = this.#stepCalls
     this.#stepCalls = []
-    if (results.length > 0) this.messages.push({ role: "tool", content: results })
-    this.messages.push(...this.#heard)
+    if (!this.#messages) return
+    const results = calls.filter(isSettled).map(resultPart)
+    if (results.length > 0) this.#messages.push({ role: "tool", content: results })
+    this.#messages.push(...this.#heard)
     this.#heard = []
   }
 }

@@ -4,7 +4,8 @@ import type { OpenRun } from "./open-run.ts"
 /** What the backend gets: the conversation so far, and what starts the work. */
 export function prepare(run: OpenRun): { request: OpenRequest; turn: TurnInput } {
   const { system, model, cwd, limits, temperature, maxOutputTokens, effort, form, dispatcher } = run.input
-  const { messages, turns } = run.projection
+  const { turns } = run.projection
+  const messages = run.projection.handOver()
   const last = messages.at(-1)
   const prompt = last?.role === "user" ? last : undefined
   return {
@@ -19,7 +20,7 @@ export function prepare(run: OpenRun): { request: OpenRequest; turn: TurnInput }
       ...(effort !== undefined && { effort }),
       ...(form && { outputSchema: form.schema }),
       limits: { turns: limits.turns, reserved: run.ledger.limited },
-      from: { kind: "history", messages: prompt ? messages.slice(0, -1) : messages.slice(), turns },
+      from: { kind: "history", messages: prompt ? messages.slice(0, -1) : messages, turns },
     },
     turn: prompt ? { kind: "prompt", content: prompt.content } : { kind: "continue" },
   }

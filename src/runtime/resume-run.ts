@@ -141,7 +141,7 @@ function toolWarnings(config: ResolvedConfig, run: RunProjection, { dispatcher }
 function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput, owner: OwnerState): boolean {
   if (!run.openCalls.includes(call)) return false
   const isGone = owner === "gone" || owner === "released"
-  if (call.intent?.effect === "repeatable" && isGone) return true
+  if (call.intent === "repeatable" && isGone) return true
   return asksIfUnknown(call, input)
 }
 

@@ -57,7 +57,7 @@ async function settleOne(
   if (decision?.decision === "answer") return settler.record(call, answered(decision.text ?? ""))
   if (decision) return settleApproved(run, settler, call, decision.args, intent !== undefined)
   if (intent === undefined) return settler.call(call)
-  if (intent.effect === "repeatable" && gone) return settler.approved(call, { begun: true })
+  if (intent === "repeatable" && gone) return settler.approved(call, { begun: true })
   return settler.suspend(
     call,
     "unknown_outcome",
