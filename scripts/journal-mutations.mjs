@@ -17,8 +17,8 @@ const test = "src/journal"
 
 const look = "        if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()\n"
 const write = "        await file.write(bytes)\n"
-const syncBase = "    if (this.#good) await this.#folder.append?.sync(shardName(this.#good.shard))\n"
-const syncFolder = "    await this.#folder.append?.syncFolder()\n"
+const syncBase = "    await this.#folder.append?.sync(shardName(shard))\n"
+const syncFolder = "          await this.#folder.append?.syncFolder()\n"
 const openNext =
   "    const file = await this.#folder.append?.open(shardName(this.#top + 1))\n    if (!file) throw fenced()\n"
 const sendNext = "    if (this.#flushed.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]\n"

@@ -43,7 +43,11 @@ export class AppendWriter implements FlushWriter {
       try {
         const from = this.#headless ? 0 : (this.#good as Position).bytes
         const bytes = lines.sealed(from, this.#headless ? this.#ownership.headerLine(this.#good) : undefined)
-        if (this.#headless) await this.#settleBase()
+        if (this.#headless) {
+          // Bytes that a header counts must outlive it: they and the row's names are synced before it is written.
+          if (this.#good) await this.#syncBase(this.#good)
+          await this.#folder.append?.syncFolder()
+        }
         await file.write(bytes)
         if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()
         this.#headless = false
@@ -74,13 +78,11 @@ export class AppendWriter implements FlushWriter {
     return file
   }
 
-  /** Bytes that a header counts must outlive it: they and the row's names are synced before it is written. */
-  async #settleBase(): Promise<void> {
-    // A disk tells of a failed sync once: a second one that says nothing proves nothing.
+  /** A disk tells of a failed sync once: a second one that says nothing proves nothing. */
+  async #syncBase({ shard }: Position): Promise<void> {
     this.#baseFailed = true
-    if (this.#good) await this.#folder.append?.sync(shardName(this.#good.shard))
+    await this.#folder.append?.sync(shardName(shard))
     this.#baseFailed = false
-    await this.#folder.append?.syncFolder()
   }
 }
 

@@ -1,11 +1,12 @@
+import { letGo } from "../lib/bytes.ts"
 import { crc32 } from "../lib/crc32.ts"
 
 /**
- * The lines of one flush. They are bytes from the beginning, in memory that is used again for the next flush: what waits
- * for the disk is as it was when it was said, and leaves nothing behind to be collected.
+ * The lines of one flush. They are bytes from the beginning, in memory that is used again: what waits for the disk is as it
+ * was when it was said, and leaves nothing behind to be collected.
  */
 export class FlushLines {
-  #bytes = new Uint8Array(FIRST_ROOM)
+  #bytes = nothing
   #length = 0
 
   get isEmpty(): boolean {
@@ -15,6 +16,7 @@ export class FlushLines {
   /** A JSON object. */
   add(line: string): void {
     if (this.#length > 0) this.#bytes[this.#length++] = LF
+    else this.#bytes = spare.pop() ?? new Uint8Array(FIRST_ROOM)
     this.#makeRoom(line.length)
     let { read, written } = encoder.encodeInto(line, this.#bytes.subarray(this.#length))
     // Most text is ASCII; the rest takes up to three bytes a character, and the mark must fit behind it.
@@ -39,10 +41,13 @@ export class FlushLines {
     return seal(whole, first.length + this.#length, from)
   }
 
-  /** A large flush's memory is not kept for the small ones after it. */
+  /** It is over: its memory is for the next flush, of whatever run, unless it was a large one. */
   clear(): void {
+    if (this.isEmpty) return
+    if (this.#bytes.length <= LARGEST_KEPT && spare.length < MOST_SPARE) spare.push(this.#bytes)
+    else letGo(this.#bytes)
+    this.#bytes = nothing
     this.#length = 0
-    if (this.#bytes.length > LARGEST_KEPT) this.#bytes = new Uint8Array(FIRST_ROOM)
   }
 
   /** For that many bytes, the line feed behind them and the mark. */
@@ -51,6 +56,7 @@ export class FlushLines {
     if (needed <= this.#bytes.length) return
     const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 1.5))
     larger.set(this.#bytes.subarray(0, this.#length))
+    letGo(this.#bytes)
     this.#bytes = larger
   }
 }
@@ -66,5 +72,8 @@ function seal(bytes: Uint8Array<ArrayBuffer>, length: number, from: number): Uin
 export const LONGEST_MARK = 40
 const LF = 10
 const FIRST_ROOM = 1024
-const LARGEST_KEPT = 64 * 1024
+const LARGEST_KEPT = 4096
+const MOST_SPARE = 1024
+const nothing = new Uint8Array(0)
+const spare: Uint8Array<ArrayBuffer>[] = []
 const encoder = new TextEncoder()

@@ -13,3 +13,11 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   }
   return whole
 }
+
+/**
+ * Gives memory back at once. Left to the collector it would stay for long: what has waited for a model or a disk is old to
+ * it. Nobody may read it from here on.
+ */
+export function letGo({ buffer }: Uint8Array<ArrayBuffer>): void {
+  structuredClone(buffer, { transfer: [buffer] })
+}

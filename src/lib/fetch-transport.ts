@@ -13,8 +13,8 @@ export function fetchTransport(fetchLike: typeof fetch = fetch): Transport {
         const response = await fetchLike(url, {
           method: "POST",
           headers,
-          // The request's own bytes; typed arrays over shared memory, which a body may not be, never get here.
-          body: body as Uint8Array<ArrayBuffer>,
+          // A copy: ours is valid until the next request, and whoever wrote this `fetch` may keep what it was given.
+          body: body.slice(),
           signal: abort.signal,
         })
         sink.head(response.status, (name) => response.headers.get(name) ?? undefined)

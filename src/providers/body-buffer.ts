@@ -1,4 +1,5 @@
 import type { Message } from "../contract/message.ts"
+import { letGo } from "../lib/bytes.ts"
 
 /** How a provider writes a conversation: everything before the messages, each message, everything after them. */
 export interface BodyShape {
@@ -83,6 +84,7 @@ export class BodyBuffer {
     if (length <= this.#buffer.length) return
     const larger = new Uint8Array(Math.max(length, this.#buffer.length * 1.5))
     larger.set(this.#buffer.subarray(0, kept))
+    letGo(this.#buffer)
     this.#buffer = larger
   }
 }

@@ -39,7 +39,8 @@ export function startRun(
   const publisher = new Publisher(listeners)
   let over = false
   const seat = { publisher, controls, ...(signal && { signal }), ...(ledger && { ledger }), opened }
-  const result = inTurn(options, controls, () => executeRun(config, key, opening, seat)).finally(() => {
+  const run = () => executeRun(config, key, opening, seat)
+  const result = (options.turn ? inTurn(options.turn, controls, run) : run()).finally(() => {
     over = true
     events.close()
   })
@@ -60,11 +61,10 @@ export function startRun(
 }
 
 async function inTurn(
-  { turn }: StartOptions,
+  turn: NonNullable<StartOptions["turn"]>,
   controls: RunControls,
   run: () => Promise<RunResult>,
 ): Promise<RunResult> {
-  if (turn === undefined) return run()
   const leave = await turn(controls)
   try {
     return await run()

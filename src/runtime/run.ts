@@ -49,19 +49,25 @@ export async function beginning(
 }
 
 /** One run, from how it is opened to its result. Resolves for every ending. */
-export async function executeRun(
+export function executeRun(
   config: ResolvedConfig,
   key: RunKey,
   opening: () => Promise<Opening>,
   seat: Seat,
 ): Promise<RunResult> {
-  const { logger } = config
-  const { runId, nodeId } = key
-  logger?.info?.("A run starts.", { runId, nodeId })
-  const result = await openAndDrive(config, key, opening, seat)
-  if (config.hooks.postRun) {
+  const running = openAndDrive(config, key, opening, seat)
+  return config.logger || config.hooks.postRun ? running.then((result) => afterRun(config, key, seat, result)) : running
+}
+
+async function afterRun(
+  { logger, hooks: given }: ResolvedConfig,
+  { runId, nodeId }: RunKey,
+  { controls }: Seat,
+  result: RunResult,
+): Promise<RunResult> {
+  if (given.postRun) {
     // The run's journal is closed: what goes wrong from here on can only be logged.
-    const hooks = new RunHooks(config.hooks, { runId, nodeId, signal: seat.controls.signal }, (slot, kind) =>
+    const hooks = new RunHooks(given, { runId, nodeId, signal: controls.signal }, (slot, kind) =>
       logger?.warn(`The hook ${slot} failed.`, { runId, nodeId, error: kind }),
     )
     await hooks.call("postRun", (hook) => hook.postRun?.(result))
@@ -77,6 +83,8 @@ async function openAndDrive(
   open: () => Promise<Opening>,
   { publisher, controls, signal, ledger, opened }: Seat,
 ): Promise<RunResult> {
+  const { runId, nodeId } = key
+  config.logger?.info?.("A run starts.", { runId, nodeId })
   let opening: Opening
   let run: OpenRun
   try {

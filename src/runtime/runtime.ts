@@ -26,9 +26,12 @@ type RecoverOptions = NonNullable<Parameters<Runtime["recoverOrphanedRuns"]>[0]>
 /** What is known of a run of ours beside its handle. */
 interface Place {
   queued: boolean
-  readonly begun: Promise<unknown>
+  /** It has begun, or never will. */
+  begun: boolean
+  /** Who waits for that. */
+  onBegun?: () => void
   /** It is over, and so are the attempts to tell of it. Never rejects. */
-  told: Promise<unknown>
+  told?: Promise<unknown>
 }
 
 /** A runtime over one configuration. Throws `config_invalid` at once for what cannot work. */
@@ -47,11 +50,11 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     { onEvent, onProgress, signal }: Pick<StartOptions, "onEvent" | "onProgress" | "signal">,
     streamed = false,
   ): RunHandle {
-    let begin = () => {}
-    const begun = new Promise<void>((resolve) => {
-      begin = resolve
-    })
-    const place: Place = { queued: permits !== undefined, begun, told: begun }
+    const place: Place = { queued: permits !== undefined, begun: false }
+    const begin = () => {
+      place.begun = true
+      place.onBegun?.()
+    }
     const turn = async (controls: RunControls) => {
       const leave = await (permits as Permits).take(controls.halting)
       place.queued = false
@@ -74,12 +77,12 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
       },
     })
     live.set(handle, place)
-    const forget = () => {
+    const over = () => {
       begin()
       live.delete(handle)
+      return webhooks.ended(key)
     }
-    handle.result.then(forget, forget)
-    place.told = handle.result.then(() => webhooks.ended(key)).catch(() => {})
+    place.told = handle.result.then(over, over).catch(() => {})
     return handle
   }
 
@@ -112,8 +115,12 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   /** What is known of it once it has begun, waits for its turn, or could not begin. */
   async function inBackground(handle: RunHandle): Promise<StartedRun> {
     const place = live.get(handle)
-    if (place) config.executor?.run(place.told)
-    if (!place?.queued) await place?.begun
+    if (place?.told) config.executor?.run(place.told)
+    if (place && !place.queued && !place.begun) {
+      await new Promise<void>((resolve) => {
+        place.onBegun = resolve
+      })
+    }
     const { runId, nodeId } = handle
     if (live.has(handle)) return { runId, nodeId, status: place?.queued ? "queued" : "running" }
     const { status, error } = await handle.result

@@ -25,10 +25,11 @@ export interface Loop {
 }
 
 /** Runs to the stop. What was said and not heard by then is on record, for whoever goes on. */
-export async function runLoop(loop: Loop): Promise<Stop> {
-  const stop = await takeTurns(loop)
-  for (const text of loop.controls.unheard()) loop.host.emit({ type: "steer", text })
-  return stop
+export function runLoop(loop: Loop): Promise<Stop> {
+  return takeTurns(loop).then((stop) => {
+    for (const text of loop.controls.unheard()) loop.host.emit({ type: "steer", text })
+    return stop
+  })
 }
 
 /** Ask the model, record its step, run its calls, hand back their results, until it calls nothing more. */

@@ -9,7 +9,6 @@ const close = promisify(fs.close)
 export const link = promisify(fs.link)
 export const unlink = promisify(fs.unlink)
 export const rename = promisify(fs.rename)
-const fsync = promisify(fs.fsync)
 const fdatasync = promisify(fs.fdatasync)
 const fstat = promisify(fs.fstat)
 const read = promisify(fs.read)
@@ -72,13 +71,15 @@ export async function syncFile(path: string): Promise<void> {
 }
 
 /** Opening and closing a local folder is a matter of microseconds: only the sync itself is worth a thread. */
-export async function syncFolder(path: string): Promise<void> {
-  const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY)
-  try {
-    await fsync(fd)
-  } finally {
-    fs.closeSync(fd)
-  }
+export function syncFolder(path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY)
+    fs.fsync(fd, (error) => {
+      fs.closeSync(fd)
+      if (error) reject(error)
+      else resolve()
+    })
+  })
 }
 
 /** Creates folders below one that stands, and makes each new name durable, whoever created it. */

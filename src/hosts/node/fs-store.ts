@@ -141,12 +141,10 @@ async function deleteIfThere(path: string): Promise<void> {
   }
 }
 
-async function attempt<T>(doing: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
+function attempt<T>(doing: string, work: Promise<T>): Promise<T> {
+  return work.catch((error) => {
     throw disk.storageError(doing, error)
-  }
+  })
 }
 
 /** File systems on which a name created by one process is seen at once by every other. */
