@@ -1,6 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../contract/provider.ts"
-import { onAbort } from "./abort.ts"
+import { Aborter, onAbort } from "./abort.ts"
 
 export interface StreamDeadlines {
   /** From the request to the first byte of its answer's body. */
@@ -20,7 +20,7 @@ export class WatchedTransport implements Transport, TransportSink {
   readonly #transport: Transport
   readonly #deadlines: StreamDeadlines
   /** Kept as long as nothing aborted it. */
-  #abort = new AbortController()
+  #abort = new Aborter()
   #linked: AbortSignal | undefined
   #sink: TransportSink | undefined
   #allowed = 0
@@ -87,7 +87,7 @@ export class WatchedTransport implements Transport, TransportSink {
 
   #arm(signal: AbortSignal | undefined): void {
     if (this.#abort.signal.aborted) {
-      this.#abort = new AbortController()
+      this.#abort = new Aborter()
       this.#linked = undefined
     }
     const abort = this.#abort

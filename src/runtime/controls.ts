@@ -1,5 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { InterruptMode } from "../contract/session.ts"
+import { Aborter } from "../lib/abort.ts"
 
 /** Why a run is being stopped from outside its backend. The first reason stands. */
 export type StopCause =
@@ -11,9 +12,9 @@ export type StopCause =
 
 /** The brakes of one run: the handle, the clock and the journal pull them; the backend and the tools feel them. */
 export class RunControls {
-  readonly #abort = new AbortController()
+  readonly #abort = new Aborter()
   /** Only where somebody waits for it. */
-  #halt: AbortController | undefined
+  #halt: Aborter | undefined
   #cause: StopCause | undefined
   #mode: InterruptMode | undefined
   #listener: ((mode: InterruptMode) => void) | undefined
@@ -28,7 +29,7 @@ export class RunControls {
 
   /** Aborts when nothing new may begin, whatever the mode. */
   get halting(): AbortSignal {
-    this.#halt ??= new AbortController()
+    this.#halt ??= new Aborter()
     if (this.stopping) this.#halt.abort()
     return this.#halt.signal
   }

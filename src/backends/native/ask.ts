@@ -1,16 +1,15 @@
 import type { Stop, Suspended, TurnHost } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
-import type { Message } from "../../contract/message.ts"
 import type { Answer, AnswerCall, AnswerSink, Conversation } from "../../contract/provider.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { delay } from "../../lib/abort.ts"
 import { createRetry, type Retry, type RetryPolicy } from "../../lib/retry.ts"
 import type { Controls } from "./controls.ts"
+import type { Dialogue } from "./dialogue.ts"
 import { partId, toolCall } from "./names.ts"
 
-export interface Question {
-  readonly turn: number
-  readonly messages: readonly Message[]
+interface Asking {
+  readonly dialogue: Dialogue
   readonly conversation: Conversation
   readonly retry: RetryPolicy
   readonly host: TurnHost
@@ -26,16 +25,15 @@ export interface Answered {
 }
 
 /** One model call with its retries: its answer, or how the run stops for want of one. A failed attempt leaves a `retry` behind and nothing else: its deltas are void. */
-export async function askModel(question: Question): Promise<Answered | { readonly stop: Stop }> {
-  const { turn, messages, conversation, host } = question
-  const { controls } = question
+export async function askModel(asking: Asking, turn: number): Promise<Answered | { readonly stop: Stop }> {
+  const { dialogue, conversation, host, controls } = asking
   const { signal } = controls
   let retry: Retry | undefined
   for (;;) {
-    const attempt = new Attempt(question, retry?.attempt ?? 0)
+    const attempt = new Attempt(host, turn, retry?.attempt ?? 0)
     const started = performance.now()
     try {
-      const answer = await conversation.call(messages, attempt, signal)
+      const answer = await conversation.call(dialogue.messages, attempt, signal)
       const durationMs = Math.round(performance.now() - started)
       return { answer, attempt: attempt.number, durationMs, early: attempt.early }
     } catch (error) {
@@ -44,7 +42,7 @@ export async function askModel(question: Question): Promise<Answered | { readonl
         return { stop: { reason: "interrupted" } }
       }
       const failure = asFailure(error)
-      retry ??= createRetry(question.retry)
+      retry ??= createRetry(asking.retry)
       const delayMs = retry.delayAfter(failure)
       if (delayMs === null) return { stop: { reason: "failed", failure } }
       host.emit({ type: "retry", turn, attempt: retry.attempt, delayMs, failure })
@@ -58,45 +56,45 @@ export async function askModel(question: Question): Promise<Answered | { readonl
 class Attempt implements AnswerSink {
   early: Map<number, Promise<ToolOutcome | Suspended>> | undefined
   readonly number: number
-  readonly #question: Question
-  readonly #ids: string[] = []
+  readonly #host: TurnHost
+  readonly #turn: number
+  #ids: string[] | undefined
   #partial = ""
 
-  constructor(question: Question, number: number) {
-    this.#question = question
+  constructor(host: TurnHost, turn: number, number: number) {
+    this.#host = host
+    this.#turn = turn
     this.number = number
   }
 
   partStart(kind: "text" | "reasoning", index: number): void {
-    const { host } = this.#question
-    if (host.deltas) host.show({ type: kind === "text" ? "text-start" : "reasoning-start", id: this.#id(index) })
+    if (this.#host.deltas)
+      this.#host.show({ type: kind === "text" ? "text-start" : "reasoning-start", id: this.#id(index) })
   }
 
   delta(kind: "text" | "reasoning", index: number, delta: string): void {
-    const { host } = this.#question
     if (kind === "text") this.#partial += delta
-    if (!host.deltas) return
-    host.show({ type: kind === "text" ? "text-delta" : "reasoning-delta", id: this.#id(index), delta })
+    if (!this.#host.deltas) return
+    this.#host.show({ type: kind === "text" ? "text-delta" : "reasoning-delta", id: this.#id(index), delta })
   }
 
   /** One that is harmless starts before its answer is complete. */
   call(call: AnswerCall, index: number): void {
-    const { host, turn } = this.#question
-    if (call.invalid !== undefined || !host.startsEarly(call.name)) return
+    if (call.invalid !== undefined || !this.#host.startsEarly(call.name)) return
     this.early ??= new Map()
-    this.early.set(index, host.callTool(toolCall(turn, index, call)))
+    this.early.set(index, this.#host.callTool(toolCall(this.#turn, index, call)))
   }
 
   /** In the result, not in messages: the model never finished saying it. */
   keepPartialText(): void {
-    const { host, turn } = this.#question
     if (this.#partial === "") return
-    host.emit({ type: "text-end", turn, id: this.#id(0), text: this.#partial, partial: true })
+    this.#host.emit({ type: "text-end", turn: this.#turn, id: this.#id(0), text: this.#partial, partial: true })
   }
 
   /** The same string for every delta of a part. */
   #id(index: number): string {
-    this.#ids[index] ??= partId(this.#question.turn, index, this.number)
+    this.#ids ??= []
+    this.#ids[index] ??= partId(this.#turn, index, this.number)
     return this.#ids[index]
   }
 }

@@ -1,10 +1,11 @@
 import type { InterruptMode } from "../../contract/session.ts"
+import { Aborter } from "../../lib/abort.ts"
 
 /** How a session is told to stop, and what it is told meanwhile. */
 export class Controls {
-  readonly #immediate = new AbortController()
+  readonly #immediate = new Aborter()
   /** Only where somebody waits for it. */
-  #halt: AbortController | undefined
+  #halt: Aborter | undefined
   #stopping = false
   /** Null: nothing more can be said. */
   #steers: string[] | null = []
@@ -16,7 +17,7 @@ export class Controls {
 
   /** Aborts when nothing may be waited for any more. */
   get halting(): AbortSignal {
-    this.#halt ??= new AbortController()
+    this.#halt ??= new Aborter()
     if (this.#stopping) this.#halt.abort(reason)
     return this.#halt.signal
   }

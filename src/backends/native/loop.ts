@@ -34,15 +34,14 @@ export function runLoop(loop: Loop): Promise<Stop> {
 
 /** Ask the model, record its step, run its calls, hand back their results, until it calls nothing more. */
 async function takeTurns(loop: Loop): Promise<Stop> {
-  const { dialogue, controls, bounds, host } = loop
+  const { controls, bounds, host } = loop
   let cuts = 0
   for (let turn = loop.turnsBefore + 1; ; turn++) {
     if (controls.stopping) return { reason: "interrupted" }
     const admitted = host.beginTurn(turn, bounds.next)
     if (admitted !== true && !(await admitted)) return { reason: "limit" }
 
-    const { conversation, retry } = loop
-    const reply = await askModel({ turn, messages: dialogue.messages, conversation, retry, host, controls })
+    const reply = await askModel(loop, turn)
     if ("stop" in reply) return reply.stop
     const { answer } = reply
 

@@ -1,6 +1,6 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../../contract/provider.ts"
-import { onAbort } from "../../lib/abort.ts"
+import { type AbortListener, addAbortListener, removeAbortListener } from "../../lib/abort.ts"
 import type { Connection, ExchangeListener } from "./connections.ts"
 import { connectionFailed, type Endpoint, poolOf, requestHead } from "./endpoint.ts"
 import type { ProxyVariables } from "./proxy.ts"
@@ -35,14 +35,13 @@ function exchange(endpoint: Endpoint, request: TransportRequest, sink: Transport
 }
 
 /** One request and its answer: over a kept connection where there is one, and over a new one where that had been closed. */
-class Exchange implements ExchangeListener {
+class Exchange implements ExchangeListener, AbortListener {
   readonly #endpoint: Endpoint
   readonly #request: TransportRequest
   readonly #sink: TransportSink
   readonly #resolve: () => void
   readonly #reject: (error: unknown) => void
   #connection: Connection | undefined
-  #unlink: (() => void) | undefined
   /** By the sink, or because of what the head says. */
   #thrown: { readonly error: unknown } | undefined
 
@@ -86,10 +85,14 @@ class Exchange implements ExchangeListener {
   #send(connection: Connection, head: string): void {
     const { body, signal } = this.#request
     this.#connection = connection
-    this.#unlink = onAbort(signal, () => connection.close())
     // Nothing may leave any more.
     if (signal?.aborted) connection.close()
+    else if (signal) addAbortListener(signal, this)
     connection.exchange(head, body, this)
+  }
+
+  aborted(): void {
+    this.#connection?.close()
   }
 
   head(status: number, header: (name: string) => string | undefined): void {
@@ -113,15 +116,20 @@ class Exchange implements ExchangeListener {
   }
 
   done(): void {
-    this.#unlink?.()
+    this.#over()
     this.#resolve()
   }
 
   /** Where the server had closed a kept connection, that says nothing about this request: it goes out anew. */
   failed(cause: unknown): void {
-    this.#unlink?.()
+    this.#over()
     if (this.#connection?.isUnheard && !this.#request.signal?.aborted) this.#open()
     else this.#reject(this.#thrown ? this.#thrown.error : this.#endpoint.failed(cause))
+  }
+
+  #over(): void {
+    const { signal } = this.#request
+    if (signal) removeAbortListener(signal, this)
   }
 }
 
