@@ -1,5 +1,4 @@
 import * as fs from "node:fs"
-import { dirname } from "node:path"
 import { promisify } from "node:util"
 import { LonghaulError } from "../../contract/error.ts"
 
@@ -69,90 +68,6 @@ export async function syncFile(path: string): Promise<void> {
     await close(fd)
   }
 }
-
-/** Opening and closing a local folder is a matter of microseconds: only the sync itself is worth a thread. */
-export function syncFolder(path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY)
-    fs.fsync(fd, (error) => {
-      fs.closeSync(fd)
-      if (error) reject(error)
-      else resolve()
-    })
-  })
-}
-
-/** Creates folders below one that stands, and makes each new name durable, whoever created it. */
-export class DurableFolders {
-  readonly #floor: string
-  /** Those that stand; true once their names are durable. */
-  readonly #known = new Map<string, boolean>()
-  /** Syncs that are asked for but have not begun: whoever comes until then shares them. */
-  readonly #waiting = new Map<string, Promise<void>>()
-  readonly #running = new Map<string, Promise<void>>()
-
-  constructor(root: string) {
-    let existing = root
-    while (fs.statSync(existing, { throwIfNoEntry: false }) === undefined) existing = dirname(existing)
-    this.#floor = existing
-  }
-
-  async make(path: string): Promise<void> {
-    const missing: string[] = []
-    for (let folder = path; folder !== this.#floor && !this.#known.get(folder); folder = dirname(folder))
-      missing.push(folder)
-    if (missing.length === 0) return
-    try {
-      // From the top down: what Node calls recursive begins at the bottom, and fails at each folder on its way up.
-      for (const folder of missing.toReversed()) {
-        if (!this.#known.has(folder)) makeFolder(folder)
-        this.#known.set(folder, false)
-      }
-    } catch (error) {
-      // Somebody removed what stood.
-      if (errno(error) !== "ENOENT" || this.#known.size === 0) throw error
-      this.#known.clear()
-      return this.make(path)
-    }
-    await Promise.all(missing.map((folder) => this.#sync(dirname(folder))))
-    if (this.#known.size >= MOST_KNOWN) this.#known.clear()
-    for (const folder of missing) this.#known.set(folder, true)
-  }
-
-  /** Many runs that begin at once have a folder in common: one sync that begins after their names exist serves them all. */
-  #sync(folder: string): Promise<void> {
-    const waiting = this.#waiting.get(folder)
-    if (waiting) return waiting
-    const running = this.#running.get(folder)
-    if (!running) return this.#begin(folder)
-    const next = running.then(
-      () => this.#begin(folder),
-      () => this.#begin(folder),
-    )
-    this.#waiting.set(folder, next)
-    return next
-  }
-
-  #begin(folder: string): Promise<void> {
-    this.#waiting.delete(folder)
-    const sync = syncFolder(folder).finally(() => {
-      if (this.#running.get(folder) === sync) this.#running.delete(folder)
-    })
-    this.#running.set(folder, sync)
-    return sync
-  }
-}
-
-function makeFolder(path: string): void {
-  try {
-    fs.mkdirSync(path, 0o700)
-  } catch (error) {
-    if (errno(error) !== "EEXIST") throw error
-  }
-}
-
-/** Forgetting only costs a sync; remembering every run of a long-lived process would cost memory. */
-const MOST_KNOWN = 4096
 
 export async function readWhole(path: string): Promise<Uint8Array | null> {
   try {

@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path"
 import type { AppendFile, Appending, Folder, Store } from "../../contract/store.ts"
 import { newNonce } from "../../lib/id.ts"
 import * as disk from "./disk.ts"
+import { DurableFolders, syncFolder } from "./folders.ts"
 
 export interface FsStoreOptions {
   /** Hears why a file system is used in the slower, create-only form. */
@@ -28,7 +29,7 @@ export function createOnlyStore(root: string): Store {
 
 function diskStore(root: string, appends: boolean): Store {
   const base = resolve(root)
-  const folders = new disk.DurableFolders(base)
+  const folders = new DurableFolders(base)
   return {
     location: base,
     folder: (path) => diskFolder(`${base}/${path}`, appends, folders),
@@ -36,7 +37,7 @@ function diskStore(root: string, appends: boolean): Store {
   }
 }
 
-function diskFolder(path: string, appends: boolean, folders: disk.DurableFolders): Folder {
+function diskFolder(path: string, appends: boolean, folders: DurableFolders): Folder {
   const at = (name: string) => `${path}/${name}`
   return {
     location: path,
@@ -59,12 +60,12 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
-function appending(path: string, folders: disk.DurableFolders): Appending {
+function appending(path: string, folders: DurableFolders): Appending {
   return {
     open: (name) => attempt(`create ${name}`, openShard(`${path}/${name}`, folders)),
     readFrom: (name, offset) => attempt(`read ${name}`, disk.readFrom(`${path}/${name}`, offset)),
     sync: (name) => attempt(`sync ${name}`, disk.syncFile(`${path}/${name}`)),
-    syncFolder: () => attempt("sync the run's folder", disk.syncFolder(path)),
+    syncFolder: () => attempt("sync the run's folder", folders.settle(path, "content")),
   }
 }
 
@@ -84,9 +85,12 @@ class Shard implements AppendFile {
   }
 }
 
-/** O_DSYNC: the write returns when its bytes are on disk, which costs less than a write and an fdatasync. */
-async function openShard(path: string, folders: disk.DurableFolders): Promise<AppendFile | null> {
-  await folders.make(dirname(path))
+/**
+ * O_DSYNC: the write returns when its bytes are on disk, which costs less than a write and an fdatasync. That the file is
+ * there at all becomes durable with its folder, before anything is written to it.
+ */
+async function openShard(path: string, folders: DurableFolders): Promise<AppendFile | null> {
+  folders.stand(dirname(path))
   const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND, O_DSYNC } = constants
   try {
     return new Shard(openSync(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600))
@@ -97,30 +101,26 @@ async function openShard(path: string, folders: disk.DurableFolders): Promise<Ap
 }
 
 /** Appears whole or not at all: written under another name, synced, then linked. */
-async function createWhole(
-  path: string,
-  bytes: Uint8Array,
-  folders: disk.DurableFolders,
-): Promise<"created" | "exists"> {
+async function createWhole(path: string, bytes: Uint8Array, folders: DurableFolders): Promise<"created" | "exists"> {
   const folder = dirname(path)
   await folders.make(folder)
   const temporary = `${folder}/.tmp-${newNonce()}`
   try {
     await disk.writeNew(temporary, bytes, true)
     await disk.link(temporary, path)
-    await disk.syncFolder(folder)
+    await syncFolder(folder)
     return "created"
   } catch (error) {
     if (disk.errno(error) !== "EEXIST") throw error
     // It may be our own, linked by an attempt that failed before its name was durable.
-    await disk.syncFolder(folder)
+    await syncFolder(folder)
     return "exists"
   } finally {
     await disk.unlink(temporary).catch(() => {})
   }
 }
 
-async function replaceWhole(path: string, bytes: Uint8Array, folders: disk.DurableFolders): Promise<void> {
+async function replaceWhole(path: string, bytes: Uint8Array, folders: DurableFolders): Promise<void> {
   const folder = dirname(path)
   await folders.make(folder)
   const temporary = `${folder}/.tmp-${newNonce()}`
