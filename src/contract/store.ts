@@ -33,7 +33,7 @@ export interface Appending {
   readFrom(name: string, offset: number): Promise<Uint8Array | null>
   /** Makes durable what anybody wrote to the file so far. */
   sync(name: string): Promise<void>
-  /** Makes durable which files there are. */
+  /** Makes durable which files there are, and the way to them. */
   syncFolder(): Promise<void>
 }
 

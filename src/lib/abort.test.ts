@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest"
-import { delay, onAbort } from "./abort.ts"
+import { Aborter, addAbortListener, delay, onAbort, removeAbortListener } from "./abort.ts"
 
 test("everyone who waits is called once, in order, except those who took it back", () => {
   const abort = new AbortController()
@@ -38,4 +38,31 @@ test("a delay ends with its time or with the signal, whichever comes first", asy
   abort.abort()
   await waiting
   await delay(1_000_000, abort.signal)
+})
+
+test("a signal of ours tells those who wait here without an event, and everybody else with one", () => {
+  const abort = new Aborter()
+  const add = vi.spyOn(abort.signal, "addEventListener")
+  const called: string[] = []
+  const takenBack = { aborted: () => called.push("taken back") }
+  onAbort(abort.signal, () => called.push("first"))
+  addAbortListener(abort.signal, takenBack)
+  addAbortListener(abort.signal, { aborted: () => called.push("second") })
+  removeAbortListener(abort.signal, takenBack)
+  expect(add).not.toHaveBeenCalled()
+  abort.signal.addEventListener("abort", () => called.push("event"))
+  abort.abort("why")
+  abort.abort("again")
+  expect(called.toSorted()).toEqual(["event", "first", "second"])
+  expect(abort.signal.reason).toBe("why")
+})
+
+test("a signal of ours that nobody asked for before it was aborted is aborted", async () => {
+  const abort = new Aborter()
+  abort.abort()
+  expect(abort.signal.aborted).toBe(true)
+  const called = vi.fn()
+  onAbort(abort.signal, called)
+  await Promise.resolve()
+  expect(called).toHaveBeenCalledTimes(1)
 })

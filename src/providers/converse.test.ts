@@ -1,5 +1,6 @@
 import { expect, test } from "vitest"
 import { LonghaulError } from "../contract/error.ts"
+import type { Message } from "../contract/message.ts"
 import type { Model } from "../contract/provider.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
 import { anthropic } from "./anthropic/index.ts"
@@ -49,4 +50,23 @@ test("what one answer may take at most is told, thinking included, and never mor
   const gemini = google({ model: "gemini-2.5-flash" })
   expect(limit(gemini, { maxOutputTokens: 200 })).toBe(200)
   expect(limit(gemini, { maxOutputTokens: 200, effort: "high" })).toBe(16_384 + 1024)
+})
+
+test("a fetch of one's own may keep the bodies it was given", async () => {
+  const bodies: Uint8Array[] = []
+  const keeping = (async (_url: string, { body }: { body: Uint8Array }) => {
+    bodies.push(body)
+    return new Response("", { status: 500 })
+  }) as unknown as typeof fetch
+  const conversation = anthropic({ model: "m", apiKey, fetch: keeping }).converse({
+    tools: [],
+    transport: fetchTransport(),
+  })
+  const messages: Message[] = []
+  for (let turn = 0; turn < 8; turn++) {
+    messages.push({ role: turn % 2 === 0 ? "user" : "assistant", content: [{ type: "text", text: "x".repeat(900) }] })
+    await conversation.call(messages, {}, new AbortController().signal).catch(() => {})
+  }
+  const sent = bodies.map((body) => JSON.parse(new TextDecoder().decode(body)).messages.length)
+  expect(sent).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
 })

@@ -34,3 +34,19 @@ test("what proxies need is loaded only where one is named", async () => {
   await ask({ NO_PROXY: "example", HTTP_PROXY: "" })
   await expect(ask({ HTTP_PROXY: "http://127.0.0.1:1" })).rejects.toThrow("mock")
 })
+
+test("a header that no request can carry costs no kept connection", async () => {
+  let connections = 0
+  const server = http.createServer((_request, response) => response.end("ok"))
+  server.on("connection", () => connections++)
+  const url = `http://127.0.0.1:${await listen(server)}/`
+  const transport = nodeTransport({})
+  const ask = (headers: Readonly<Record<string, string>>) =>
+    transport.stream({ url, headers, body: new Uint8Array() }, { head() {}, chunk() {} })
+  await ask({})
+  for (let turn = 0; turn < 3; turn++) {
+    await expect(ask({ "x-name": "two\nlines" })).rejects.toMatchObject({ code: "config_invalid" })
+    await ask({})
+  }
+  expect(connections).toBe(1)
+})

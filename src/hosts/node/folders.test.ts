@@ -1,0 +1,37 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, expect, test } from "vitest"
+import { DurableFolders, syncFolder } from "./folders.ts"
+
+const root = mkdtempSync(join(tmpdir(), "longhaul-folders-"))
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+test("a folder that cannot be synced is told to those who need it, and to nobody else", async () => {
+  mkdirSync(join(root, "there"), { recursive: true })
+  const asked = ["there", "gone", "there", "gone"].map((name) => syncFolder(join(root, name)))
+  const outcomes = await Promise.allSettled(asked)
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "rejected"])
+  expect(outcomes[1]).toMatchObject({ reason: { code: "ENOENT" } })
+  await syncFolder(join(root, "there"))
+})
+
+test("many that begin at once are all served, more than go together in one round", async () => {
+  mkdirSync(root, { recursive: true })
+  const folders = new DurableFolders(root)
+  const paths = Array.from({ length: 600 }, (_, index) => join(root, "shared", `run-${index}`, "main"))
+  for (const path of paths) folders.stand(path)
+  expect(paths.every((path) => existsSync(path))).toBe(true)
+  await Promise.all(paths.map((path) => folders.settle(path, "content")))
+})
+
+test("a folder that failed to become durable is tried again", async () => {
+  mkdirSync(root, { recursive: true })
+  const folders = new DurableFolders(root)
+  const path = join(root, "one", "two")
+  folders.stand(path)
+  rmSync(join(root, "one"), { recursive: true })
+  await expect(folders.settle(path)).rejects.toMatchObject({ code: "ENOENT" })
+  mkdirSync(path, { recursive: true })
+  await folders.settle(path)
+})

@@ -1,0 +1,79 @@
+import { expect, test, vi } from "vitest"
+import { note, scene } from "../../test/scene.ts"
+import { takeRun } from "./journal.ts"
+
+const storage = new Error("EIO")
+
+async function take({ fails = 0 } = {}) {
+  const stage = scene()
+  const failed = vi.fn()
+  const acknowledged: string[] = []
+  const journal = await takeRun(stage.folder("A"), {
+    first: () => [note("start")],
+    acknowledged: (records) =>
+      acknowledged.push(...records.map((record) => ("message" in record ? record.message : ""))),
+    failed,
+  })
+  // Each flush tries two shards.
+  for (let fault = 0; fault < 2 * fails; fault++) stage.fail("A", "write", storage)
+  return { journal, failed, acknowledged }
+}
+
+test("all who wait for the same records hear the same, and records that came later go behind them", async () => {
+  const { journal, acknowledged } = await take()
+  journal.append(note("one"))
+  const first = journal.flush()
+  expect(journal.flush()).toBe(first)
+  journal.append(note("two"))
+  await first
+  expect(acknowledged).toEqual(["start", "one", "two"])
+  await journal.flush()
+  expect(journal.newestPending).toBe(-1)
+})
+
+test("a flush that nobody waits for tells its owner why it failed, and is made up for by the next", async () => {
+  const { journal, failed, acknowledged } = await take({ fails: 1 })
+  journal.append(note("one"))
+  journal.flushSoon()
+  await vi.waitFor(() => expect(failed).toHaveBeenCalledTimes(1))
+  expect(acknowledged).toEqual(["start"])
+  journal.append(note("two"))
+  await journal.flush()
+  expect(acknowledged).toEqual(["start", "one", "two"])
+  expect(failed).toHaveBeenCalledTimes(1)
+})
+
+test("a flush that somebody waits for tells nobody else", async () => {
+  const { journal, failed } = await take({ fails: 1 })
+  journal.append(note("one"))
+  await expect(journal.flush()).rejects.toThrow("EIO")
+  expect(failed).not.toHaveBeenCalled()
+})
+
+test("what rides becomes durable by itself", async () => {
+  const { journal, acknowledged } = await take()
+  journal.append(note("riding"))
+  expect(acknowledged).toEqual(["start"])
+  await vi.waitFor(() => expect(acknowledged).toEqual(["start", "riding"]))
+})
+
+test("a record is as it was when it was appended, whatever becomes of what it was made from", async () => {
+  const stage = scene()
+  const journal = await takeRun(stage.folder("A"), { first: () => [note("start")] })
+  const paths = ["as it was"]
+  journal.append({ type: "warning", code: "tool_payload_truncated", message: "m", paths })
+  paths[0] = "changed"
+  await journal.flush()
+  expect(await stage.history()).toMatchObject([{ message: "start" }, { paths: ["as it was"] }])
+})
+
+test("who lost the run hears of it at once from a flush that nobody waits for", async () => {
+  const stage = scene()
+  const failed = vi.fn()
+  const journal = await takeRun(stage.folder("A"), { first: () => [note("start")], failed })
+  await stage.take("B")
+  journal.append(note("late"))
+  await expect(journal.flush()).rejects.toMatchObject({ code: "fenced" })
+  journal.flushSoon()
+  expect(failed).toHaveBeenCalledWith(expect.objectContaining({ code: "fenced" }))
+})
