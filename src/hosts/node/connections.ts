@@ -110,10 +110,9 @@ export class Connection {
       socket.write(whole)
       return
     }
-    socket.cork()
+    // Not corked: Node takes far longer to gather two pieces than the system to take them one by one.
     socket.write(head, "latin1")
     socket.write(body)
-    socket.uncork()
   }
 
   readonly read = (length: number, bytes: Uint8Array): boolean => {
