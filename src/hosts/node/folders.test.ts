@@ -2,18 +2,19 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, expect, test } from "vitest"
-import { DurableFolders, syncFolder } from "./folders.ts"
+import { DurableFolders } from "./folders.ts"
 
 const root = mkdtempSync(join(tmpdir(), "longhaul-folders-"))
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
 test("a folder that cannot be synced is told to those who need it, and to nobody else", async () => {
   mkdirSync(join(root, "there"), { recursive: true })
-  const asked = ["there", "gone", "there", "gone"].map((name) => syncFolder(join(root, name)))
+  const folders = new DurableFolders(root)
+  const asked = ["there", "gone", "there", "gone"].map((name) => folders.sync(join(root, name)))
   const outcomes = await Promise.allSettled(asked)
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "rejected"])
   expect(outcomes[1]).toMatchObject({ reason: { code: "ENOENT" } })
-  await syncFolder(join(root, "there"))
+  await folders.sync(join(root, "there"))
 })
 
 test("many that begin at once are all served, more than go together in one round", async () => {

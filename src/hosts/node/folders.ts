@@ -5,11 +5,6 @@ import { errno } from "./disk.ts"
 
 const fsync = promisify(fs.fsync)
 
-/** Makes durable which names a folder holds. */
-export function syncFolder(path: string): Promise<void> {
-  return folderSyncs.sync([path])
-}
-
 /**
  * Syncs folders for many at once: runs that begin together have some in common, and a sync serves all who asked for it before
  * it began. Those who ask meanwhile go together in the next group, which is not too large: a thousand runs that all begin
@@ -72,7 +67,6 @@ async function syncOne(folder: string): Promise<void> {
   }
 }
 
-const folderSyncs = new FolderSyncs()
 const LARGEST_GROUP = 256
 const SYNCS_AT_ONCE = 8
 
@@ -81,6 +75,7 @@ export class DurableFolders {
   readonly #floor: string
   /** Those that stand; true once their names are durable. */
   readonly #known = new Map<string, boolean>()
+  readonly #syncs = new FolderSyncs()
 
   constructor(root: string) {
     let existing = root
@@ -117,9 +112,14 @@ export class DurableFolders {
     const synced = unsettled.map(dirname)
     if (also) synced.push(path)
     if (synced.length === 0) return
-    await folderSyncs.sync(synced)
+    await this.#syncs.sync(synced)
     if (this.#known.size >= MOST_KNOWN) this.#known.clear()
     for (const folder of unsettled) this.#known.set(folder, true)
+  }
+
+  /** Makes durable which names a folder holds. */
+  sync(path: string): Promise<void> {
+    return this.#syncs.sync([path])
   }
 
   /** A folder and those above it, up to where nothing is left to do. */

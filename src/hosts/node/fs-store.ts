@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path"
 import type { AppendFile, Appending, Folder, Store } from "../../contract/store.ts"
 import { newNonce } from "../../lib/id.ts"
 import * as disk from "./disk.ts"
-import { DurableFolders, syncFolder } from "./folders.ts"
+import { DurableFolders } from "./folders.ts"
 
 export interface FsStoreOptions {
   /** Hears why a file system is used in the slower, create-only form. */
@@ -108,12 +108,12 @@ async function createWhole(path: string, bytes: Uint8Array, folders: DurableFold
   try {
     await disk.writeNew(temporary, bytes, true)
     await disk.link(temporary, path)
-    await syncFolder(folder)
+    await folders.sync(folder)
     return "created"
   } catch (error) {
     if (disk.errno(error) !== "EEXIST") throw error
     // It may be our own, linked by an attempt that failed before its name was durable.
-    await syncFolder(folder)
+    await folders.sync(folder)
     return "exists"
   } finally {
     await disk.unlink(temporary).catch(() => {})
