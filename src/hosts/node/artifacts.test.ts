@@ -154,3 +154,22 @@ test("OFF-02 createAgentTools hands over what it cuts", async () => {
   expect(text.endsWith("line 29999\n")).toBe(true)
   expect(persisted).toEqual([`long true ${LONG.length}`])
 })
+
+test("a tool may take the files of its run apart, or put some of its own among them", async () => {
+  const seen: string[] = []
+  const taking = defineTool({
+    name: "taking",
+    description: "Takes the files apart.",
+    input: { type: "object" },
+    effect: "none",
+    async run(_args, { env, cwd }) {
+      const { display } = env.files ?? {}
+      const copied = { ...env.files }
+      seen.push(display?.("a.txt", cwd) ?? "none", copied.display?.("b.txt", cwd) ?? "none")
+      return "taken"
+    },
+  })
+  const result = await scene()([call("taking"), "Done."], "apart", { tools: [taking] })
+  expect(result.status).toBe("done")
+  expect(seen).toEqual(["a.txt", "b.txt"])
+})

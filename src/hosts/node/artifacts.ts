@@ -39,73 +39,32 @@ function folderArtifacts(folderOf: (run: RunKey) => Folder): ArtifactStore {
 
 /** The same environment, in which a folder may be read once it is there. */
 function withReadable(env: Environment, folder: string): Environment {
-  if (env.files === undefined) return env
-  const files = new FilesBeside(env.files, folder)
-  return { ...env, files, ...(env.search && { search: new SearchBeside(env.search, files) }) }
-}
-
-/** What lies in the folder is read there, and all the rest is where it was. */
-class FilesBeside implements Files {
-  readonly #files: Files
-  readonly #folder: string
-  #readable: Files | undefined
-
-  constructor(files: Files, folder: string) {
-    this.#files = files
-    this.#folder = folder
-  }
-
-  isInside(path: string, cwd: string): boolean {
-    return insidePath(this.#folder, resolve(cwd, path)) !== undefined
-  }
-
-  display(path: string, cwd: string) {
-    return this.#at(path, cwd).display(path, cwd)
-  }
-
-  info(path: string, cwd: string) {
-    return this.#at(path, cwd).info(path, cwd)
-  }
-
-  read(path: string, cwd: string, range?: Parameters<Files["read"]>[2]) {
-    return this.#at(path, cwd).read(path, cwd, range)
-  }
-
-  list(path: string, cwd: string) {
-    return this.#at(path, cwd).list(path, cwd)
-  }
-
-  write(path: string, cwd: string, bytes: Uint8Array, options?: Parameters<Files["write"]>[3]) {
-    return this.#at(path, cwd).write(path, cwd, bytes, options)
-  }
-
-  update(path: string, cwd: string, change: Parameters<Files["update"]>[2]) {
-    return this.#at(path, cwd).update(path, cwd, change)
-  }
-
-  commit(changes: Parameters<Files["commit"]>[0], cwd: string) {
-    return this.#files.commit(changes, cwd)
-  }
-
+  const { files, search } = env
+  if (files === undefined) return env
+  let readable: Files | undefined
+  const isInside = (path: string, cwd: string) => insidePath(folder, resolve(cwd, path)) !== undefined
   /** Roots must exist, and most runs never have this one. */
-  #at(path: string, cwd: string): Files {
-    if (!this.isInside(path, cwd) || !existsSync(this.#folder)) return this.#files
-    this.#readable ??= nodeFiles({ roots: [], readOnlyRoots: [this.#folder] })
-    return this.#readable
+  const at = (path: string, cwd: string): Files => {
+    if (!isInside(path, cwd) || !existsSync(folder)) return files
+    readable ??= nodeFiles({ roots: [], readOnlyRoots: [folder] })
+    return readable
+  }
+  return {
+    ...env,
+    files: {
+      display: (path, cwd) => at(path, cwd).display(path, cwd),
+      info: (path, cwd) => at(path, cwd).info(path, cwd),
+      read: (path, cwd, range) => at(path, cwd).read(path, cwd, range),
+      list: (path, cwd) => at(path, cwd).list(path, cwd),
+      write: (path, cwd, bytes, options) => at(path, cwd).write(path, cwd, bytes, options),
+      update: (path, cwd, change) => at(path, cwd).update(path, cwd, change),
+      commit: (changes, cwd) => files.commit(changes, cwd),
+    },
+    ...(search && { search: searchBeside(search, isInside) }),
   }
 }
 
 /** The searcher knows only its own folders: what lies elsewhere is read. */
-class SearchBeside implements Search {
-  readonly #search: Search
-  readonly #files: FilesBeside
-
-  constructor(search: Search, files: FilesBeside) {
-    this.#search = search
-    this.#files = files
-  }
-
-  async find(request: Parameters<Search["find"]>[0]) {
-    return this.#files.isInside(request.path, request.cwd) ? undefined : this.#search.find(request)
-  }
+function searchBeside(search: Search, isInside: (path: string, cwd: string) => boolean): Search {
+  return { find: async (request) => (isInside(request.path, request.cwd) ? undefined : search.find(request)) }
 }
