@@ -54,10 +54,10 @@ test("what one answer may take at most is told, thinking included, and never mor
 
 test("a fetch of one's own may keep the bodies it was given", async () => {
   const bodies: Uint8Array[] = []
-  const keeping = (async (_url: string, { body }: { body: Uint8Array }) => {
-    bodies.push(body)
+  const keeping: typeof fetch = async (_url, init) => {
+    bodies.push(init?.body as Uint8Array)
     return new Response("", { status: 500 })
-  }) as unknown as typeof fetch
+  }
   const conversation = anthropic({ model: "m", apiKey, fetch: keeping }).converse({
     tools: [],
     transport: fetchTransport(),
