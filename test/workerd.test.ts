@@ -67,6 +67,8 @@ test("a run with a tool completes inside workerd, over its own fetch, without No
   expect(told.events).toEqual(
     expect.arrayContaining(["run-start", "text-delta", "tool-intent", "tool-result", "run-end"]),
   )
+  // Its requests know no `redirect: "error"`.
+  expect(told.events).not.toContain("retry")
   expect(told).toMatchObject({ others: ["scripted", "done"], verified: { status: "done" }, node: "undefined" })
   expect(simulator.requests).toHaveLength(2)
 

@@ -33,3 +33,29 @@ test("an abort reaches the request that is under way", async () => {
   run.abort("enough")
   await expect(streaming).rejects.toMatchObject({ code: "network", cause: "enough" })
 })
+
+test("no redirect is followed: it is an answer until there was another one, and again after a failure", async () => {
+  const answers: (() => Response)[] = [
+    () => new Response(null, { status: 307 }),
+    () => new Response("ok"),
+    () => new Response("ok"),
+    () => {
+      throw new TypeError("fetch failed")
+    },
+    // As a browser shows one.
+    () => Response.error(),
+    () => new Response("ok"),
+  ]
+  const asked: RequestInit["redirect"][] = []
+  const statuses: number[] = []
+  const transport = fetchTransport(async (_url, init) => {
+    asked.push(init?.redirect)
+    return (answers.shift() as () => Response)()
+  })
+  const request = { url: "https://api.example/", headers: {}, body: new Uint8Array() }
+  while (answers.length > 0) {
+    await transport.stream(request, { ...silent, head: (status) => statuses.push(status) }).catch(() => {})
+  }
+  expect(asked).toEqual(["manual", "manual", "error", "error", "manual", "manual"])
+  expect(statuses).toEqual([307, 200, 200, 302, 200])
+})

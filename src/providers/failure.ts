@@ -1,4 +1,5 @@
 import { type ErrorCode, type Failure, LonghaulError } from "../contract/error.ts"
+import { isRedirect } from "../lib/redirect.ts"
 import { parseRetryAfter } from "../lib/retry.ts"
 
 /** A request that a server refused. */
@@ -21,7 +22,11 @@ export interface ToldError {
 /** A refused request as an error of the taxonomy. `keyName`: the variable that its key is usually in. */
 export function refusalError({ status, header }: Refusal, told: ToldError, keyName: string): LonghaulError {
   const code = told.code ?? codeOfStatus(status)
-  const fix = code === "auth" ? `Check the API key: set ${keyName} or pass apiKey.` : fixes[code]
+  const fix = isRedirect(status)
+    ? "Set baseUrl to where the service is: no redirect is followed, since the key would go along."
+    : code === "auth"
+      ? `Check the API key: set ${keyName} or pass apiKey.`
+      : fixes[code]
   const retryAfterMs = retryAfter(header) ?? told.retryAfterMs
   return new LonghaulError(code, `The provider answered ${status}: ${clip(told.message) || "no reason given"}`, {
     data: { status },

@@ -15,6 +15,6 @@ export interface ProviderOptions {
   readonly topP?: number
   readonly stopSequences?: readonly string[]
   readonly deadlines?: Partial<StreamDeadlines>
-  /** In place of the runtime's transport: rewrites headers, goes through proxies. */
+  /** In place of the runtime's transport: rewrites headers, goes through proxies. It is asked to follow no redirect. */
   readonly fetch?: typeof fetch
 }

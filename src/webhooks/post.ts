@@ -1,5 +1,6 @@
 import { ToolError } from "../contract/tool.ts"
 import { onAbort } from "../lib/abort.ts"
+import { statusOf } from "../lib/redirect.ts"
 import { isPrivateHost } from "../lib/target-host.ts"
 import type { WebhookPost } from "./deliver.ts"
 
@@ -22,8 +23,7 @@ export function fetchPost(isAllowed: (url: URL) => boolean, fetchLike: typeof fe
       // What it says beside its status is of no use here; an open body would hold the connection.
       await response.body?.cancel()
       const retryAfter = response.headers.get("retry-after")
-      // A browser hides everything about a redirect, its status too.
-      return { status: response.status || HIDDEN_REDIRECT, ...(retryAfter !== null && { retryAfter }) }
+      return { status: statusOf(response), ...(retryAfter !== null && { retryAfter }) }
     } catch (cause) {
       if (signal.aborted) throw new ToolError("aborted", "It is being stopped.")
       if (ending.signal.aborted) throw new ToolError("timeout", `There was no answer within ${timeoutMs} ms.`)
@@ -34,5 +34,3 @@ export function fetchPost(isAllowed: (url: URL) => boolean, fetchLike: typeof fe
     }
   }
 }
-
-const HIDDEN_REDIRECT = 302

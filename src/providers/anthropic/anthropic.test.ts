@@ -136,6 +136,27 @@ describe.each([
     expect(error).toMatchObject({ code: "stream_stalled", retryable: true })
   })
 
+  test("no redirect takes the key along, whether it moved before the first request or later", async () => {
+    const { simulator, baseUrl: elsewhere } = await simulate("From elsewhere")
+    const { simulator: before } = await simulate("From here")
+    let moved = true
+    const away = () => new Response(null, { status: 307, headers: { location: `${elsewhere}/v1/messages` } })
+    const server = await serve((request) => (moved ? away() : before.fetch(request)))
+    servers.push(server)
+    const attempt = () => ask({ baseUrl: server.url }, { transport })
+    const refused = { code: "invalid_request", data: { status: 307 }, fix: expect.stringContaining("baseUrl") }
+
+    expect(await failure(attempt())).toMatchObject(refused)
+    moved = false
+    expect(await attempt()).toMatchObject({ parts: [{ text: "From here" }] })
+    moved = true
+    const first = await failure(attempt())
+    // Then `fetch` says only that it failed, and the next attempt why.
+    if (first.retryable) expect(await failure(attempt())).toMatchObject(refused)
+    else expect(first).toMatchObject(refused)
+    expect(simulator.requests).toEqual([])
+  })
+
   test("an abort ends the call", async () => {
     const { baseUrl } = await simulate("A text", { kind: "stall", atByte: 700 })
     const abort = new AbortController()
