@@ -5,7 +5,7 @@ import { SseCutter } from "./sse.ts"
 
 function ours(bytes: Uint8Array, cuts: readonly number[]): string[] {
   const seen: string[] = []
-  const cutter = new SseCutter((data) => seen.push(data))
+  const cutter = new SseCutter({ event: (data) => seen.push(data) })
   let at = 0
   for (const cut of [...cuts, bytes.length].sort((left, right) => left - right)) {
     // The bytes are overwritten after the call, as a transport may do.
@@ -51,7 +51,7 @@ test("agrees with eventsource-parser on any stream, however it is cut", () => {
 
 test("a line of many chunks is joined once", () => {
   const seen: string[] = []
-  const cutter = new SseCutter((data) => seen.push(data))
+  const cutter = new SseCutter({ event: (data) => seen.push(data) })
   cutter.push(new TextEncoder().encode("data: "))
   for (let chunk = 0; chunk < 300_000; chunk++) cutter.push(new Uint8Array(4).fill(97))
   cutter.push(new TextEncoder().encode("\n\n"))

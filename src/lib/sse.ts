@@ -1,23 +1,22 @@
 import { concatBytes } from "./bytes.ts"
 
+export interface SseSink {
+  /** The data of one server-sent event. */
+  event(data: string): void
+}
+
 /**
  * Cuts a byte stream into the data of its server-sent events; their names are left out, since every protocol of ours
  * repeats them in the data. Chunks are cut at their last line feed, so each is decoded once and a
  * character split over two chunks stays whole. Lines end in LF or CRLF. Bytes are valid only during the call.
  */
 export class SseCutter {
-  readonly #onData: (data: string) => void
+  readonly #sink: SseSink
   #rest: Uint8Array[] = []
   #data: string | null = null
 
-  constructor(onData: (data: string) => void) {
-    this.#onData = onData
-  }
-
-  /** Another stream begins. */
-  reset(): void {
-    this.#rest = []
-    this.#data = null
+  constructor(sink: SseSink) {
+    this.#sink = sink
   }
 
   push(chunk: Uint8Array): void {
@@ -32,7 +31,7 @@ export class SseCutter {
     this.#cut(text)
   }
 
-  /** An event of one data line, which nearly all are, is found and taken with three native searches. */
+  /** An event of one data line, which nearly all are, is found and taken with two native searches. */
   #cut(text: string): void {
     let at = this.#data === null ? 0 : this.#lines(text, 0)
     for (;;) {
@@ -43,7 +42,7 @@ export class SseCutter {
       if (!startsLine) at = found + 5
       else if (text.charCodeAt(end + 1) === LF) {
         at = end + 2
-        this.#onData(fieldValue(text, found, end))
+        this.#sink.event(text.slice(text.charCodeAt(found + 5) === SPACE ? found + 6 : found + 5, end))
       } else at = this.#lines(text, found)
     }
   }
@@ -56,7 +55,7 @@ export class SseCutter {
       if (end === at) {
         const data = this.#data
         this.#data = null
-        if (data !== null) this.#onData(data)
+        if (data !== null) this.#sink.event(data)
         return newline + 1
       }
       if (text.startsWith("data:", at)) {

@@ -3,7 +3,7 @@ import type { Message } from "../contract/message.ts"
 import type { Answer, AnswerSink, Conversation, Transport, TransportSink } from "../contract/provider.ts"
 import { defaultDeadlines, WatchedTransport } from "../lib/deadline.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
-import { SseCutter } from "../lib/sse.ts"
+import { SseCutter, type SseSink } from "../lib/sse.ts"
 import { AnswerParts } from "./answer-parts.ts"
 import { BodyBuffer, type BodyShape } from "./body-buffer.ts"
 import type { Refusal } from "./failure.ts"
@@ -22,9 +22,7 @@ export interface Wire {
 }
 
 /** Assembles one streamed answer. Throws where the stream breaks its protocol; never gives out half a tool call. */
-export interface AnswerReader {
-  /** The data of one server-sent event. */
-  event(data: string): void
+export interface AnswerReader extends SseSink {
   /** The stream has ended: the answer, or why there is none. */
   finish(): Answer
 }
@@ -38,7 +36,7 @@ export class WireConversation implements Conversation, TransportSink {
   readonly #apiKey: string | undefined
   #parts: AnswerParts | undefined
   #reader: AnswerReader | undefined
-  readonly #cutter = new SseCutter((data) => this.#reader?.event(data))
+  #cutter: SseCutter | undefined
   #refusal: { readonly status: number; readonly header: Refusal["header"]; body: string } | undefined
   #decoder: InstanceType<typeof TextDecoder> | undefined
 
@@ -64,7 +62,7 @@ export class WireConversation implements Conversation, TransportSink {
     this.#parts = new AnswerParts(sink)
     this.#reader = this.#wire.reader(this.#parts)
     this.#refusal = undefined
-    this.#cutter.reset()
+    this.#cutter = new SseCutter(this.#reader)
     return this.#transport.stream({ url, headers, body: this.#buffer.body(messages), signal }, this).then(this.#answer)
   }
 
@@ -77,7 +75,7 @@ export class WireConversation implements Conversation, TransportSink {
 
   chunk(bytes: Uint8Array): void {
     if (this.#refusal === undefined) {
-      this.#cutter.push(bytes)
+      this.#cutter?.push(bytes)
       this.#parts?.tell()
     } else if (this.#refusal.body.length < LONGEST_REFUSAL)
       this.#refusal.body += this.#decoder?.decode(bytes, { stream: true })

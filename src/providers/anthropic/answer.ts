@@ -41,11 +41,18 @@ export class AnthropicReader implements AnswerReader {
 
   event(data: string): void {
     if (this.#stopped) return
-    // Nearly all events of a long answer are these: taking them apart in full would be most of its cost.
-    const plain = plainDelta(data)
-    if (plain !== undefined) {
-      this.#parts.grow(plain.index, plain.text)
-      return
+    // Nearly all events of a long answer are deltas spelt as servers spell them: taking them apart in full would be most of
+    // its cost. Done here and by slices, since V8 compiles each small function on such a path once for itself and once more
+    // for its caller, and a search of characters into far more code.
+    const start = data.indexOf('":"', AFTER_KIND) + 3
+    const infix = data.slice(INDEX_AT + 1, start)
+    if (infix === TEXT_INFIX || infix === INPUT_INFIX || infix === THINKING_INFIX) {
+      const isWhole = data.slice(0, INDEX_AT) === DELTA_PREFIX && data.slice(-3) === '"}}'
+      const text = isWhole ? unescaped(data.slice(start, -3)) : undefined
+      if (text !== undefined) {
+        this.#parts.grow(Number(data[INDEX_AT]), text)
+        return
+      }
     }
     const event = parseEvent(data, this.#parts.requestId)
     switch (event.type) {
@@ -121,22 +128,13 @@ export class AnthropicReader implements AnswerReader {
   }
 }
 
-/** A delta that is spelt as servers spell it; anything else takes the long way. */
-function plainDelta(data: string): { readonly index: number; readonly text: string } | undefined {
-  if (!data.startsWith(DELTA_PREFIX) || !data.endsWith('"}}')) return undefined
-  const at = DELTA_PREFIX.length
-  const infix = deltaInfixes.find((candidate) => data.startsWith(candidate, at + 1))
-  if (infix === undefined) return undefined
-  const text = unescaped(data.slice(at + 1 + infix.length, -3))
-  return text === undefined ? undefined : { index: Number(data[at]), text }
-}
-
+/** An index of one digit follows, then what kind of delta it is. */
 const DELTA_PREFIX = '{"type":"content_block_delta","index":'
-const deltaInfixes = [
-  ',"delta":{"type":"text_delta","text":"',
-  ',"delta":{"type":"input_json_delta","partial_json":"',
-  ',"delta":{"type":"thinking_delta","thinking":"',
-]
+const TEXT_INFIX = ',"delta":{"type":"text_delta","text":"'
+const INPUT_INFIX = ',"delta":{"type":"input_json_delta","partial_json":"'
+const THINKING_INFIX = ',"delta":{"type":"thinking_delta","thinking":"'
+const INDEX_AT = DELTA_PREFIX.length
+const AFTER_KIND = INDEX_AT + ',"delta":{"type":"'.length + 1
 
 const buckets = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"] as const
 

@@ -19,7 +19,7 @@ const responsesReader: CreateReader = (parts) => new ResponsesReader(parts)
 function read(create: CreateReader, sent: string | Uint8Array): Answer {
   const parts = new AnswerParts({})
   const reader = create(parts)
-  new SseCutter((data) => reader.event(data)).push(typeof sent === "string" ? encoder.encode(sent) : sent)
+  new SseCutter(reader).push(typeof sent === "string" ? encoder.encode(sent) : sent)
   parts.tell()
   return reader.finish()
 }
