@@ -77,13 +77,17 @@ export class ResponseParser {
 
   /** Only the head becomes text: what it is cut into would keep everything that came with it. */
   #readHead(bytes: Uint8Array, from: number): number {
-    let at = from
+    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    // Nearly every head comes in one piece.
+    const end = this.#head === "" ? view.indexOf("\r\n\r\n", from, "latin1") : -1
+    let at = end === -1 ? from : end + 4
+    if (end !== -1) this.#blankLine = 4
     while (at < bytes.length && this.#blankLine < 4) {
       const byte = bytes[at++]
       const isNext = byte === (this.#blankLine % 2 === 0 ? CR : LF)
       this.#blankLine = isNext ? this.#blankLine + 1 : byte === CR ? 1 : 0
     }
-    this.#head += Buffer.from(bytes.buffer, bytes.byteOffset + from, at - from).toString("latin1")
+    this.#head += view.toString("latin1", from, at)
     if (this.#head.length > LONGEST_HEAD) throw malformed("its head is too long")
     if (this.#blankLine === 4) {
       const head = this.#head.slice(0, -4)
