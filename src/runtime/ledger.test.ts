@@ -148,6 +148,21 @@ test("HOST-02 cost comes from resolvePricing, then our table; an unknown price i
   expect((await createRuntime({ model: scriptedModel([step]) }).run({ task: "x" })).usage.costUsd).toBeNull()
 })
 
+test("runs that start together ask for a price once, and again after it could not be had", async () => {
+  let asked = 0
+  const runtime = createRuntime({
+    model: scriptedModel(["ok", "ok"]),
+    async resolvePricing() {
+      if (asked++ === 0) throw new Error("not yet")
+      return { input: 1, output: 2 }
+    },
+  })
+  const both = () => Promise.all(["a", "b"].map((task) => runtime.run({ task })))
+  expect((await both()).map(({ status }) => status)).toEqual(["failed", "failed"])
+  expect((await both()).map(({ status }) => status)).toEqual(["done", "done"])
+  expect(asked).toBe(2)
+})
+
 test("a dollar limit with an unknown price is refused, or warned of where that was asked for", async () => {
   const refused = await createRuntime({ model: scriptedModel([]) }).run({ task: "x", limits: { usd: 1 } })
   expect(refused).toMatchObject({

@@ -9,14 +9,21 @@ export type PriceList = (model: Model) => Pricing | null | Promise<Pricing | nul
 
 export function createPriceList(resolvePricing: RuntimeConfig["resolvePricing"]): PriceList {
   const known = new Map<string, { readonly pricing: Pricing | null; readonly until: number }>()
+  const underWay = new Map<string, Promise<Pricing | null>>()
   return (model) => {
     const name = `${model.provider}:${model.id}`
     const found = known.get(name)
     if (found && found.until > Date.now()) return found.pricing
-    return findPricing(model, resolvePricing).then((pricing) => {
-      known.set(name, { pricing, until: Date.now() + FRESH_MS })
-      return pricing
-    })
+    const asked = underWay.get(name)
+    if (asked) return asked
+    const finding = findPricing(model, resolvePricing)
+      .then((pricing) => {
+        known.set(name, { pricing, until: Date.now() + FRESH_MS })
+        return pricing
+      })
+      .finally(() => underWay.delete(name))
+    underWay.set(name, finding)
+    return finding
   }
 }
 
