@@ -3,11 +3,15 @@ import type { Json, JsonObject } from "../contract/json.ts"
 /** One text for one value: keys sorted, so that equal values have equal digests. */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value)
-  if (isArray(value)) return `[${value.map(canonicalJson).join(",")}]`
-  const entries = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`)
-  return `{${entries.join(",")}}`
+  let inside = ""
+  if (isArray(value)) {
+    for (const item of value) inside += `${inside && ","}${canonicalJson(item)}`
+    return `[${inside}]`
+  }
+  for (const key of Object.keys(value).sort()) {
+    inside += `${inside && ","}${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`
+  }
+  return `{${inside}}`
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {

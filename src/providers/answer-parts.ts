@@ -75,7 +75,9 @@ export class AnswerParts {
 
   /** Every part is closed. */
   whole(): readonly AnswerPart[] {
-    return this.#parts.map(({ whole }) => whole as AnswerPart)
+    const parts: AnswerPart[] = []
+    for (const { whole } of this.#parts) parts.push(whole as AnswerPart)
+    return parts
   }
 
   #open(part: Part): number {

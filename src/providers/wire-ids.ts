@@ -18,11 +18,13 @@ export class WireIds {
   }
 
   ofCall({ callId, wireId, name }: ToolCallPart): string {
-    const { refused, longest = Number.POSITIVE_INFINITY } = this.#rules
+    const { refused, longest } = this.#rules
     const given = wireId ?? callId
     const wanted = refused === undefined ? given : given.replace(refused, "_")
     let id = wanted.slice(0, longest)
-    for (let copy = 2; this.#used.has(id); copy++) id = `${wanted.slice(0, longest - 1 - String(copy).length)}_${copy}`
+    for (let copy = 2; this.#used.has(id); copy++) {
+      id = `${wanted.slice(0, longest && longest - 1 - String(copy).length)}_${copy}`
+    }
     this.#used.add(id)
     this.#latest.set(callId, { id, name })
     return id

@@ -47,10 +47,10 @@ export class Dialogue {
   #addResults(message: ToolMessage): void {
     const calls = this.#openCalls()
     if (calls.length === 0) return
-    const paired = calls.map((call) => message.content.find(({ callId }) => callId === call.callId) ?? noResult(call))
-    const unchanged =
-      paired.length === message.content.length && paired.every((part, index) => part === message.content[index])
-    this.#messages.push(unchanged ? message : { role: "tool", content: paired })
+    const { content } = message
+    const arePaired = calls.length === content.length && calls.every(({ callId }, at) => content[at]?.callId === callId)
+    const paired = () => calls.map((call) => content.find(({ callId }) => callId === call.callId) ?? noResult(call))
+    this.#messages.push(arePaired ? message : { role: "tool", content: paired() })
   }
 
   #settleOpenCalls(): void {

@@ -1,4 +1,4 @@
-import type { Stop, TurnHost } from "../../contract/backend.ts"
+import type { Stop, Suspended, TurnHost } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { SteerReason } from "../../contract/event.ts"
 import type { ToolResultPart } from "../../contract/message.ts"
@@ -70,12 +70,16 @@ async function runCalls(
   calls: readonly StepCall[],
   { early }: Answered,
 ): Promise<"settled" | "suspended"> {
-  const running = calls.map(({ call, index }) => early?.get(index) ?? host.callTool(call))
-  const [first, second] = running
-  const outcomes = first && !second ? [await first] : await Promise.all(running)
-  const settled = outcomes.filter((outcome) => outcome.status !== "suspended")
-  if (settled.length < outcomes.length) return "suspended"
-  dialogue.add({ role: "tool", content: settled.map((outcome, at) => resultPart(calls[at] as StepCall, outcome)) })
+  const running: Promise<ToolOutcome | Suspended>[] = []
+  for (const { call, index } of calls) running.push(early?.get(index) ?? host.callTool(call))
+  const outcomes =
+    running.length > 1 ? await Promise.all(running) : [await (running[0] as Promise<ToolOutcome | Suspended>)]
+  const results: ToolResultPart[] = []
+  for (const outcome of outcomes) {
+    if (outcome.status === "suspended") return "suspended"
+    results.push(resultPart(calls[results.length] as StepCall, outcome))
+  }
+  dialogue.add({ role: "tool", content: results.slice() })
   return "settled"
 }
 

@@ -25,8 +25,9 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
   const { answer, attempt, durationMs } = answered
   const calls: StepCall[] = []
   const content: AssistantMessage["content"][number][] = []
-  answer.parts.forEach((part, index) => {
-    const id = partId(turn, index, attempt)
+  let index = -1
+  for (const part of answer.parts) {
+    const id = partId(turn, ++index, attempt)
     switch (part.type) {
       case "text":
         host.emit({ type: "text-end", turn, id, text: part.text })
@@ -48,7 +49,7 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
         break
       }
     }
-  })
+  }
   const { usage, model, requestId, stopReason } = answer
   const named = requestId === undefined ? {} : { requestId }
   host.emit({ type: "usage", turn, usage, model, ...named, stopReason, durationMs })
