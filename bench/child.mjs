@@ -6,7 +6,7 @@ import { modelName, stepResult, task } from "./script.mjs"
  * and nothing here touches fetch, http or sockets: what the subject needs first, the subject pays for.
  *
  * @typedef {import("./script.mjs").Script & {
- *   warmups?: number,       whole runs before the clock starts
+ *   warmups?: number,       whole runs before the clock starts, each with half a bracket
  *   concurrency?: number,   runs at once
  *   listen?: boolean,       someone hears every delta
  *   bracket?: { turns: number, runs: number },   shorter runs, clocked apart, half of them before and half after
@@ -19,7 +19,10 @@ const { open } = await import(`./${subject}.mjs`)
 const ran = new Map()
 const short = bracket ? start({ ...measurement, turns: bracket.turns }) : undefined
 let main = warmups > 0 ? start(measurement) : undefined
-for (let index = 0; index < warmups; index++) await main.run()
+for (let index = 0; index < warmups; index++) {
+  await main.run()
+  await runShort()
+}
 
 const shortBefore = await clocked(runShort)
 const { cpuMs, wallMs } = await clocked(async () => {
