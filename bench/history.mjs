@@ -1,18 +1,37 @@
 import { toolUseId } from "./frames.mjs"
 import { stepResult, task, taskMark, turnText } from "./script.mjs"
 
-const resultMark = Buffer.from('"tool_result"')
-const useMark = Buffer.from('"tool_use"')
 const modelMark = /"model"\s*:\s*"([^"]+)"/
+const resultMark = /^"tool_use_id"\s*:\s*"([^"]+)"/
 
-/** What a request says of itself at a glance: a scan of its bytes, no parse, so the server stays fast at 400 turns. */
-export function glance(body) {
-  const mark = body.indexOf(taskMark)
-  const id = mark === -1 ? undefined : /^[^;]+/.exec(body.toString("latin1", mark + taskMark.length, mark + 200))?.[0]
-  // The model may stand before or after the messages.
-  const model = modelMark.exec(body.toString("latin1", 0, 400)) ?? modelMark.exec(body.toString("latin1"))
-  return { id, model: model?.[1], results: count(body, resultMark), uses: count(body, useMark) }
+/**
+ * What a request says of itself at its two ends: its run and model, and the call that its last result is of. The server must
+ * not take longer as requests get longer, or clients would be billed for the wait.
+ */
+export function glance(chunks) {
+  const [first, last] = [front(chunks), back(chunks)]
+  const mark = first.indexOf(taskMark)
+  const id = mark === -1 ? undefined : /^[^;]+/.exec(first.slice(mark + taskMark.length))?.[0]
+  const model = modelMark.exec(first) ?? modelMark.exec(last)
+  const result = resultMark.exec(last.slice(Math.max(0, last.lastIndexOf('"tool_use_id"'))))
+  return { id, model: model?.[1], lastResult: result?.[1] }
 }
+
+function front(chunks) {
+  let bytes = chunks[0]
+  for (let next = 1; bytes.length < GLANCE && next < chunks.length; next++) bytes = Buffer.concat([bytes, chunks[next]])
+  return bytes.toString("latin1", 0, GLANCE)
+}
+
+function back(chunks) {
+  let bytes = chunks.at(-1)
+  for (let next = chunks.length - 2; bytes.length < GLANCE && next >= 0; next--)
+    bytes = Buffer.concat([chunks[next], bytes])
+  return bytes.toString("latin1", Math.max(0, bytes.length - GLANCE))
+}
+
+/** More than system, tools and the first message take, or the last two messages. */
+const GLANCE = 4096
 
 /** The whole history against the script: undefined where it is exactly right, else the first thing that is wrong. */
 export function historyFault(body, id, script) {
@@ -39,9 +58,3 @@ export function historyFault(body, id, script) {
 }
 
 const plainText = (content) => (typeof content === "string" ? content : content.map((part) => part.text).join(""))
-
-function count(body, mark) {
-  let found = 0
-  for (let at = body.indexOf(mark); at !== -1; at = body.indexOf(mark, at + mark.length)) found++
-  return found
-}

@@ -34,7 +34,7 @@ export function parseModelName(name) {
 export const task = (id) => `bench-run ${id}; call step until you are done.`
 
 /** The run that a request belongs to, found without parsing it. */
-export const taskMark = Buffer.from("bench-run ")
+export const taskMark = "bench-run "
 
 export const deltaText = (index) => pieces[index % pieces.length]
 

@@ -1,13 +1,13 @@
 import { once } from "node:events"
 import { createServer } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
-import { finalFrames, textFrames, toolFrames } from "./frames.mjs"
+import { finalFrames, textFrames, toolFrames, toolUseId } from "./frames.mjs"
 import { glance, historyFault } from "./history.mjs"
 import { parseModelName, stepResult } from "./script.mjs"
 
 /**
- * A scripted Anthropic Messages server, forked by run.mjs. It answers by what a request holds: n tool results make it
- * turn n. Every run must ask for turn 0, 1, 2 … once each; anything else is answered 400 and so fails the measurement.
+ * A scripted Anthropic Messages server, forked by run.mjs. Every run must ask for turn 0, 1, 2 … once each, with the result
+ * of the turn before at its end; anything else is answered 400 and so fails the measurement.
  */
 const counts = { requests: 0, runs: 0, faults: [] }
 
@@ -18,24 +18,24 @@ const server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (re
   const chunks = []
   request.on("data", (chunk) => chunks.push(chunk))
   request.on("end", () => {
-    answer(request, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), response).catch((error) => {
+    answer(request, chunks, response).catch((error) => {
       counts.faults.push(String(error))
       response.destroy()
     })
   })
 })
 
-async function answer(request, body, response) {
+async function answer(request, chunks, response) {
   counts.requests++
-  const { id, model, results, uses } = glance(body)
+  const { id, model, lastResult } = glance(chunks)
   const script = parseModelName(model ?? "")
   const turn = turnsAsked.get(id) ?? 0
   const last = script !== undefined && turn === script.turns - 1
   const fault =
     (request.method !== "POST" || request.url !== "/v1/messages" ? `${request.method} ${request.url}` : undefined) ??
     (id === undefined || script === undefined ? `no bench run or model in the request (${model})` : undefined) ??
-    (results !== turn || uses !== turn ? `turn ${turn} with ${results} results, ${uses} calls` : undefined) ??
-    (last ? historyFault(body, id, script) : undefined)
+    (lastResult !== (turn > 0 ? toolUseId(turn - 1) : undefined) ? `turn ${turn} after ${lastResult}` : undefined) ??
+    (last ? historyFault(Buffer.concat(chunks), id, script) : undefined)
   if (fault) return refuse(response, `${id}: ${fault}`)
 
   if (last) {
