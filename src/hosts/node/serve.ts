@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 
 export type FetchHandler = (request: Request) => Response | Promise<Response>
@@ -25,6 +24,8 @@ export interface Served {
  */
 export async function serve(handler: FetchHandler, options: ServeOptions = {}): Promise<Served> {
   const { port = 0, host = "127.0.0.1" } = options
+  // Here, since most who import this file's neighbours serve nothing.
+  const { createServer } = await import("node:http")
   const server = createServer((incoming, outgoing) => {
     void exchange(handler, incoming, outgoing)
   })
