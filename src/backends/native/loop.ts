@@ -1,4 +1,4 @@
-import type { Stop, Suspended, TurnHost } from "../../contract/backend.ts"
+import type { Stop, TurnHost } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { SteerReason } from "../../contract/event.ts"
 import type { ToolResultPart } from "../../contract/message.ts"
@@ -70,10 +70,9 @@ async function runCalls(
   calls: readonly StepCall[],
   { early }: Answered,
 ): Promise<"settled" | "suspended"> {
-  const running: Promise<ToolOutcome | Suspended>[] = []
+  const running: Running[] = []
   for (const { call, index } of calls) running.push(early?.get(index) ?? host.callTool(call))
-  const outcomes =
-    running.length > 1 ? await Promise.all(running) : [await (running[0] as Promise<ToolOutcome | Suspended>)]
+  const outcomes = running.length > 1 ? await Promise.all(running) : [await (running[0] as Running)]
   const results: ToolResultPart[] = []
   for (const outcome of outcomes) {
     if (outcome.status === "suspended") return "suspended"
@@ -82,6 +81,8 @@ async function runCalls(
   dialogue.add({ role: "tool", content: results.slice() })
   return "settled"
 }
+
+type Running = ReturnType<TurnHost["callTool"]>
 
 /** Something for the model to hear before its next turn, on record like everything that it hears. */
 function tell({ dialogue, host }: Loop, text: string, reason?: SteerReason): void {

@@ -25,9 +25,10 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
   const { answer, attempt, durationMs } = answered
   const calls: StepCall[] = []
   const content: AssistantMessage["content"][number][] = []
-  let index = -1
+  let next = 0
   for (const part of answer.parts) {
-    const id = partId(turn, ++index, attempt)
+    const index = next++
+    const id = partId(turn, index, attempt)
     switch (part.type) {
       case "text":
         host.emit({ type: "text-end", turn, id, text: part.text })
