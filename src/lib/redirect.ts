@@ -1,7 +1,7 @@
 /**
  * Whether this runtime's requests can call a redirect an error; those of Cloudflare's workers cannot.
  *
- * `fetch` then need not keep the body to send it once more, on Node a tenth of what a request costs.
+ * `fetch` then need not keep the body to send it once more, on Node about a tenth of what a turn costs.
  */
 export function canRefuseRedirects(): boolean {
   refuses ??= acceptsError()

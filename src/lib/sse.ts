@@ -31,7 +31,10 @@ export class SseCutter {
     this.#cut(text)
   }
 
-  /** An event of one data line, which nearly all are, is found and taken with two native searches. */
+  /**
+   * An event of one data line, which nearly all are, is found and taken with two native searches, and its value without
+   * `fieldValue`: called for each delta, that would be compiled for itself and again in here.
+   */
   #cut(text: string): void {
     let at = this.#data === null ? 0 : this.#lines(text, 0)
     for (;;) {

@@ -22,11 +22,7 @@ export interface ToldError {
 /** A refused request as an error of the taxonomy. `keyName`: the variable that its key is usually in. */
 export function refusalError({ status, header }: Refusal, told: ToldError, keyName: string): LonghaulError {
   const code = told.code ?? codeOfStatus(status)
-  const fix = isRedirect(status)
-    ? "Set baseUrl to where the service is: no redirect is followed, since the key would go along."
-    : code === "auth"
-      ? `Check the API key: set ${keyName} or pass apiKey.`
-      : fixes[code]
+  const fix = fixOf(code, status, keyName)
   const retryAfterMs = retryAfter(header) ?? told.retryAfterMs
   return new LonghaulError(code, `The provider answered ${status}: ${clip(told.message) || "no reason given"}`, {
     data: { status },
@@ -74,6 +70,13 @@ export function codeOfStatus(status: number): ErrorCode {
   if (status === 529) return "overloaded"
   if (status >= 500 || status === 408) return "provider_error"
   return "invalid_request"
+}
+
+function fixOf(code: ErrorCode, status: number, keyName: string): string | undefined {
+  if (isRedirect(status)) {
+    return "Set baseUrl to where the service is: no redirect is followed, since the key would go along."
+  }
+  return code === "auth" ? `Check the API key: set ${keyName} or pass apiKey.` : fixes[code]
 }
 
 const fixes: Partial<Record<ErrorCode, string>> = {
