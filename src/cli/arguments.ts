@@ -1,6 +1,7 @@
 import { basename, relative } from "node:path"
 import { parseArgs } from "node:util"
 import { LonghaulError } from "../contract/error.ts"
+import { closest } from "../lib/closest.ts"
 import type { Output } from "./output.ts"
 
 /** One command: what its help says, and what it does. Answers with the exit code. */
@@ -132,17 +133,6 @@ export function helpText(name: string, { summary, usage, options, notes = [] }: 
   ].join("\n")
 }
 
-/** The candidate that was probably meant; none where nothing comes near. */
-export function closest(word: string, candidates: readonly string[]): string | undefined {
-  const near = candidates
-    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
-    .sort((left, right) => left.distance - right.distance)[0]
-  const isPrefix = candidates.find((candidate) => word.length > 1 && candidate.startsWith(word))
-  // Two neighbours swapped are two edits.
-  const allowed = (near?.candidate.length ?? 0) > 3 ? 2 : 1
-  return near && near.distance <= allowed ? near.candidate : isPrefix
-}
-
 /** How the reader can start this program again: as it was started now. */
 export function invocation(script: string = process.argv[1] ?? "", variables = process.env): string {
   if (basename(script) !== "main.js") return variables.npm_command === "exec" ? "npx longhaul" : "longhaul"
@@ -164,17 +154,4 @@ function refuseExtra(command: string, extra: string | undefined): void {
     `${command} does not know what to do with ${JSON.stringify(extra)}.`,
     `See ${invocation()} ${command} --help.`,
   )
-}
-
-function editDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= left.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= right.length; j++) {
-      const substitution = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1)
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, substitution))
-    }
-    row = next
-  }
-  return row[right.length] ?? 0
 }

@@ -1,6 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
+import { closest } from "../lib/closest.ts"
 import { addUsage, noUsage } from "../lib/usage.ts"
-import { closest } from "./arguments.ts"
 import type { Conversation, Spent } from "./conversation.ts"
 import { clip, counted, failureLines, modelLabel, spending } from "./format.ts"
 import type { Colours } from "./output.ts"

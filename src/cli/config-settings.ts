@@ -1,8 +1,9 @@
 import { homedir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import type { RunInput, RuntimeConfig } from "../contract/run.ts"
+import { closest } from "../lib/closest.ts"
 import { isJsonObject } from "../lib/json.ts"
-import { closest, UsageError } from "./arguments.ts"
+import { UsageError } from "./arguments.ts"
 import { clip } from "./format.ts"
 
 type InputKeys = "system" | "effort" | "temperature" | "maxOutputTokens" | "limits" | "allowedTools" | "disabledTools"

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { closest, invocation } from "./arguments.ts"
+import { invocation } from "./arguments.ts"
 import { clip, dollars, duration, modelLabel, shortArguments, tokens, visible } from "./format.ts"
 
 test("what would drive a terminal is made visible; line feeds, tabs and letters stay", () => {
@@ -44,16 +44,6 @@ test("dollars: unknown is not nothing, and neither is very little", () => {
     "<$0.0001",
     "$0.0123",
     "$12.5000",
-  ])
-})
-
-test("the closest word is offered only where it is close", () => {
-  const commands = ["run", "runs", "show", "simulate"]
-  expect(["shwo", "rn", "sim", "deploy"].map((word) => closest(word, commands))).toEqual([
-    "show",
-    "run",
-    "simulate",
-    undefined,
   ])
 })
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { LonghaulError } from "../contract/error.ts"
-import { asksFor, closest, helpText, invocation, UsageError } from "./arguments.ts"
+import { closest } from "../lib/closest.ts"
+import { asksFor, helpText, invocation, UsageError } from "./arguments.ts"
 import { commands } from "./commands.ts"
 import { failureLines } from "./format.ts"
 import { type Output, standardOutput } from "./output.ts"

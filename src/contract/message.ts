@@ -5,6 +5,9 @@ import type { ToolStatus } from "./tool.ts"
 /** Messages are immutable: providers keep what they serialised of one by its identity. */
 export type Message = UserMessage | AssistantMessage | ToolMessage
 
+/** A message as a caller may write it: plain text stands for one text part. */
+export type GivenMessage = Message | { readonly role: "user" | "assistant"; readonly content: string }
+
 export interface UserMessage {
   readonly role: "user"
   readonly content: readonly ContentPart[]

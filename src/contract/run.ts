@@ -6,7 +6,7 @@ import type { Failure } from "./error.ts"
 import type { RunEvent, RunRecord } from "./event.ts"
 import type { Hooks } from "./hooks.ts"
 import type { Json, JsonObject, JsonSchema } from "./json.ts"
-import type { Message } from "./message.ts"
+import type { GivenMessage } from "./message.ts"
 import type { Observer } from "./observe.ts"
 import type { Pricing } from "./pricing.ts"
 import type { Model, Transport } from "./provider.ts"
@@ -133,8 +133,8 @@ export type RunInput = {
   /** Hears each text the model finished and each turn that is over, in words. What it throws is contained. */
   readonly onProgress?: (message: string) => void
 } & (
-  | { readonly task: string; readonly messages?: readonly Message[] }
-  | { readonly task?: never; readonly messages: readonly Message[] }
+  | { readonly task: string; readonly messages?: readonly GivenMessage[] }
+  | { readonly task?: never; readonly messages: readonly GivenMessage[] }
 )
 
 /**

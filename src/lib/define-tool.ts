@@ -3,6 +3,7 @@ import type { Json, JsonObject, JsonSchema } from "../contract/json.ts"
 import type { InferOutput, StandardSchema } from "../contract/standard-schema.ts"
 import type { Effect, Risk, Tool, ToolContext, ToolInput, UnknownOutcome } from "../contract/tool.ts"
 import { givenSchema } from "./given-schema.ts"
+import { checkKeys, keys } from "./known-keys.ts"
 import { describeStandardIssue, isStandardSchema } from "./standard-schema.ts"
 
 /** What the author of a tool writes. */
@@ -60,16 +61,24 @@ const effects: readonly unknown[] = ["none", "repeatable", "once"] satisfies Eff
 const unknownOutcomes: readonly unknown[] = ["tell", "pause"] satisfies UnknownOutcome[]
 const risks: readonly unknown[] = ["low", "medium", "high"] satisfies Risk[]
 
+const definitionKeys = keys<ToolDefinition<StandardSchema, never>>()(
+  "name",
+  "description",
+  "input",
+  "effect",
+  "concurrent",
+  "risk",
+  "maxOutputBytes",
+  "bounded",
+  "unknownOutcome",
+  "question",
+  "run",
+)
+
 /** Authors may write plain JavaScript: a misspelt effect must not pass for a harmless one. */
-function checkDefinition({
-  name,
-  description,
-  effect,
-  risk,
-  maxOutputBytes,
-  unknownOutcome,
-  run,
-}: ToolDefinition<StandardSchema | JsonSchema, never>): void {
+function checkDefinition(definition: ToolDefinition<StandardSchema | JsonSchema, never>): void {
+  checkKeys("defineTool", definition, definitionKeys)
+  const { name, description, effect, risk, maxOutputBytes, unknownOutcome, run } = definition
   if (typeof name !== "string" || !namePattern.test(name)) {
     throw invalid(String(name), "has a bad name", "Name it with 1 to 64 letters, digits, underscores or hyphens.")
   }

@@ -1,6 +1,17 @@
+import { LonghaulError } from "../contract/error.ts"
 import type { StreamDeadlines } from "../lib/deadline.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 
 export type { StreamDeadlines }
+
+/** Throws `config_invalid` for options that a provider would ignore. `own`: those that only this provider has. */
+export function checkProviderOptions(name: string, options: ProviderOptions, own: readonly string[]): void {
+  checkKeys(name, options, [...sharedKeys, ...own])
+  if (typeof options.model !== "string" || options.model === "") {
+    throw new LonghaulError("config_invalid", `${name} was given no model.`, { fix: "Name the model as `model`." })
+  }
+  if (options.deadlines !== undefined) checkKeys(`deadlines of ${name}`, options.deadlines, deadlineKeys)
+}
 
 /** What every provider of ours takes. */
 export interface ProviderOptions {
@@ -18,3 +29,16 @@ export interface ProviderOptions {
   /** In place of the runtime's transport: rewrites headers, goes through proxies. It is asked to follow no redirect. */
   readonly fetch?: typeof fetch
 }
+
+const sharedKeys = keys<ProviderOptions>()(
+  "model",
+  "apiKey",
+  "baseUrl",
+  "headers",
+  "maxOutputTokens",
+  "topP",
+  "stopSequences",
+  "deadlines",
+  "fetch",
+)
+export const deadlineKeys = keys<StreamDeadlines>()("firstByteMs", "idleMs")

@@ -10,14 +10,17 @@ import type { Limits } from "../contract/result.ts"
 import type { BackgroundExecutor, Brand, Logger, Runtime, RuntimeConfig } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
 import type { Tool, UnknownOutcome } from "../contract/tool.ts"
+import { containedLogger } from "../lib/contained.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
 import { checkedId } from "../lib/id.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 import { persisting } from "../lib/persist-artifact.ts"
 import { sha256 } from "../lib/sha256.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../tools/dispatch.ts"
 import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
+import { checkShapes } from "./shapes.ts"
 
 /** What a composition root must hand in beside the caller's configuration. */
 export interface Defaults {
@@ -71,8 +74,10 @@ export interface ResolvedConfig {
 
 /** Refuses what cannot work, with the reason and the fix. */
 export function resolveConfig(config: RuntimeConfig, defaults: Defaults): ResolvedConfig {
-  refuseUnknownKeys("createRuntime", config, configKeys)
-  const { model, logger, owner, allowedTools, disabledTools = [] } = config
+  checkKeys("createRuntime", config, configKeys)
+  checkShapes(config)
+  const { model, owner, allowedTools, disabledTools = [] } = config
+  const logger = config.logger && containedLogger(config.logger)
   const tools = selectTools(config.tools ?? [], {
     disabled: disabledTools,
     ...(allowedTools && { allowed: allowedTools }),
@@ -110,7 +115,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
 
 export function resolveLimits(given: Partial<Limits> | undefined, base: Limits): Limits {
   if (given === undefined) return base
-  refuseUnknownKeys("limits", given, limitKeys)
+  checkKeys("limits", given, limitKeys)
   for (const [name, value] of Object.entries(given)) {
     if (name === "usd") checkUsd(value)
     else wholeNumber(`limits.${name}`, value, name === "tokens" ? Number.MAX_SAFE_INTEGER : LARGEST_LIMIT)
@@ -147,16 +152,7 @@ function checkedModel(model: Model | string, defaults: Defaults): Model {
   })
 }
 
-/** A misspelt key would otherwise be a setting that silently does nothing. */
-export function refuseUnknownKeys(where: string, given: object, known: readonly string[]): void {
-  const unknown = Object.keys(given).find((key) => !known.includes(key))
-  if (unknown === undefined) return
-  throw new LonghaulError("config_invalid", `${where} does not know "${unknown}".`, {
-    fix: `Use one of: ${known.join(", ")}.`,
-  })
-}
-
-const configKeys = keys<RuntimeConfig>()(
+export const configKeys = keys<RuntimeConfig>()(
   "workspace",
   "store",
   "workspaceId",
@@ -204,11 +200,4 @@ const defaultBrand: Brand = {
   serviceName: "longhaul",
   clientInfoName: "longhaul",
   clientInfoTitle: "Longhaul",
-}
-
-/** The keys of a type as a list that the compiler holds complete. */
-export function keys<T>() {
-  return <K extends (keyof T & string)[]>(
-    ...names: K & (Exclude<keyof T & string, K[number]> extends never ? unknown : never)
-  ): readonly string[] => names
 }

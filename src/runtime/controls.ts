@@ -19,6 +19,7 @@ export class RunControls {
   #mode: InterruptMode | undefined
   #listener: ((mode: InterruptMode) => void) | undefined
   #steer: ((text: string) => boolean) | undefined
+  #clock: ReturnType<typeof setTimeout> | undefined
   /** Said before there was anybody to hear it. */
   #early: string[] | undefined = []
 
@@ -60,6 +61,15 @@ export class RunControls {
       : new LonghaulError("internal", "The journal failed unexpectedly.", { cause: error })
     this.#cause = { kind: "lost", error: lost }
     this.stop(this.#cause, "immediate")
+  }
+
+  /** Stops the run after `timeMs`, unless `stopClock` comes first. */
+  startClock(timeMs: number): void {
+    this.#clock = setTimeout(() => this.stop({ kind: "timeout", timeMs }, "immediate"), timeMs)
+  }
+
+  stopClock(): void {
+    clearTimeout(this.#clock)
   }
 
   /** False: it is too late. */

@@ -5,7 +5,7 @@ import type { ResolvedConfig } from "./config.ts"
 import { SessionHost } from "./host.ts"
 import type { OpenRun } from "./open-run.ts"
 
-/** Runs a backend's session to its stop: keep the clock, carry the brakes, pass on what people say. */
+/** Runs a backend's session to its stop: carries interrupts and steering to it. */
 export async function drive(
   config: ResolvedConfig,
   run: OpenRun,
@@ -13,7 +13,6 @@ export async function drive(
   { request, turn }: { request: OpenRequest; turn: TurnInput },
 ): Promise<Stop> {
   const { controls, journal, hooks } = run
-  const stopClock = startClock(run)
   try {
     if (hooks.has("preRun")) await hooks.call("preRun", (hook, hooked) => hook.preRun?.(hooked))
     const host = new SessionHost(config, run, await pricingOf(config, run))
@@ -33,8 +32,6 @@ export async function drive(
   } catch (error) {
     // A backend must not throw; one that does has crashed, unless it told us what is wrong.
     return { reason: "failed", failure: asError(backend, error).toJSON() }
-  } finally {
-    stopClock()
   }
 }
 
@@ -51,13 +48,6 @@ async function pricingOf(config: ResolvedConfig, { input, journal }: OpenRun): P
   }
   journal.append({ type: "warning", code: "price_unknown", message })
   return null
-}
-
-function startClock({ input, controls }: OpenRun): () => void {
-  const { timeMs } = input.limits
-  if (timeMs === undefined) return () => {}
-  const timer = setTimeout(() => controls.stop({ kind: "timeout", timeMs }, "immediate"), timeMs)
-  return () => clearTimeout(timer)
 }
 
 function asError(backend: Backend, error: unknown): LonghaulError {

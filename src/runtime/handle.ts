@@ -2,6 +2,7 @@ import type { RunEvent } from "../contract/event.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { RunHandle, RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
+import { contain } from "../lib/contained.ts"
 import { EventQueue } from "../lib/event-queue.ts"
 import { Metering } from "../observe/metering.ts"
 import type { ResolvedConfig } from "./config.ts"
@@ -79,9 +80,10 @@ function observing(observer: ResolvedConfig["observers"][number], { runId, nodeI
   return {
     deltas: observer.deltas !== false,
     hear(event) {
-      observer.recordEvent(event, run)
-      if (metering === undefined || !("seq" in event)) return
-      for (const metric of metering.metricsOf(event)) observer.recordMetric?.(metric, run)
+      const recorded: unknown = observer.recordEvent(event, run)
+      if (metering === undefined || !("seq" in event)) return recorded
+      for (const metric of metering.metricsOf(event)) contain(() => observer.recordMetric?.(metric, run))
+      return recorded
     },
   }
 }
@@ -91,10 +93,10 @@ function progressing(onProgress: (message: string) => void): Listener {
   let turns = 0
   return {
     deltas: false,
-    hear(event) {
+    hear(event): unknown {
       if (event.type === "run-start") turns = event.limits.turns
-      else if (event.type === "text-end") onProgress(event.text)
-      else if (event.type === "turn-end") onProgress(`Turn ${event.turn} of at most ${turns} is complete.`)
+      if (event.type === "text-end") return onProgress(event.text)
+      if (event.type === "turn-end") return onProgress(`Turn ${event.turn} of at most ${turns} is complete.`)
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { HookedRun, Hooks } from "../contract/hooks.ts"
 import { onAbort } from "../lib/abort.ts"
 
-/** The hooks of one run. None of them can fail it or, once it must stop at once, hold it up. */
+/** The hooks of one run. None of them can fail it or, once its signal aborts, delay it. */
 export class RunHooks {
   readonly #hooks: Hooks
   readonly #run: HookedRun
@@ -24,9 +24,7 @@ export class RunHooks {
     hook: (hooks: Hooks, run: HookedRun) => Value | Promise<Value>,
   ): Promise<Value | undefined> {
     try {
-      const called = hook(this.#hooks, this.#run)
-      // After the run there is nothing left to hold up.
-      return await (slot === "postRun" ? called : orAborted(called, this.#run.signal))
+      return await orAborted(hook(this.#hooks, this.#run), this.#run.signal)
     } catch (error) {
       this.#trouble(slot, error instanceof Error ? String(error.name).slice(0, 100) : typeof error)
       return undefined

@@ -8,10 +8,13 @@ import type { RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { UnknownOutcome } from "../contract/tool.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../tools/dispatch.ts"
 import { attachedParts } from "./attachments.ts"
-import { keys, oneOf, type ResolvedConfig, refuseUnknownKeys, resolveLimits } from "./config.ts"
+import { oneOf, type ResolvedConfig, resolveLimits } from "./config.ts"
+import { checkedMessages } from "./messages.ts"
 import { type OutputForm, outputForm } from "./output.ts"
+import { checkTools, list } from "./shapes.ts"
 
 /** What a run was asked, checked, with everything that its runtime gives it. */
 export interface CheckedInput {
@@ -30,11 +33,16 @@ export interface CheckedInput {
 }
 
 export function runKey(config: ResolvedConfig, input: RunInput): RunKey {
-  return { workspaceId: config.workspaceId, runId: input.runId ?? newRunId(), nodeId: input.nodeId ?? "main" }
+  // Checked only when the run is opened: what is wrong with it is then its result.
+  return { workspaceId: config.workspaceId, runId: input?.runId ?? newRunId(), nodeId: input?.nodeId ?? "main" }
 }
 
 export async function checkInput(config: ResolvedConfig, key: RunKey, input: RunInput): Promise<CheckedInput> {
-  refuseUnknownKeys("run", input, inputKeys)
+  if (typeof input === "string") throw taskAlone()
+  checkKeys("run", input, inputKeys)
+  checkTools(input.tools)
+  list("allowedTools", input.allowedTools)
+  list("disabledTools", input.disabledTools)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
   const { system, temperature, maxOutputTokens, effort, metadata } = input
@@ -57,11 +65,17 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   }
 }
 
+function taskAlone(): LonghaulError {
+  return new LonghaulError("config_invalid", "run was given a text, not an object.", {
+    fix: 'Pass the task as { task: "…" }.',
+  })
+}
+
 const unknownOutcomes: readonly UnknownOutcome[] = ["tell", "pause"]
 const efforts: readonly Effort[] = ["minimal", "low", "medium", "high", "max"]
 
 async function messagesOf(config: ResolvedConfig, input: RunInput, cwd: string): Promise<readonly Message[]> {
-  const given = input.messages ?? []
+  const given = checkedMessages(input.messages)
   const task: unknown = input.task
   const attached = input.attachments ? await attachedParts(input.attachments, config.env, cwd) : []
   if (typeof task === "string" && task.trim() !== "")

@@ -8,6 +8,7 @@ import { isFenced } from "../journal/ownership.ts"
 import { runPath, shardName } from "../journal/paths.ts"
 import { project } from "../journal/projection.ts"
 import { flagUnknown } from "../journal/recover.ts"
+import { contain } from "../lib/contained.ts"
 import { wasCancelled } from "./close-run.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { type OwnerWatch, stillActive } from "./owner-watch.ts"
@@ -87,7 +88,7 @@ export async function forkRun(config: ResolvedConfig, from: RunKey, at: number |
   await journal.release()
 }
 
-/** Tells all that happened once more. What a listener throws is its own trouble. */
+/** Publishes every record once more. A listener that throws or rejects is contained. */
 export async function replayRun(
   config: ResolvedConfig,
   key: RunKey,
@@ -95,13 +96,7 @@ export async function replayRun(
 ): Promise<RunState> {
   const found = await loadRun(config, key)
   if (found === null) throw noSuchRun(key)
-  for (const record of found.records) {
-    try {
-      onEvent(record)
-    } catch {
-      // The others are told all the same.
-    }
-  }
+  for (const record of found.records) contain(() => onEvent(record))
   return stateOf(found)
 }
 

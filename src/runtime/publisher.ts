@@ -1,14 +1,16 @@
 import type { Ephemeral, RunEvent, RunRecord } from "../contract/event.ts"
+import { containPromise } from "../lib/contained.ts"
 
 export interface Listener {
   /** Whether it also hears what is not recorded. */
   readonly deltas: boolean
-  hear(event: RunEvent): void
+  /** May return a promise, although it should not: nothing waits for it. */
+  hear(event: RunEvent): unknown
 }
 
 /**
  * Tells listeners what happens, in order: a record once it is durable, an ephemeral event once every record before it
- * is. What a listener throws is contained: it must not hurt the run or another listener.
+ * is. A listener that throws or rejects is contained: it must not harm the run or another listener.
  */
 export class Publisher {
   readonly #listeners: readonly Listener[]
@@ -48,8 +50,8 @@ export class Publisher {
 
 function tell(listener: Listener, event: RunEvent): void {
   try {
-    listener.hear(event)
+    containPromise(listener.hear(event))
   } catch {
-    // A listener's trouble is its own.
+    // A listener's failure is its own.
   }
 }

@@ -9,7 +9,8 @@ import type { ProjectedCall, RunProjection } from "../journal/projection.ts"
 import { flagUnknown } from "../journal/recover.ts"
 import { pendingOf } from "../journal/result.ts"
 import { checkedId } from "../lib/id.ts"
-import { keys, oneOf, type ResolvedConfig, refuseUnknownKeys, resolveLimits } from "./config.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
+import { oneOf, type ResolvedConfig, resolveLimits } from "./config.ts"
 import { type CheckedInput, dispatcherOf } from "./input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
@@ -28,7 +29,7 @@ export async function resumption(
   look: (found: FoundRun) => Promise<OwnerState>,
   judged?: FoundRun,
 ): Promise<Opening> {
-  refuseUnknownKeys("resume", input, resumeKeys)
+  checkKeys("resume", input, resumeKeys)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
   const found = judged ?? (await judgeRun(config, key))

@@ -49,39 +49,58 @@ export async function beginning(
 }
 
 /** One run, from how it is opened to its result. Resolves for every ending. */
-export function executeRun(
+export async function executeRun(
   config: ResolvedConfig,
   key: RunKey,
   opening: () => Promise<Opening>,
   seat: Seat,
 ): Promise<RunResult> {
-  const running = openAndDrive(config, key, opening, seat)
-  return config.logger || config.hooks.postRun ? running.then((result) => afterRun(config, key, seat, result)) : running
+  const { signal, controls } = seat
+  const unlink = onAbort(signal, () => controls.stop({ kind: "cancel" }, "immediate"))
+  try {
+    const result = await openAndDrive(config, key, opening, seat)
+    await afterRun(config, key, controls, result)
+    return result
+  } finally {
+    controls.stopClock()
+    unlink()
+  }
 }
 
 async function afterRun(
-  { logger, hooks: given }: ResolvedConfig,
+  { logger, hooks }: ResolvedConfig,
   { runId, nodeId }: RunKey,
-  { controls }: Seat,
+  controls: RunControls,
   result: RunResult,
-): Promise<RunResult> {
-  if (given.postRun) {
+): Promise<void> {
+  const run = { runId, nodeId }
+  if (hooks.postRun) {
+    const { signal, release } = patience(controls)
     // The run's journal is closed: what goes wrong from here on can only be logged.
-    const hooks = new RunHooks(given, { runId, nodeId, signal: controls.signal }, (slot, kind) =>
-      logger?.warn(`The hook ${slot} failed.`, { runId, nodeId, error: kind }),
-    )
-    await hooks.call("postRun", (hook) => hook.postRun?.(result))
+    const failed = (slot: string, error: string) => logger?.warn(`The hook ${slot} failed.`, { ...run, error })
+    await new RunHooks(hooks, { ...run, signal }, failed).call("postRun", (hook) => hook.postRun?.(result))
+    if (signal.aborted) logger?.warn("The hook postRun did not return in time.", run)
+    release()
   }
   const { status, turns, durationMs, error } = result
-  logger?.info?.("A run ended.", { runId, nodeId, status, turns, durationMs, ...(error && { code: error.code }) })
-  return result
+  logger?.info?.("A run ended.", { ...run, status, turns, durationMs, ...(error && { code: error.code }) })
 }
+
+/** How long `postRun` is awaited: until the run is cancelled or out of time, or, where it was already, a grace period. */
+function patience({ signal }: RunControls): { readonly signal: AbortSignal; release(): void } {
+  if (!signal.aborted) return { signal, release: () => {} }
+  const grace = new AbortController()
+  const timer = setTimeout(() => grace.abort(), POST_RUN_GRACE_MS)
+  return { signal: grace.signal, release: () => clearTimeout(timer) }
+}
+
+const POST_RUN_GRACE_MS = 5_000
 
 async function openAndDrive(
   config: ResolvedConfig,
   key: RunKey,
   open: () => Promise<Opening>,
-  { publisher, controls, signal, ledger, opened }: Seat,
+  { publisher, controls, ledger, opened }: Seat,
 ): Promise<RunResult> {
   const { runId, nodeId } = key
   config.logger?.info?.("A run starts.", { runId, nodeId })
@@ -96,12 +115,12 @@ async function openAndDrive(
     return resultWithout("failed", key, error, config.store.location)
   }
   const ended = opened(run)
-  const unlink = onAbort(signal, () => controls.stop({ kind: "cancel" }, "immediate"))
+  const { timeMs } = run.input.limits
+  if (timeMs !== undefined) controls.startClock(timeMs)
   try {
     const stop = opening.isNew ? undefined : await settleOpen(config, run, opening)
     return await closeRun(run, stop ?? (await drive(config, run, choose(config, run), prepare(run))))
   } finally {
-    unlink()
     await ended()
   }
 }

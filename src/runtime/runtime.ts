@@ -1,10 +1,13 @@
 import { LonghaulError } from "../contract/error.ts"
-import type { ResumeInput, RunHandle, RunInput, Runtime, RuntimeConfig, StartedRun } from "../contract/run.ts"
+import type { Observer } from "../contract/observe.ts"
+import type { Logger, ResumeInput, RunHandle, RunInput, Runtime, RuntimeConfig, StartedRun } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { WithWebhook } from "../contract/webhook.ts"
 import type { InboxMessage } from "../journal/inbox.ts"
 import { LEASE_MS } from "../journal/journal.ts"
 import { resultWithout } from "../journal/result.ts"
+import { delay } from "../lib/abort.ts"
+import { contain } from "../lib/contained.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
 import { Permits } from "../lib/permits.ts"
 import { findOrphans, markOrphans, type Orphan, waitUntilSettled } from "./background.ts"
@@ -13,6 +16,7 @@ import type { RunControls } from "./controls.ts"
 import { type StartOptions, startRun } from "./handle.ts"
 import { runKey } from "./input.ts"
 import { forkRun, removeRun, replayRun, tellRun } from "./manage-runs.ts"
+import { type MethodOnNode, methodOptions } from "./method-options.ts"
 import type { Opening } from "./open-run.ts"
 import { OwnerWatch, stillActive } from "./owner-watch.ts"
 import { type FoundRun, listRuns, readEvents, readRun } from "./read-runs.ts"
@@ -30,7 +34,9 @@ interface Place {
   begun: boolean
   /** Who waits for that. */
   onBegun?: () => void
-  /** It is over, and so are the attempts to tell of it. Never rejects. */
+  /** Delivery of its webhook, once its journal is closed. Never rejects. */
+  delivery?: Promise<void>
+  /** Settles when it is over and its webhook was delivered or given up. Never rejects. */
   told?: Promise<unknown>
 }
 
@@ -47,20 +53,22 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   function launch(
     key: RunKey,
     opening: () => Promise<Opening>,
-    { onEvent, onProgress, signal }: Pick<StartOptions, "onEvent" | "onProgress" | "signal">,
+    input: Pick<StartOptions, "onEvent" | "onProgress" | "signal"> | undefined,
     streamed = false,
   ): RunHandle {
+    const { onEvent, onProgress, signal } = input ?? {}
     const place: Place = { queued: permits !== undefined, begun: false }
     const begin = () => {
       place.begun = true
       place.onBegun?.()
     }
+    const open = () => (closing.signal.aborted ? Promise.reject(isClosed()) : opening())
     const turn = async (controls: RunControls) => {
       const leave = await (permits as Permits).take(controls.halting)
       place.queued = false
       return leave
     }
-    const handle = startRun(config, key, opening, {
+    const handle = startRun(config, key, open, {
       streamed,
       ...(onEvent && { onEvent }),
       ...(onProgress && { onProgress }),
@@ -71,6 +79,8 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
         const leave = tender.tend(run)
         return async () => {
           await leave()
+          // Its last record is the pause or the end that a webhook reports.
+          place.delivery = webhooks.ended(key, run.projection.nextSeq - 1)
           const { cause } = run.controls
           if (cause?.kind === "lost" && cause.error.code === "storage") watch.giveUp(key, run.journal.shard)
         }
@@ -80,7 +90,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     const over = () => {
       begin()
       live.delete(handle)
-      return webhooks.ended(key)
+      return place.delivery
     }
     place.told = handle.result.then(over, over).catch(() => {})
     return handle
@@ -90,7 +100,8 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     const key = runKey(config, input)
     return launch(key, () => beginning(config, key, input, (top) => watch.isAbandoned(key, top)), input, streamed)
   }
-  const launchBackground = ({ webhook, ...input }: RunInput & WithWebhook) => {
+  const launchBackground = (given: RunInput & WithWebhook) => {
+    const { webhook, ...input } = given ?? {}
     const key = runKey(config, input)
     return launch(
       key,
@@ -104,7 +115,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     how: "foreground" | "asked" | "recovered",
     { orphan, webhook, streamed = false }: WithWebhook & { readonly orphan?: Orphan; readonly streamed?: boolean } = {},
   ) => {
-    const { runId, nodeId = "main" } = input
+    const { runId, nodeId = "main" } = input ?? {}
     const resumed: RunKey = { workspaceId: config.workspaceId, runId, nodeId }
     const look = async (found: FoundRun) => orphan?.owner ?? watch.look(resumed, found)
     const open = () => resumption(config, resumed, input, look, orphan?.found)
@@ -115,7 +126,8 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   /** What is known of it once it has begun, waits for its turn, or could not begin. */
   async function inBackground(handle: RunHandle): Promise<StartedRun> {
     const place = live.get(handle)
-    if (place?.told) config.executor?.run(place.told)
+    const told = place?.told
+    if (told) contain(() => config.executor?.run(told))
     if (place && !place.queued && !place.begun) {
       await new Promise<void>((resolve) => {
         place.onBegun = resolve
@@ -132,6 +144,8 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     runId: checkedId("runId", runId),
     nodeId: checkedId("nodeId", nodeId),
   })
+  const named = (method: MethodOnNode, runId: string, options: { readonly nodeId?: string } | undefined) =>
+    key(runId, methodOptions(method, options).nodeId)
   const handleOf = ({ runId, nodeId }: RunKey) =>
     Array.from(live.keys()).find((handle) => handle.runId === runId && handle.nodeId === nodeId)
 
@@ -152,7 +166,8 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     return told
   }
 
-  async function recoverOrphanedRuns({ staleMs = LEASE_MS, action = "mark" }: RecoverOptions = {}) {
+  async function recoverOrphanedRuns(options?: RecoverOptions) {
+    const { staleMs = LEASE_MS, action = "mark" } = methodOptions("recoverOrphanedRuns", options)
     oneOf("action", action, ["mark", "resume"])
     // Each finds out by itself what it has to do.
     const pending = webhooks.deliverAll().catch(recoveryFailed)
@@ -178,7 +193,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     await recovering
     await Promise.all(Array.from(live.keys(), (handle) => handle[Symbol.asyncDispose]()))
     await webhooks.close()
-    await Promise.all(config.observers.map(flushed))
+    await Promise.all(config.observers.map((observer) => flushed(observer, config.logger)))
     await defaults.close?.()
   }
 
@@ -195,36 +210,48 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     resume: async (input) => launchResumed(input, "foreground").result,
     resumeStream: (input) => launchResumed(input, "foreground", { streamed: true }),
     start: async (input) => inBackground(launchBackground(input)),
-    resumeAsync: async ({ webhook, ...input }) =>
-      inBackground(launchResumed(input, "asked", webhook ? { webhook } : {})),
+    async resumeAsync(given) {
+      const { webhook, ...input } = given ?? {}
+      return inBackground(launchResumed(input, "asked", webhook ? { webhook } : {}))
+    },
     status,
-    async waitFor(runId, { nodeId, ...options } = {}) {
+    async waitFor(runId, given) {
+      const { nodeId, ...options } = methodOptions("waitFor", given)
       const handle = handleOf(key(runId, nodeId))
       if (handle && options.timeoutMs === undefined) await handle.result
       return waitUntilSettled(() => status(runId, nodeId), options)
     },
-    runs: (filter) => listRuns(config, filter),
-    events: (runId, { nodeId, ...options } = {}) => readEvents(config, key(runId, nodeId), options),
+    runs: async (filter) => listRuns(config, methodOptions("runs", filter)),
+    events(runId, given) {
+      const { nodeId, ...options } = methodOptions("events", given)
+      return readEvents(config, key(runId, nodeId), options)
+    },
     cancel: async (runId, options) =>
-      tell(key(runId, options?.nodeId), { type: "cancel" }, (handle) => handle.interrupt("immediate")),
-    interrupt: async (runId, mode = "graceful", options = {}) =>
-      tell(key(runId, options.nodeId), { type: "interrupt", mode }, (handle) => handle.interrupt(mode)),
+      tell(named("cancel", runId, options), { type: "cancel" }, (handle) => handle.interrupt("immediate")),
+    async interrupt(runId, mode = "graceful", options) {
+      oneOf("mode", mode, ["graceful", "immediate"])
+      return tell(named("interrupt", runId, options), { type: "interrupt", mode }, (handle) => handle.interrupt(mode))
+    },
     steer: async (runId, text, options) =>
-      tell(key(runId, options?.nodeId), { type: "steer", text }, (handle) => handle.steer(text)),
-    async fork(runId, { nodeId, at, newRunId: to = newRunId() } = {}) {
+      tell(named("steer", runId, options), { type: "steer", text }, (handle) => handle.steer(text)),
+    async fork(runId, options) {
+      const { nodeId, at, newRunId: to = newRunId() } = methodOptions("fork", options)
       const forked = key(to, nodeId)
       await forkRun(config, key(runId, nodeId), at, forked)
       return { runId: forked.runId, nodeId: forked.nodeId }
     },
-    replay: async (runId, { nodeId, onEvent } = {}) => replayRun(config, key(runId, nodeId), onEvent),
+    async replay(runId, options) {
+      const { nodeId, onEvent } = methodOptions("replay", options)
+      return replayRun(config, key(runId, nodeId), onEvent)
+    },
     async remove(runId, options) {
-      const asked = key(runId, options?.nodeId)
+      const asked = named("remove", runId, options)
       if (handleOf(asked)) throw stillActive(asked)
       return removeRun(config, asked, watch)
     },
     recoverOrphanedRuns,
-    webhookDeliveries: async (runId, options) => webhooks.deliveries(key(runId, options?.nodeId)),
-    retryWebhook: async (runId, options) => webhooks.again(key(runId, options?.nodeId), options?.seq),
+    webhookDeliveries: async (runId, options) => webhooks.deliveries(named("webhookDeliveries", runId, options)),
+    retryWebhook: async (runId, options) => webhooks.again(named("retryWebhook", runId, options), options?.seq),
     deliverWebhooks: () => webhooks.deliverAll(),
     with: (overrides) => defaults.again({ ...given, store: config.store, ...overrides }),
     close,
@@ -232,11 +259,20 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   }
 }
 
-/** An observer's trouble is its own. */
-async function flushed(observer: NonNullable<RuntimeConfig["observers"]>[number]): Promise<void> {
-  try {
-    await observer.flush?.()
-  } catch {
-    // Nobody is left to tell.
-  }
+/** Awaits an observer's `flush`, but not for ever: one that fails or hangs must not keep a runtime from closing. */
+async function flushed(observer: Observer, logger: Logger | undefined): Promise<void> {
+  const done = new AbortController()
+  const failed = () => logger?.warn("An observer's flush failed.")
+  const flushing = Promise.resolve()
+    .then(() => observer.flush?.())
+    .catch(failed)
+    .finally(() => done.abort())
+  await Promise.race([flushing, delay(FLUSH_MS, done.signal)])
+  if (!done.signal.aborted) logger?.warn("An observer's flush did not return in time.")
 }
+
+function isClosed(): LonghaulError {
+  return new LonghaulError("invalid_state", "The runtime is closed.", { fix: "Create another runtime." })
+}
+
+const FLUSH_MS = 5_000

@@ -36,6 +36,8 @@ export class WebhookSender {
   /** Runs whose receivers hear of it when they are over here. */
   readonly #concerned = new Set<string>()
   readonly #tasks = new Map<string, Task>()
+  /** By run: settles when every event so far has had its first attempt, so that a receiver gets them in order. */
+  readonly #lines = new Map<string, Promise<void>>()
   readonly #works = new Set<Promise<void>>()
   /** Nothing is waited for any more. */
   readonly #closing: AbortSignal
@@ -64,9 +66,9 @@ export class WebhookSender {
     }
   }
 
-  /** A run is over here, and its journal closed. */
-  async ended(key: RunKey): Promise<void> {
-    if (this.#concerned.delete(runPath(key))) await this.#begin(key, "newest")
+  /** This process has closed the journal of a run; `seq` is its last record. Never rejects. */
+  async ended(key: RunKey, seq: number): Promise<void> {
+    if (this.#concerned.delete(runPath(key))) await this.#begin(key, seq)
   }
 
   /** Tells in the background what a run's receivers have not heard. `newest`: others may be at what was before. */
@@ -125,16 +127,23 @@ export class WebhookSender {
   }
 
   async #tell(key: RunKey, which: Which): Promise<void> {
-    const found = await this.#settled(key)
-    if (found === null) return
-    const owed = owedEvents(found.records)
-    const chosen = typeof which === "number" ? owed.filter(({ seq }) => seq === which) : owed.slice(from[which])
-    await Promise.all(chosen.map(({ seq }) => this.#tellOnce(key, seq)))
-    // Any other run may go on, and then needs them again.
-    if (found.projection.status !== "done") return
+    // Before anything is awaited: an event that comes later must stand behind this one.
+    if (typeof which === "number") await this.#tellOnce(key, which)
+    else {
+      const found = await this.#settled(key)
+      const owed = owedEvents(found?.records ?? []).slice(from[which])
+      await Promise.all(owed.map(({ seq }) => this.#tellOnce(key, seq)))
+    }
+    await this.#forgetInline(key)
+  }
+
+  /** Only of a run that is done and whose receivers have everything: any other may be resumed, and then needs them again. */
+  async #forgetInline(key: RunKey): Promise<void> {
+    const found = await loadRun(this.#config, key)
+    if (found?.projection.status !== "done") return
     const all = await this.#deliveriesOf(key)
     if (!all.every(({ status }) => status === "delivered")) return
-    for (const { webhook } of owed) this.#inline.delete(receiverName(key, webhook))
+    for (const { webhook } of owedEvents(found.records)) this.#inline.delete(receiverName(key, webhook))
   }
 
   /** One at a time within this process. */
@@ -142,10 +151,30 @@ export class WebhookSender {
     const name = taskName(key, seq)
     const known = this.#tasks.get(name)
     if (known) return known.work
-    const task: Task = { wake: new AbortController(), work: Promise.resolve() }
+    const { before, attempted } = this.#joinLine(runPath(key))
+    const task: Task = { wake: new AbortController(), attempted, work: Promise.resolve() }
     this.#tasks.set(name, task)
-    task.work = this.#tellEvent(key, seq, task).finally(() => this.#tasks.delete(name))
+    task.work = before
+      .then(() => this.#tellEvent(key, seq, task))
+      .finally(() => {
+        attempted()
+        this.#tasks.delete(name)
+      })
     return task.work
+  }
+
+  #joinLine(run: string): { readonly before: Promise<void>; attempted(): void } {
+    const before = this.#lines.get(run) ?? Promise.resolve()
+    let attempted = () => {}
+    const first = new Promise<void>((resolve) => {
+      attempted = resolve
+    })
+    const line = before.then(() => first)
+    this.#lines.set(run, line)
+    void line.then(() => {
+      if (this.#lines.get(run) === line) this.#lines.delete(run)
+    })
+    return { before, attempted }
   }
 
   async #tellEvent(key: RunKey, seq: number, task: Task): Promise<void> {
@@ -165,6 +194,7 @@ export class WebhookSender {
       }
       const waitMs = standing.attempt === waitedFor ? 0 : waitOf(standing)
       if (waitMs > 0) {
+        task.attempted()
         waitedFor = (await this.#sleep(waitMs, task.wake.signal)) ? standing.attempt : 0
         if (this.#closing.aborted) return
         continue
@@ -222,7 +252,7 @@ export class WebhookSender {
     for (let looks = 1; ; looks++) {
       const found = await loadRun(this.#config, key)
       const isHidden = found?.unsettled
-      if (!isHidden || looks === MOST_LOOKS || !(await this.#sleep(LOOK_MS))) return found
+      if (!isHidden || looks === MOST_LOOKS || !(await this.#sleep(Math.min(LOOK_MS, 10 * 2 ** looks)))) return found
     }
   }
 
@@ -259,8 +289,10 @@ type Which = "newest" | "all" | number
 const from = { newest: -1, all: 0 }
 
 interface Task {
-  /** Somebody wants the attempts to begin again. */
+  /** Aborts when the attempts are to begin again. */
   wake: AbortController
+  /** The next event of the run may have its first attempt. */
+  attempted(): void
   work: Promise<void>
 }
 
@@ -294,4 +326,4 @@ function codeOf(error: unknown): string {
 
 const CLOSING_MS = 5_000
 const LOOK_MS = 500
-const MOST_LOOKS = 20
+const MOST_LOOKS = 25

@@ -1,6 +1,7 @@
 import type { Shell, ShellOutput, ShellResult } from "../contract/env.ts"
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
 import { defineTool } from "../lib/define-tool.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 import { OutputWindow } from "../lib/output-window.ts"
 import { utf8Length } from "../lib/truncate.ts"
 import { stopIfAborted } from "./shared.ts"
@@ -11,7 +12,9 @@ export interface BashOptions {
 }
 
 /** Command lines in the environment's shell. In no set of tools by default: a host decides on it by itself. */
-export function bashTool({ maxOutputBytes = defaultOutputBytes }: BashOptions = {}): Tool {
+export function bashTool(options: BashOptions = {}): Tool {
+  checkKeys("bashTool", options, keys<BashOptions>()("maxOutputBytes"))
+  const { maxOutputBytes = defaultOutputBytes } = options
   return defineTool({
     name: "Bash",
     description:

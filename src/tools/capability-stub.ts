@@ -1,5 +1,6 @@
 import { type Tool, ToolError } from "../contract/tool.ts"
 import { defineTool } from "../lib/define-tool.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 
 export interface CapabilityStubOptions {
   readonly name: string
@@ -7,7 +8,9 @@ export interface CapabilityStubOptions {
 }
 
 /** A tool that a model sees and that is never run: every call is refused, whatever its arguments. */
-export function capabilityStub({ name, description }: CapabilityStubOptions): Tool {
+export function capabilityStub(options: CapabilityStubOptions): Tool {
+  checkKeys("capabilityStub", options, keys<CapabilityStubOptions>()("name", "description"))
+  const { name, description } = options
   return defineTool({
     name,
     description,

@@ -12,7 +12,9 @@ import {
   type ToolSpec,
 } from "../contract/tool.ts"
 import { onAbort } from "../lib/abort.ts"
+import { containedLogger } from "../lib/contained.ts"
 import { plainText } from "../lib/content.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 import { toParts } from "./content-parts.ts"
 import { boundError, cutParts, fits, type Kept, type OutputLimits } from "./output.ts"
 import { validateInput } from "./validate.ts"
@@ -58,7 +60,9 @@ export interface DispatcherOptions {
 }
 
 export function createDispatcher(tools: readonly Tool[], options: DispatcherOptions = {}): Dispatcher {
-  const { maxOutputBytes = 256 * 1024, maxCharacters = 100_000, logger } = options
+  checkKeys("createDispatcher", options, optionKeys)
+  const { maxOutputBytes = 256 * 1024, maxCharacters = 100_000 } = options
+  const logger = options.logger && containedLogger(options.logger)
   const byName = indexByName(selectTools(tools, options))
   const specs = Object.freeze([...byName.values()].map(toSpec))
   const knownNames = [...byName.keys()].join(", ") || "none"
@@ -125,6 +129,8 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
     },
   })
 }
+
+const optionKeys = keys<DispatcherOptions>()("maxOutputBytes", "maxCharacters", "allowed", "disabled", "logger")
 
 /** Those that are allowed and not disabled. An allowed name that nobody has is a mistake that would go unseen. */
 export function selectTools(

@@ -1,5 +1,6 @@
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
 import { defineTool } from "../lib/define-tool.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 import { onOneLine } from "./shared.ts"
 
 export interface TaskToolsOptions {
@@ -11,8 +12,9 @@ export interface TaskToolsOptions {
  * A list of tasks for each run: TaskCreate, TaskGet, TaskList and TaskUpdate. It is in memory only: where a run goes on in
  * another process, the list begins anew.
  */
-export function taskTools({ maxRuns = 1000 }: TaskToolsOptions = {}): readonly Tool[] {
-  const lists = new TaskLists(maxRuns)
+export function taskTools(options: TaskToolsOptions = {}): readonly Tool[] {
+  checkKeys("taskTools", options, keys<TaskToolsOptions>()("maxRuns"))
+  const lists = new TaskLists(options.maxRuns ?? 1000)
   return [createTool(lists), getTool(lists), listTool(lists), updateTool(lists)]
 }
 

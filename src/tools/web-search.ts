@@ -1,5 +1,6 @@
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
 import { defineTool } from "../lib/define-tool.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 import { duckDuckGo } from "./search/duckduckgo.ts"
 import type { SearchEngine } from "./search/engine.ts"
 import { fetchOf } from "./shared.ts"
@@ -10,7 +11,9 @@ export interface WebSearchOptions {
 }
 
 /** Searches the web with one engine, through the environment's guarded fetch. */
-export function webSearchTool({ engine = duckDuckGo() }: WebSearchOptions = {}): Tool {
+export function webSearchTool(options: WebSearchOptions = {}): Tool {
+  checkKeys("webSearchTool", options, keys<WebSearchOptions>()("engine"))
+  const { engine = duckDuckGo() } = options
   return defineTool({
     name: "WebSearch",
     description:

@@ -1,5 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RecordedWebhook, Webhook, WebhookEvent } from "../contract/webhook.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 import { isPrivateHost } from "../lib/target-host.ts"
 import { secretBytes } from "./sign.ts"
 
@@ -22,8 +23,7 @@ export interface WebhookRules {
 
 /** Refuses what can never be sent, before a run relies on it. */
 export function checkWebhook(webhook: Webhook, rules: WebhookRules): CheckedWebhook {
-  const unknown = Object.keys(webhook).find((key) => !keys.includes(key))
-  if (unknown !== undefined) throw invalid(`does not know "${unknown}"`, `Use one of: ${keys.join(", ")}.`)
+  checkKeys("webhook", webhook, webhookKeys)
   const secretRef = listed(webhook.secretRef)
   const secrets = listed(webhook.secret)
   const { headers, headerRefs } = webhook
@@ -101,13 +101,6 @@ function invalid(what: string, fix: string): LonghaulError {
   return new LonghaulError("config_invalid", `The webhook ${what}.`, { fix })
 }
 
-const keys: readonly string[] = [
-  "url",
-  "events",
-  "secretRef",
-  "secret",
-  "headers",
-  "headerRefs",
-] satisfies readonly (keyof Webhook)[]
+const webhookKeys = keys<Webhook>()("url", "events", "secretRef", "secret", "headers", "headerRefs")
 const knownEvents: readonly WebhookEvent[] = ["paused", "done", "failed", "cancelled"]
 const defaultEvents: readonly WebhookEvent[] = ["paused", "done", "failed"]

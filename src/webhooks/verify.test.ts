@@ -45,10 +45,28 @@ describe.each(vectors)("the shared vector of $timestamp", (each) => {
   })
 
   test("is what we accept", async () => {
-    const payload = await verifyWebhook({ ...received, ...each, headers: headersOf(each), now: each.timestamp * 1000 })
+    const { body, secret: secrets, timestamp } = each
+    const payload = await verifyWebhook({ headers: headersOf(each), body, secrets, now: timestamp * 1000 })
     expect(payload).toEqual(JSON.parse(each.body))
   })
 })
+
+test("a body that was parsed before is refused as auth, with the advice to pass the raw body", async () => {
+  const parsed = verifyWebhook({ ...received, body: JSON.parse(vector.body) })
+  await expect(parsed).rejects.toMatchObject({
+    code: "auth",
+    message: expect.stringContaining("raw body"),
+    data: { reason: "body_not_raw" },
+  })
+})
+
+test.each([Number.NaN, -1, "x" as never])(
+  "a tolerance of %s is refused: it would accept webhooks of any age",
+  async (toleranceSeconds) => {
+    const replayed = verifyWebhook({ ...received, now: now + 1e9, toleranceSeconds })
+    await expect(replayed).rejects.toMatchObject({ code: "config_invalid" })
+  },
+)
 
 test("the package standardwebhooks accepts what we sign, and we what it signs, with either form of secret", async () => {
   const body = JSON.stringify({ text: "Grüße, 日本語 🚢", data: null })

@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RunResult } from "../contract/result.ts"
 import { base64ToBytes } from "../lib/base64.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 import { isSignedWith, signedBytes } from "./sign.ts"
 
 /** A request as a receiver got it. */
@@ -17,14 +18,29 @@ export interface ReceivedWebhook {
 }
 
 /** What `data.reason` of a refusal says. */
-export type WebhookRefusal = "header_missing" | "timestamp_malformed" | "too_old" | "too_new" | "signature_mismatch"
+export type WebhookRefusal =
+  | "header_missing"
+  | "timestamp_malformed"
+  | "too_old"
+  | "too_new"
+  | "signature_mismatch"
+  | "body_not_raw"
 
 /**
  * The result that a webhook brings, if it comes from somebody who has a secret and is not old. Throws `auth` otherwise.
  * Whoever wants to act once remembers the `webhook-id`: the same event may come more than once.
  */
 export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebhook): Promise<Payload> {
+  checkKeys("verifyWebhook", received, receivedKeys)
   const { headers, body, secrets, toleranceSeconds = 300, now = Date.now() } = received
+  if (!(toleranceSeconds >= 0)) {
+    throw new LonghaulError("config_invalid", `toleranceSeconds is ${String(toleranceSeconds)}.`, {
+      fix: "Give toleranceSeconds as a number of seconds, 0 or more.",
+    })
+  }
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    throw refusal("body_not_raw", "Pass its raw body, as text or bytes: this one was parsed.")
+  }
   const [id, timestamp, signature] = names.map((name) => headerOf(headers, name))
   if (!id || !timestamp || !signature) throw refusal("header_missing", "A header that signs it is missing.")
   checkAge(timestamp, toleranceSeconds, now)
@@ -37,6 +53,8 @@ export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebho
   // Whoever has the secret vouches for its form.
   return JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body)) as Payload
 }
+
+const receivedKeys = keys<ReceivedWebhook>()("headers", "body", "secrets", "toleranceSeconds", "now")
 
 const names = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const
 

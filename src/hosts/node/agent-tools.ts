@@ -7,6 +7,7 @@ import type { Json } from "../../contract/json.ts"
 import type { Logger } from "../../contract/run.ts"
 import type { Tool, ToolContext, ToolOutcome, ToolSpec } from "../../contract/tool.ts"
 import { newNonce } from "../../lib/id.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { persisting } from "../../lib/persist-artifact.ts"
 import { bashTool, createDispatcher, type DispatchCall, fileTools, readTools } from "../../tools/index.ts"
 import { nodeFiles } from "./files.ts"
@@ -63,6 +64,7 @@ export interface CallOptions {
 
 /** Everything is resolved once and frozen; what cannot work throws a `StartupError` here. */
 export function createAgentTools(options: AgentToolsOptions): AgentTools {
+  startup(() => checkOptions(options))
   const root = checkedRoot(options.root)
   const env = startup(() => environmentOf(options, root))
   const ours = options.readOnly ? readTools() : [...fileTools(), bashTool()]
@@ -83,6 +85,25 @@ export function createAgentTools(options: AgentToolsOptions): AgentTools {
     [Symbol.asyncDispose]: close,
   })
 }
+
+function checkOptions(options: AgentToolsOptions): void {
+  checkKeys("createAgentTools", options, optionKeys)
+  if (options.limits !== undefined) checkKeys("limits", options.limits, limitKeys)
+}
+
+const limitKeys = keys<NonNullable<AgentToolsOptions["limits"]>>()("maxOutputBytes", "maxCharacters")
+const optionKeys = keys<AgentToolsOptions>()(
+  "root",
+  "roots",
+  "readOnly",
+  "confine",
+  "limits",
+  "sandbox",
+  "ripgrepPath",
+  "persistArtifact",
+  "tools",
+  "logger",
+)
 
 function environmentOf(options: AgentToolsOptions, root: string) {
   const { roots = [], confine = true, readOnly, sandbox = "off", ripgrepPath } = options

@@ -6,6 +6,8 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Runtime, RuntimeConfig } from "../../contract/run.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { configKeys, oneOf } from "../../runtime/config.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { fileTools } from "../../tools/index.ts"
 import { artifactsBeside, artifactsIn } from "./artifacts.ts"
@@ -31,7 +33,10 @@ export interface NodeRuntimeConfig extends RuntimeConfig {
  * The runtime wired for Node: runs on disk, tools in `workspace` (default: the current folder), models by name. With no
  * configuration at all it needs nothing but a provider's key in the environment.
  */
-export function createRuntime({ toolArtifactDir, sandbox = "off", ...config }: NodeRuntimeConfig = {}): Runtime {
+export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
+  checkKeys("createRuntime", given, [...configKeys, ...ownKeys])
+  const { toolArtifactDir, sandbox = "off", ...config } = given
+  oneOf("sandbox", sandbox, ["off", "auto", "required"])
   const workspace = resolve(config.workspace ?? ".")
   const store = config.store ?? fsStore(defaultStoreRoot())
   refuseStoreInside(workspace, store.location)
@@ -65,6 +70,8 @@ export function createRuntime({ toolArtifactDir, sandbox = "off", ...config }: N
     },
   )
 }
+
+const ownKeys = keys<Omit<NodeRuntimeConfig, keyof RuntimeConfig>>()("toolArtifactDir", "sandbox")
 
 /** A shell comes with Bash: most runtimes run no command. */
 function environmentOf(workspace: string, tools: readonly Tool[], sandbox: "off" | "auto" | "required"): Environment {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 
 export type FetchHandler = (request: Request) => Response | Promise<Response>
 
@@ -23,6 +24,7 @@ export interface Served {
  * errors resets the connection, since an answer that has begun cannot be taken back otherwise.
  */
 export async function serve(handler: FetchHandler, options: ServeOptions = {}): Promise<Served> {
+  checkKeys("serve", options, keys<ServeOptions>()("port", "host"))
   const { port = 0, host = "127.0.0.1" } = options
   // Here, since most who import this file's neighbours serve nothing.
   const { createServer } = await import("node:http")
@@ -85,8 +87,11 @@ function toRequest(incoming: IncomingMessage, outgoing: ServerResponse, signal: 
   const hasBody = method !== "GET" && method !== "HEAD"
   try {
     if (!url.startsWith("/")) return undefined
+    const { host = "localhost" } = incoming.headers
+    // A host such as `x/admin?` would choose the path.
+    if (!/^[A-Za-z0-9._~-]*(:\d*)?$|^\[[0-9A-Fa-f:.]+\](:\d*)?$/.test(host)) return undefined
     // Joined as text: `new URL(path, base)` would let a path of `//elsewhere` choose the host.
-    return new Request(`http://${incoming.headers.host ?? "localhost"}${url}`, {
+    return new Request(`http://${host}${url}`, {
       method,
       headers,
       signal,

@@ -3,11 +3,12 @@ import type { Message } from "../../contract/message.ts"
 import type { Answer, AnswerSink, Conversation, ConversationSetup, Model } from "../../contract/provider.ts"
 import { onAbort } from "../../lib/abort.ts"
 import { defaultDeadlines } from "../../lib/deadline.ts"
+import { checkKeys } from "../../lib/known-keys.ts"
 import { AiSdkReader } from "./answer.ts"
 import { failureOf, requestIdOf, type Source } from "./failure.ts"
 import { type Guard, guarded } from "./guard.ts"
 import type { AiSdkModel, AiSdkStream } from "./model.ts"
-import type { AiSdkOptions } from "./options.ts"
+import { type AiSdkOptions, optionKeys } from "./options.ts"
 import { fixedCall, promptOf, wordsV3, wordsV4 } from "./request.ts"
 
 export type { AiSdkModel, AiSdkOptions }
@@ -18,6 +19,7 @@ export type { AiSdkModel, AiSdkOptions }
  */
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   checkSpecification(model)
+  checkKeys("fromAiSdk", options, optionKeys)
   const [provider = model.provider] = model.provider.split(".")
   return {
     provider,

@@ -1,4 +1,5 @@
 import type { StreamDeadlines } from "../../lib/deadline.ts"
+import { keys } from "../../lib/known-keys.ts"
 import type { ProviderData } from "./model.ts"
 
 /** What a run does not say. Keys, addresses and transport are the model's own: they are given to its package. */
@@ -18,3 +19,14 @@ export interface AiSdkOptions {
   readonly providerOptions?: ProviderData
   readonly deadlines?: Partial<StreamDeadlines>
 }
+
+export const optionKeys = keys<AiSdkOptions>()(
+  "maxOutputTokens",
+  "topP",
+  "topK",
+  "seed",
+  "stopSequences",
+  "headers",
+  "providerOptions",
+  "deadlines",
+)

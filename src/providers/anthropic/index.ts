@@ -1,8 +1,9 @@
 import type { Model } from "../../contract/provider.ts"
 import { WireConversation } from "../converse.ts"
+import { checkProviderOptions } from "../options.ts"
 import { AnthropicReader } from "./answer.ts"
 import { failureOf } from "./failure.ts"
-import type { AnthropicOptions } from "./options.ts"
+import { type AnthropicOptions, ownKeys } from "./options.ts"
 import { bodyShape, DEFAULT_OUTPUT_TOKENS, enforcesSchema } from "./request.ts"
 
 export type { ProviderOptions, StreamDeadlines } from "../options.ts"
@@ -10,6 +11,7 @@ export type { AnthropicOptions }
 
 /** A model behind the Anthropic Messages API or any server that speaks it; `baseUrl` without the version. */
 export function anthropic(options: AnthropicOptions): Model {
+  checkProviderOptions("anthropic", options, ownKeys)
   const url = `${(options.baseUrl ?? "https://api.anthropic.com").replace(/\/+$/, "")}/v1/messages`
   const headers = {
     "content-type": "application/json",

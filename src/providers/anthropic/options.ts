@@ -1,3 +1,4 @@
+import { keys } from "../../lib/known-keys.ts"
 import type { ProviderOptions } from "../options.ts"
 
 export interface AnthropicOptions extends ProviderOptions {
@@ -9,3 +10,10 @@ export interface AnthropicOptions extends ProviderOptions {
   /** Marks what repeats for the provider's prompt cache. Default true. */
   readonly promptCache?: boolean
 }
+
+export const ownKeys = keys<Omit<AnthropicOptions, keyof ProviderOptions>>()(
+  "authToken",
+  "topK",
+  "thinkingTokens",
+  "promptCache",
+)

@@ -1,9 +1,10 @@
 import type { Model } from "../../contract/provider.ts"
 import { WireConversation } from "../converse.ts"
+import { checkProviderOptions } from "../options.ts"
 import { GoogleReader } from "./answer.ts"
 import { failureOf, REQUEST_ID_HEADER } from "./failure.ts"
 import { familyOf } from "./models.ts"
-import type { GoogleOptions } from "./options.ts"
+import { type GoogleOptions, ownKeys } from "./options.ts"
 import { bodyShape } from "./request.ts"
 
 export type { ProviderOptions, StreamDeadlines } from "../options.ts"
@@ -11,6 +12,7 @@ export type { GoogleOptions }
 
 /** A model behind the Gemini API or any server that speaks it; `baseUrl` without the version. */
 export function google(options: GoogleOptions): Model {
+  checkProviderOptions("google", options, ownKeys)
   const baseUrl = (options.baseUrl ?? "https://generativelanguage.googleapis.com").replace(/\/+$/, "")
   const family = familyOf(options.model)
   const maxOutputTokens = options.maxOutputTokens ?? family.maxOutputTokens

@@ -1,3 +1,4 @@
+import { keys } from "../../lib/known-keys.ts"
 import type { ProviderOptions } from "../options.ts"
 
 export interface GoogleOptions extends ProviderOptions {
@@ -7,3 +8,5 @@ export interface GoogleOptions extends ProviderOptions {
   /** How many tokens the model may think before it answers; absent: as the run's effort says, else as it likes. */
   readonly thinkingTokens?: number
 }
+
+export const ownKeys = keys<Omit<GoogleOptions, keyof ProviderOptions>>()("topK", "seed", "thinkingTokens")

@@ -1,5 +1,6 @@
 import { LonghaulError } from "../../contract/error.ts"
-import type { ProviderOptions } from "../options.ts"
+import { keys } from "../../lib/known-keys.ts"
+import { checkProviderOptions, type ProviderOptions } from "../options.ts"
 
 export interface OpenAiOptions extends ProviderOptions {
   /** Which protocol. Default: `responses` at OpenAI itself, elsewhere `chat`, which every compatible server speaks. */
@@ -27,6 +28,7 @@ export interface OpenAiSetup extends OpenAiOptions {
 }
 
 export function completeOptions(options: OpenAiOptions): OpenAiSetup {
+  checkProviderOptions("openai", options, ownKeys)
   const baseUrl = (options.baseUrl ?? "https://api.openai.com/v1").replace(/\/+$/, "")
   const isOpenAi = URL.canParse(baseUrl) && /(^|\.)api\.openai\.com$/.test(new URL(baseUrl).hostname)
   const setup: OpenAiSetup = {
@@ -41,6 +43,16 @@ export function completeOptions(options: OpenAiOptions): OpenAiSetup {
   if (setup.api === "responses") refuseChatOnly(setup)
   return setup
 }
+
+const ownKeys = keys<Omit<OpenAiOptions, keyof ProviderOptions>>()(
+  "api",
+  "organization",
+  "project",
+  "seed",
+  "provider",
+  "keyName",
+  "structuredOutput",
+)
 
 /** What was asked for and cannot be sent must not be dropped in silence. */
 function refuseChatOnly({ seed, stopSequences = [] }: OpenAiOptions): void {

@@ -1,4 +1,5 @@
 import { StartupError } from "../../contract/error.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 
 export interface S3StoreOptions {
   readonly bucket: string
@@ -25,6 +26,7 @@ export interface ResolvedOptions extends Required<Omit<S3StoreOptions, "endpoint
 }
 
 export function resolveOptions(given: S3StoreOptions): ResolvedOptions {
+  checkKeys("s3Store", given, optionKeys)
   const { bucket, accessKeyId, secretAccessKey, sessionToken, endpoint, timeoutMs = 20_000 } = given
   if (!given.region && !endpoint) throw invalid("region is missing", "Give the bucket's region, or an endpoint.")
   if (!accessKeyId || !secretAccessKey) {
@@ -50,6 +52,18 @@ export function resolveOptions(given: S3StoreOptions): ResolvedOptions {
     timeoutMs,
   }
 }
+
+const optionKeys = keys<S3StoreOptions>()(
+  "bucket",
+  "region",
+  "accessKeyId",
+  "secretAccessKey",
+  "sessionToken",
+  "endpoint",
+  "prefix",
+  "fetch",
+  "timeoutMs",
+)
 
 /** A bucket with dots in its name has no certificate for a host of its own. */
 function awsAddress(bucket: string, region: string): string {

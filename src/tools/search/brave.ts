@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../lib/json.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 import {
   notUnderstood,
   readApiKey,
@@ -15,7 +16,9 @@ export interface BraveOptions {
   readonly baseUrl?: string
 }
 
-export function brave({ apiKey, baseUrl = "https://api.search.brave.com" }: BraveOptions): SearchEngine {
+export function brave(options: BraveOptions): SearchEngine {
+  checkKeys("brave", options, keys<BraveOptions>()("apiKey", "baseUrl"))
+  const { apiKey, baseUrl = "https://api.search.brave.com" } = options
   const key = readApiKey(name, apiKey)
   const base = readBaseUrl(name, baseUrl)
   return {

@@ -1,4 +1,5 @@
 import { type HtmlToken, htmlTokens } from "../../lib/html-tokens.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 import {
   notUnderstood,
   readBaseUrl,
@@ -14,7 +15,9 @@ export interface DuckDuckGoOptions {
 }
 
 /** Needs no key. Reads a page that is made for people, so it breaks where that changes, and it is refused when used often. */
-export function duckDuckGo({ baseUrl = "https://html.duckduckgo.com" }: DuckDuckGoOptions = {}): SearchEngine {
+export function duckDuckGo(options: DuckDuckGoOptions = {}): SearchEngine {
+  checkKeys("duckDuckGo", options, keys<DuckDuckGoOptions>()("baseUrl"))
+  const { baseUrl = "https://html.duckduckgo.com" } = options
   const base = readBaseUrl(name, baseUrl)
   return {
     name,

@@ -1,3 +1,4 @@
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { readBaseUrl, readJsonAnswer, readResults, requestOptions, type SearchEngine } from "./engine.ts"
 
 export interface SearxngOptions {
@@ -6,7 +7,9 @@ export interface SearxngOptions {
 }
 
 /** One's own search engine. In a private network, the environment's fetch must allow its host by name. */
-export function searxng({ baseUrl }: SearxngOptions): SearchEngine {
+export function searxng(options: SearxngOptions): SearchEngine {
+  checkKeys("searxng", options, keys<SearxngOptions>()("baseUrl"))
+  const { baseUrl } = options
   const base = readBaseUrl(name, baseUrl)
   return {
     name,

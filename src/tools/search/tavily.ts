@@ -1,3 +1,4 @@
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { readApiKey, readBaseUrl, readJsonAnswer, readResults, requestOptions, type SearchEngine } from "./engine.ts"
 
 export interface TavilyOptions {
@@ -6,7 +7,9 @@ export interface TavilyOptions {
   readonly baseUrl?: string
 }
 
-export function tavily({ apiKey, baseUrl = "https://api.tavily.com" }: TavilyOptions): SearchEngine {
+export function tavily(options: TavilyOptions): SearchEngine {
+  checkKeys("tavily", options, keys<TavilyOptions>()("apiKey", "baseUrl"))
+  const { apiKey, baseUrl = "https://api.tavily.com" } = options
   const key = readApiKey(name, apiKey)
   const base = readBaseUrl(name, baseUrl)
   return {

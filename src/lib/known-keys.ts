@@ -1,0 +1,55 @@
+import { LonghaulError } from "../contract/error.ts"
+import { closest } from "./closest.ts"
+
+/** The keys of a type as a list; the compiler rejects a list that is not complete. */
+export function keys<T>() {
+  return <K extends (keyof T & string)[]>(
+    ...names: K & (Exclude<keyof T & string, K[number]> extends never ? unknown : never)
+  ): readonly string[] => names
+}
+
+/**
+ * Throws `config_invalid` unless `given` is an object whose keys are all known: a misspelt key would be a setting, perhaps
+ * a gate, that silently does nothing. Where it may have members of its own (`open`, and any instance of a class), only a
+ * key that is spelt nearly like a known one is refused.
+ */
+export function checkKeys(where: string, given: unknown, known: readonly string[], open = false): void {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new LonghaulError("config_invalid", `${where} is ${kindOf(given)}, not an object.`, {
+      fix: `Pass ${where} an object with any of: ${known.join(", ")}.`,
+    })
+  }
+  const mayHaveOthers = open || !isPlain(given)
+  for (const key of memberNames(given)) {
+    if (known.includes(key)) continue
+    const meant = closest(key, known)
+    if (mayHaveOthers && meant === undefined) continue
+    throw new LonghaulError("config_invalid", `${where} has an unknown key ${JSON.stringify(key.slice(0, 80))}.`, {
+      fix: meant ? `Did you mean ${JSON.stringify(meant)}?` : `Use one of: ${known.join(", ")}.`,
+    })
+  }
+}
+
+/** A short name for what a value is, never its content. */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null"
+  if (Array.isArray(value)) return "an array"
+  const type = typeof value
+  return type === "undefined" ? "missing" : /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function memberNames(value: object): Set<string> {
+  const names = new Set(Object.keys(value))
+  let prototype = Object.getPrototypeOf(value)
+  // Up to the prototype of all objects, whose members are not settings.
+  while (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    for (const name of Object.getOwnPropertyNames(prototype)) if (name !== "constructor") names.add(name)
+    prototype = Object.getPrototypeOf(prototype)
+  }
+  return names
+}

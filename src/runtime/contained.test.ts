@@ -1,0 +1,100 @@
+import { afterEach, describe, expect, test } from "vitest"
+import type { Hooks, Logger, RunEvent, RuntimeConfig } from "../index.ts"
+import { createRuntime, defineTool } from "../index.ts"
+import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
+
+const rejections: unknown[] = []
+const keep = (reason: unknown) => void rejections.push(reason)
+process.on("unhandledRejection", keep)
+afterEach(async () => {
+  // Node reports a rejection that was not handled after the microtasks of its tick.
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(rejections.splice(0)).toEqual([])
+})
+
+const pay = defineTool({ name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" })
+const paying: ScriptedStep[] = [{ parts: [{ toolCall: { name: "pay", args: {} } }] }, "Paid."]
+const runtimeWith = (config: RuntimeConfig, steps = paying) =>
+  createRuntime({ model: scriptedModel(steps), tools: [pay], ...config })
+
+function throws(): never {
+  throw new Error("broken")
+}
+async function rejects(): Promise<never> {
+  throw new Error("broken")
+}
+const never = () => new Promise<never>(() => {})
+const logger = (broken: () => never): Logger => ({ debug: broken, info: broken, warn: broken, error: broken })
+const asyncLogger = logger(rejects as unknown as () => never)
+
+describe("what the host's own code throws or rejects costs no run its result", () => {
+  const configs: readonly [string, RuntimeConfig][] = [
+    ["a logger that throws", { logger: logger(throws) }],
+    ["an async logger that rejects", { logger: asyncLogger }],
+    ["an observer that throws", { observers: [{ recordEvent: throws, recordMetric: throws }] }],
+    ["an async observer that rejects", { observers: [{ recordEvent: rejects, recordMetric: rejects }] }],
+    ["an observer whose flush throws", { observers: [{ recordEvent() {}, flush: throws }] }],
+    ["a hook that rejects", { hooks: { preRun: rejects, postRun: rejects, postTurn: rejects } }],
+    ["an executor that throws", { executor: { run: throws } }],
+  ]
+  test.each(configs)("%s", async (_, config) => {
+    const runtime = runtimeWith(config, [...paying, ...paying])
+    expect(await runtime.run({ task: "Pay." })).toMatchObject({ status: "done", text: "Paid." })
+    const { runId } = await runtime.start({ task: "Pay." })
+    expect(await runtime.waitFor(runId)).toMatchObject({ status: "done" })
+    await runtime.close()
+  })
+
+  test("listeners of one run that throw or reject", async () => {
+    const runtime = runtimeWith({}, [...paying, ...paying])
+    for (const broken of [throws, rejects]) {
+      const result = await runtime.run({ task: "Pay.", onEvent: broken, onProgress: broken })
+      expect(result).toMatchObject({ status: "done", text: "Paid." })
+      await runtime.replay(result.runId, { onEvent: broken })
+    }
+  })
+})
+
+describe("a hook that never returns", () => {
+  const hanging: Hooks = { postRun: never }
+
+  test("postRun: the time limit of the run still holds", async () => {
+    const result = await runtimeWith({ hooks: hanging }).run({ task: "Pay.", limits: { timeMs: 300 } })
+    expect(result).toMatchObject({ status: "done", text: "Paid." })
+  })
+
+  test("postRun: cancelling the run still gives its result, with the caller's signal too", async () => {
+    const events: RunEvent["type"][] = []
+    const abort = new AbortController()
+    const runtime = runtimeWith({ hooks: hanging }, [...paying, ...paying])
+    const onEvent = ({ type }: RunEvent) => void events.push(type)
+    const running = runtime.run({ task: "Pay.", onEvent, signal: abort.signal })
+    while (!events.includes("run-end")) await new Promise((resolve) => setTimeout(resolve, 5))
+    abort.abort()
+    expect(await running).toMatchObject({ status: "done", text: "Paid." })
+    const other = runtime.run({ task: "Pay." })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await runtime.close()
+    expect(await other).toMatchObject({ status: "done" })
+  })
+})
+
+test("a flush that never returns does not keep a runtime from closing", async () => {
+  const warnings: string[] = []
+  const runtime = runtimeWith({
+    observers: [{ recordEvent() {}, flush: never }],
+    logger: { warn: (message) => void warnings.push(message) },
+  })
+  await runtime.close()
+  expect(warnings).toEqual(["An observer's flush did not return in time."])
+}, 20_000)
+
+test("a closed runtime starts nothing: run, stream, start and resume end with invalid_state", async () => {
+  const runtime = runtimeWith({})
+  await runtime.close()
+  const closed = { status: "failed", error: { code: "invalid_state", fix: "Create another runtime." } }
+  expect(await runtime.run({ task: "Pay." })).toMatchObject(closed)
+  expect(await runtime.stream({ task: "Pay." }).result).toMatchObject(closed)
+  expect(await runtime.start({ task: "Pay." })).toMatchObject(closed)
+  expect(await runtime.resume({ runId: "r" })).toMatchObject(closed)
+})
