@@ -121,7 +121,8 @@ export interface ToolCallRecord {
   readonly args: Json
   /** The text the model was given; null while it has none. */
   readonly result: string | null
-  readonly status: ToolStatus
+  /** `pending`: it has not been settled, and is when the run is resumed. */
+  readonly status: ToolStatus | "pending"
   readonly durationMs: number
   /** The tool's own words where `status` is not ok. */
   readonly error?: string

@@ -1,4 +1,4 @@
-import type { Failure } from "../contract/error.ts"
+import { type Failure, LonghaulError } from "../contract/error.ts"
 import type { ForkOrigin, RecordedInput, Reserve, RunRecord } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
 import type { AssistantMessage, Message } from "../contract/message.ts"
@@ -88,7 +88,7 @@ export class RunProjection {
   /** The next inbox slot that nobody consumed. */
   nextInbox = 0
 
-  /** Null where somebody else keeps them. */
+  /** Null once they were handed over. */
   #messages: Message[] | null = []
   /** The assistant's step under way: its parts so far, and after `usage` its calls that wait for results. */
   readonly #parts = new Refilled<AssistantMessage["content"][number]>()
@@ -102,7 +102,8 @@ export class RunProjection {
 
   /** What was said, as the next model call would see it. */
   get messages(): readonly Message[] {
-    return this.#messages ?? []
+    if (this.#messages) return this.#messages
+    throw new LonghaulError("internal", "The conversation was handed over: read it from the journal again.")
   }
 
   /** Gives away what was said so far. From here on whoever takes it has the conversation, and it is not kept twice. */
@@ -172,7 +173,7 @@ export class RunProjection {
       case "turn-start":
         this.#closeStep()
         this.#loseReserve()
-        this.#reserve = record.reserve
+        this.#reserve = this.#isCopied(record) ? undefined : record.reserve
         this.#asking = true
         this.#parts.take()
         this.#stepText = ""
@@ -193,10 +194,11 @@ export class RunProjection {
         break
       case "usage":
         this.turns++
-        this.usage = addUsage(this.usage, record.usage)
+        if (!this.#isCopied(record)) this.usage = addUsage(this.usage, record.usage)
         this.model = record.model
         this.lastStep = { stopReason: record.stopReason, calls: this.#stepCalls }
-        this.#spend(record.usage)
+        if (!this.#isCopied(record)) this.#spend(record.usage)
+        this.#reserve = undefined
         this.#asking = false
         if (this.#parts.length > 0) this.#messages?.push({ role: "assistant", content: this.#parts.take() })
         // A step of calls alone leaves standing what the model said before it.
@@ -253,6 +255,11 @@ export class RunProjection {
     }
   }
 
+  /** A fork begins with another run's records: what they cost was paid there. */
+  #isCopied({ seq }: RunRecord): boolean {
+    return this.forkOf !== undefined && seq <= this.forkOf.at
+  }
+
   #openCall(record: RunRecord & { readonly type: "tool-call" }): void {
     const { at, callId, wireId, name, args } = record
     const call = { callId, wireId, name, args, calledAt: at, intent: undefined, outcome: undefined, durationMs: 0 }
@@ -269,7 +276,6 @@ export class RunProjection {
   #spend(usage: Usage): void {
     this.spent.tokens += totalTokens(usage) ?? this.#reserve?.tokens ?? 0
     this.spent.usd += usage.costUsd ?? this.#reserve?.usd ?? 0
-    this.#reserve = undefined
   }
 
   /** A turn that was never answered. */

@@ -91,8 +91,9 @@ export function summaryOf(run: RunProjection): RunSummary {
 
 function callRecord(call: ProjectedCall, runStatus: RunProjection["status"]): ToolCallRecord {
   const { outcome } = call
-  // A call without an outcome is one the run ended on: nobody can say what it did.
-  const status = outcome?.status ?? "unknown"
+  const isOver = runStatus !== "paused" && runStatus !== "running"
+  // A call that was begun when the run ended may have had its effect.
+  const status = outcome?.status ?? (isOver && call.intent ? "unknown" : "pending")
   const result = outcome ? plainText(outcome.output, "\n") : null
   return {
     id: call.callId,

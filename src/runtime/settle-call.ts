@@ -59,12 +59,17 @@ export class CallSettler {
     this.#early = undefined
   }
 
+  /** Names exactly what would run: an approval of it counts for nothing else. */
+  digestOf(call: Pick<ToolCall, "name" | "args">): string {
+    return callDigest(this.#config, call, this.#run.input.cwd)
+  }
+
   /** The run has to wait for a person's word about this call. */
   suspend(call: ToolCall, reason: AskReason, question: string, edited = false): Suspended {
     const run = this.#run
     if (run.asked) return suspended
     const { callId, args } = call
-    const digest = callDigest(this.#config, call, run.input.cwd)
+    const digest = this.digestOf(call)
     const ticket = newNonce()
     run.asked = { type: "approval-request", callId, digest, ticket, reason, question, ...(edited && { args }) }
     run.journal.append(run.asked)

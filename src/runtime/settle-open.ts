@@ -1,5 +1,4 @@
 import type { Stop, Suspended, ToolCall } from "../contract/backend.ts"
-import type { Json } from "../contract/json.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
 import type { ProjectedCall, RunProjection } from "../journal/projection.ts"
 import type { ResolvedConfig } from "./config.ts"
@@ -55,7 +54,7 @@ async function settleOne(
   const decision = ask?.request.callId === callId ? ask.decision : undefined
   if (decision?.decision === "deny") return settler.record(call, refused(call, decision.text))
   if (decision?.decision === "answer") return settler.record(call, answered(decision.text ?? ""))
-  if (decision) return settleApproved(run, settler, call, decision.args, intent !== undefined)
+  if (decision) return settleApproved(run, settler, call, decision, intent !== undefined)
   if (intent === undefined) return settler.call(call)
   if (intent === "repeatable" && gone) return settler.approved(call, { begun: true })
   return settler.suspend(
@@ -65,18 +64,21 @@ async function settleOne(
   )
 }
 
-/** Arguments that a person changed are judged like any others, and the model hears of them. */
+/**
+ * An approval counts for exactly the call that was shown: any other is asked about again. Arguments that a person changed
+ * pass the gate like any others, and the model is told of them.
+ */
 async function settleApproved(
   run: OpenRun,
   settler: CallSettler,
   call: ToolCall,
-  changed: Json | undefined,
+  { args: changed, digest }: Decision,
   begun: boolean,
 ): Promise<ToolOutcome | Suspended> {
-  const asked = run.projection.ask?.request.args
-  const args = changed ?? asked
+  const args = changed ?? run.projection.ask?.request.args
+  const edited = args === undefined ? call : { ...call, args }
+  if (settler.digestOf(edited) !== digest) return settler.suspend(edited, "approval", STALE, args !== undefined)
   if (args === undefined) return settler.approved(call, { begun })
-  const edited = { ...call, args }
   if (changed !== undefined) {
     const verdict = await judge(run, edited, true)
     if (verdict === "suspended") return { status: "suspended" }
@@ -88,6 +90,10 @@ async function settleApproved(
   const note = `Run with arguments that a reviewer changed: ${JSON.stringify(args)}`
   return settler.approved(edited, { begun, note })
 }
+
+type Decision = NonNullable<NonNullable<RunProjection["ask"]>["decision"]>
+
+const STALE = "The call is not the one that was approved: its arguments or its working directory have changed."
 
 function refused({ name }: ToolCall, reason: string | undefined): ToolOutcome {
   const text = reason ? `${name} was denied: ${reason}` : `${name} was denied.`
