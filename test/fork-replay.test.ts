@@ -216,7 +216,9 @@ test.each(Object.entries(ways))(
       expect(copy.at(-1)).toMatchObject({ type: "run-pause", reason: "fork" })
       // What went on as the run did ends where the run did: what a fold keeps to itself is the same too.
       const [original, forked] = [project(records), project([...copy.slice(0, -1), ...records.slice(seq + 1)])]
-      expect({ ...forked, runId: "", forkOf: null }).toEqual({ ...original, runId: "", forkOf: null })
+      // Only its cost is its own: what was copied was paid for by the run it came from.
+      const own = { runId: "", forkOf: null, usage: null, spent: null }
+      expect({ ...forked, ...own }).toEqual({ ...original, ...own })
       await replaysAsItIs(runtime, runId, copy)
     }
     await replaysAsItIs(runtime, "r", records)
@@ -226,6 +228,30 @@ test.each(Object.entries(ways))(
     replays += records.length + 1
   },
 )
+
+test("a fork and its origin together cost what was paid: neither usage nor money is counted twice", async () => {
+  const store = memoryStore()
+  const usage = { inputTokens: 100, outputTokens: 10 }
+  const runtime = process(
+    store,
+    [
+      { ...call("none"), usage },
+      { parts: [{ text: "One." }], usage },
+      { parts: [{ text: "Two." }], usage },
+    ],
+    {
+      resolvePricing: () => ({ input: 1000, output: 1000 }),
+    },
+  )
+  const origin = await runtime.run({ task: "x", runId: "origin" })
+  const { runId } = await runtime.fork("origin", { at: 9 })
+  expect((await runtime.status(runId)).usage).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0 })
+  const forked = await runtime.resume({ runId })
+  expect(forked).toMatchObject({ status: "done", text: "Two." })
+  expect(origin.usage).toMatchObject({ inputTokens: 200, outputTokens: 20 })
+  expect(forked.usage).toMatchObject({ inputTokens: 100, outputTokens: 10 })
+  expect(forked.usage.costUsd).toBeCloseTo((origin.usage.costUsd ?? 0) / 2)
+})
 
 let [journals, forks, replays] = [0, 0, 0]
 afterAll(() => console.log(`${journals} journals: ${forks} forks, ${replays} replays, no model asked, no tool run`))

@@ -516,3 +516,29 @@ test("closing breaks off what takes too long: it is no attempt, and is made agai
   await untilTried(second, 1)
   expect(hook.got.map(({ headers }) => headers["webhook-id"])).toEqual(Array(2).fill((await stateOf(second))?.id))
 })
+
+test("a run that is resumed right after its pause: the receiver gets the pause, then the end, each at once", async () => {
+  for (let round = 0; round < 8; round++) {
+    const hook = await receiver()
+    const runtime = runtimeFor(hook, [callsPay, "Done."], asksFirst)
+    await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url, secretRef: "HOOK" } })
+    expect(await runtime.waitFor("r")).toMatchObject({ status: "paused" })
+    await runtime.resumeAsync({ runId: "r", decision: "approve" })
+    vi.useRealTimers()
+    await until(() => hook.got.length === 2)
+    expect(hook.got.map(({ result }) => result.status)).toEqual(["paused", "done"])
+    await until(async () => (await runtime.webhookDeliveries("r")).every(({ status }) => status === "delivered"))
+    expect((await runtime.webhookDeliveries("r")).map(({ attempts }) => attempts.length)).toEqual([1, 1])
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] })
+  }
+})
+
+test("an event whose first attempt failed does not delay the next event of its run", async () => {
+  const hook = await receiver((index) => (index === 0 ? 503 : 204))
+  const runtime = runtimeFor(hook, [callsPay, "Done."], asksFirst)
+  await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url, secretRef: "HOOK" } })
+  await runtime.waitFor("r")
+  await runtime.resumeAsync({ runId: "r", decision: "approve" })
+  await until(() => hook.got.length === 2)
+  expect(hook.got.map(({ result }) => result.status)).toEqual(["paused", "done"])
+})

@@ -216,3 +216,32 @@ function withResolvers<Value>() {
   })
   return { promise, resolve }
 }
+
+test.each(["x/admin?", "x/admin#", "x\\admin", "x@evil", "x y", "[::1", "x:80/admin"])(
+  "the host %s is refused with 400: it would choose the path",
+  async (host) => {
+    const paths: string[] = []
+    server = await serve((request) => {
+      paths.push(new URL(request.url).pathname)
+      return new Response()
+    })
+    const socket = connect(server.port, "127.0.0.1")
+    socket.end(`GET /public HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    let answer = ""
+    for await (const chunk of socket.setEncoding("utf8")) answer += chunk
+    expect(answer).toMatch(/^HTTP\/1.1 400 /)
+    expect(paths).toEqual([])
+  },
+)
+
+test.each(["example.com", "example.com:8080", "[::1]:80", "127.0.0.1", "a_b.internal"])(
+  "the host %s is served",
+  async (host) => {
+    server = await serve((request) => new Response(new URL(request.url).pathname))
+    const socket = connect(server.port, "127.0.0.1")
+    socket.end(`GET /public HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    let answer = ""
+    for await (const chunk of socket.setEncoding("utf8")) answer += chunk
+    expect(answer).toContain("/public")
+  },
+)
