@@ -1,3 +1,38 @@
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json }
 export type JsonSchema = JsonObject
+/** A JSON Schema that describes an object, as a tool's arguments are. */
+export type JsonObjectSchema = JsonSchema & { readonly type: "object" }
+
+/** A value as it is once it was written as JSON and read again. */
+export type AsJson<T> = unknown extends T
+  ? Json
+  : T extends null | boolean | number | string
+    ? T
+    : T extends { toJSON(): infer Written }
+      ? Written
+      : T extends NotJson
+        ? never
+        : T extends object
+          ? { readonly [Key in keyof T]: AsJson<T[Key]> }
+          : never
+
+/** The same type where JSON can hold it, and `never` in every place where it cannot. */
+export type JsonSafe<T> = unknown extends T
+  ? T
+  : // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return value returns void.
+    T extends null | boolean | number | string | undefined | void | { toJSON(): unknown }
+    ? T
+    : T extends NotJson
+      ? never
+      : T extends object
+        ? { [Key in keyof T]: JsonSafe<T[Key]> }
+        : never
+
+type NotJson =
+  | bigint
+  | symbol
+  | ((...args: never[]) => unknown)
+  | ReadonlyMap<unknown, unknown>
+  | ReadonlySet<unknown>
+  | PromiseLike<unknown>

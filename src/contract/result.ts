@@ -51,16 +51,39 @@ export interface PendingToolCall {
   readonly calledAt: number
 }
 
-/** JSON-safe, one flat shape for every status. */
-export interface RunResult {
+/**
+ * JSON-safe, one flat shape for every status: once `status` is checked, `pause` and `error` are known to be there or not.
+ * `Data`: what a done run comes back with, its text unless a schema was asked for.
+ */
+export type RunResult<Data = Json> = DoneResult<Data> | PausedResult | StoppedResult
+
+export interface DoneResult<Data = Json> extends RunFacts {
+  readonly status: "done"
+  /** The text, or where a schema was asked for the value that fits it. */
+  readonly data: Data
+  readonly pause?: never
+  readonly error?: never
+}
+
+export interface PausedResult extends RunFacts {
+  readonly status: "paused"
+  /** What a person must review; null where no call waits. */
+  readonly data: { readonly question: string; readonly tool: string; readonly args: Json } | null
+  readonly pause: Pause
+  readonly error?: never
+}
+
+export interface StoppedResult extends RunFacts {
+  readonly status: "failed" | "cancelled"
+  readonly data: null
+  readonly pause?: never
+  readonly error: Failure
+}
+
+/** The part of a result that every status has. */
+export interface RunFacts {
   readonly runId: string
   readonly nodeId: string
-  readonly status: RunStatus
-  /**
-   * The text of a done run, or what was made of it where a schema was asked for. Of a paused one what is to be reviewed:
-   * the question, the tool and its arguments. Null for any other run.
-   */
-  readonly data: Json
   /** What the model said last, also where the run did not get to its end. */
   readonly text: string
   /** Where `data` came from, where a schema was asked for. */
@@ -73,10 +96,6 @@ export interface RunResult {
   readonly effort?: Effort
   readonly sessionId: string | null
   readonly toolCalls: readonly ToolCallRecord[]
-  /** Present exactly where `status` is paused. */
-  readonly pause?: Pause
-  /** Present exactly where `status` is failed or cancelled. */
-  readonly error?: Failure
   readonly capabilitiesUsed: CapabilitiesUsed
   readonly warnings: readonly RunWarning[]
   readonly transcript: { readonly path: string; readonly lastShard: number }

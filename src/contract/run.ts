@@ -5,14 +5,14 @@ import type { Environment } from "./env.ts"
 import type { Failure } from "./error.ts"
 import type { RunEvent, RunRecord } from "./event.ts"
 import type { Hooks } from "./hooks.ts"
-import type { Json, JsonObject, JsonSchema } from "./json.ts"
+import type { AsJson, Json, JsonObject, JsonSchema } from "./json.ts"
 import type { GivenMessage } from "./message.ts"
 import type { Observer } from "./observe.ts"
 import type { Pricing } from "./pricing.ts"
 import type { Model, Transport } from "./provider.ts"
-import type { Limits, RunResult, RunStatus } from "./result.ts"
+import type { Limits, RunFacts, RunResult, RunStatus } from "./result.ts"
 import type { InterruptMode } from "./session.ts"
-import type { StandardSchema } from "./standard-schema.ts"
+import type { InferOutput, StandardSchema } from "./standard-schema.ts"
 import type { Store } from "./store.ts"
 import type { Tool, UnknownOutcome } from "./tool.ts"
 import type { Webhook, WebhookControls, WithWebhook } from "./webhook.ts"
@@ -185,11 +185,11 @@ export type Attachment =
   | { readonly data: string | Uint8Array; readonly mediaType: string; readonly name?: string }
 
 /** The stream and the controls. Ends after the last event; never throws. May be iterated once. */
-export interface RunHandle extends AsyncIterable<RunEvent>, AsyncDisposable {
+export interface RunHandle<Data = Json> extends AsyncIterable<RunEvent>, AsyncDisposable {
   readonly runId: string
   readonly nodeId: string
   /** Settles for every ending. */
-  readonly result: Promise<RunResult>
+  readonly result: Promise<RunResult<Data>>
   /** The model's text as it streams, nothing else. */
   text(): AsyncIterable<string>
   /** `graceful` (default): the current step finishes. `immediate`: stops. The run ends `cancelled`. False: it is over. */
@@ -215,11 +215,23 @@ export interface RunFilter {
   readonly before?: string
 }
 
+/** An input whose answer must fit a Standard Schema, which then gives the type of `data`. */
+export interface WithSchema<Schema extends StandardSchema> {
+  readonly outputSchema: Schema
+  readonly outputMode?: "strict"
+}
+
+/** What `data` is: the schema's output, as JSON holds it. */
+export type DataOf<Schema extends StandardSchema> = AsJson<InferOutput<Schema>>
+
 export interface Runtime extends AsyncDisposable, WebhookControls {
-  /** Resolves for every ending; rejects only for a bug of ours. */
+  /** Resolves for every ending; rejects only for a bug of ours. `data` has the type that the input asks for. */
+  run<Schema extends StandardSchema>(input: RunInput & WithSchema<Schema>): Promise<RunResult<DataOf<Schema>>>
   run(input: RunInput): Promise<RunResult>
+  stream<Schema extends StandardSchema>(input: RunInput & WithSchema<Schema>): RunHandle<DataOf<Schema>>
   stream(input: RunInput): RunHandle
   /** Goes on with a run that is paused, failed, cancelled or has lost its process, in any process that has the store. */
+  resume<Schema extends StandardSchema>(input: ResumeInput & WithSchema<Schema>): Promise<RunResult<DataOf<Schema>>>
   resume(input: ResumeInput): Promise<RunResult>
   /** The same with its stream and controls, as `stream` gives them for a new run. */
   resumeStream(input: ResumeInput): RunHandle
@@ -283,7 +295,19 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
   close(): Promise<void>
 }
 
-/** A result that may still be growing, or is not there. */
-export type RunState = Omit<RunResult, "status"> & {
-  readonly status: RunStatus | "queued" | "running" | "not_found"
+/** A result, or a run that has none yet: one that waits for its slot, is under way, or is not there. */
+export type RunState = RunResult | UnfinishedRun | MissingRun
+
+export interface UnfinishedRun extends RunFacts {
+  readonly status: "queued" | "running"
+  readonly data: null
+  readonly pause?: never
+  readonly error?: never
+}
+
+export interface MissingRun extends RunFacts {
+  readonly status: "not_found"
+  readonly data: null
+  readonly pause?: never
+  readonly error: Failure
 }

@@ -21,3 +21,6 @@ export interface StandardIssue {
 }
 
 export type InferOutput<Schema extends StandardSchema> = NonNullable<Schema["~standard"]["types"]>["output"]
+
+/** A Standard Schema that takes an object, as a tool's arguments are. */
+export type StandardObjectSchema = StandardSchema<object & { readonly [Symbol.iterator]?: never }, unknown>

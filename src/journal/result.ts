@@ -1,18 +1,45 @@
-import type { LonghaulError } from "../contract/error.ts"
-import type { Json } from "../contract/json.ts"
-import type { Pause, PendingToolCall, ToolCallRecord, Usage } from "../contract/result.ts"
-import type { RunState, RunSummary } from "../contract/run.ts"
+import { type Failure, LonghaulError } from "../contract/error.ts"
+import type { PendingToolCall, RunFacts, RunResult, StoppedResult, ToolCallRecord, Usage } from "../contract/result.ts"
+import type { RunState, RunSummary, UnfinishedRun } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { plainText } from "../lib/content.ts"
 import { type ProjectedCall, RunProjection } from "./projection.ts"
 
+/** A run that is under way. */
+type RunningRun = UnfinishedRun & { readonly status: "running" }
+
+type Transcript = RunState["transcript"]
+
 /** The one kind of result, for a run at any stage. */
-export function resultOf(run: RunProjection, transcript: { path: string; lastShard: number }): RunState {
+export function resultOf(run: RunProjection, transcript: Transcript): RunResult | RunningRun {
+  const facts = factsOf(run, transcript)
+  switch (run.status) {
+    case "running":
+      return { ...facts, status: "running", data: null }
+    case "done":
+      return { ...facts, status: "done", data: run.output ? run.output.data : run.text }
+    case "paused": {
+      const pending = pendingOf(run)
+      const data = pending && { question: pending.question, tool: pending.name, args: pending.args }
+      const { reason, at } = run.pause ?? { reason: "approval", at: run.updatedAt }
+      return { ...facts, status: "paused", data, pause: { reason, pendingToolCall: pending, askedAt: at } }
+    }
+    default:
+      return { ...facts, status: run.status, data: null, error: run.error ?? withoutReason }
+  }
+}
+
+/** The durable fold of a run that goes no further here, for a reason that cannot be on record. */
+export function stoppedResult(run: RunProjection, transcript: Transcript, error: Failure): StoppedResult {
+  return { ...factsOf(run, transcript), status: "failed", data: null, error }
+}
+
+const withoutReason = new LonghaulError("internal", "The run ended without a recorded reason.").toJSON()
+
+function factsOf(run: RunProjection, transcript: Transcript): RunFacts {
   return {
     runId: run.runId,
     nodeId: run.nodeId,
-    status: run.status,
-    data: dataOf(run),
     text: run.text,
     ...(run.output && { structuredSource: run.output.source }),
     usage: run.usage,
@@ -23,8 +50,6 @@ export function resultOf(run: RunProjection, transcript: { path: string; lastSha
     ...(run.input?.effort !== undefined && { effort: run.input.effort }),
     sessionId: run.sessionId ?? null,
     toolCalls: Array.from(run.calls.values(), (call) => callRecord(call, run.status)),
-    ...(run.status === "paused" && run.pause && { pause: pauseOf(run, run.pause) }),
-    ...(run.error && { error: run.error }),
     capabilitiesUsed: {
       promptCache: usedCache(run.usage),
       thinking: run.thinking,
@@ -41,16 +66,6 @@ export function resultOf(run: RunProjection, transcript: { path: string; lastSha
   }
 }
 
-function dataOf(run: RunProjection): Json {
-  if (run.status === "done") return run.output ? run.output.data : run.text
-  const pending = run.status === "paused" ? pendingOf(run) : null
-  return pending && { question: pending.question, tool: pending.name, args: pending.args }
-}
-
-function pauseOf(run: RunProjection, { reason, at }: NonNullable<RunProjection["pause"]>): Pause {
-  return { reason, pendingToolCall: pendingOf(run), askedAt: at }
-}
-
 /** The call that a question is about, with the arguments that would run. */
 export function pendingOf({ ask, calls }: RunProjection): PendingToolCall | null {
   if (ask === undefined) return null
@@ -61,19 +76,14 @@ export function pendingOf({ ask, calls }: RunProjection): PendingToolCall | null
   return { id, name, args, question, ticket, calledAt }
 }
 
-/** The same shape for a run that has no journal: it could not begin, or is not there. */
-export function resultWithout<Status extends "failed" | "not_found" | "queued">(
-  status: Status,
-  { runId, nodeId }: RunKey,
-  error: LonghaulError | undefined,
-  path: string,
-): RunState & { readonly status: Status } {
+/** The same facts of a run that has no journal: it could not begin, waits for its slot, or is not there. */
+export function factsWithout({ runId, nodeId }: RunKey, path: string): RunFacts {
   const nothing = new RunProjection()
   nothing.runId = runId
   nothing.nodeId = nodeId
   nothing.startedAt = Date.now()
   nothing.updatedAt = nothing.startedAt
-  return { ...resultOf(nothing, { path, lastShard: -1 }), status, ...(error && { error: error.toJSON() }) }
+  return factsOf(nothing, { path, lastShard: -1 })
 }
 
 export function summaryOf(run: RunProjection): RunSummary {

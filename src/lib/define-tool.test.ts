@@ -36,7 +36,7 @@ describe("defineTool", () => {
   })
 
   test("is frozen, and so is a copy of its schema", () => {
-    const input = { type: "object", properties: { a: { type: "number" } } }
+    const input = { type: "object" as const, properties: { a: { type: "number" } } }
     const tool = defineTool({ ...complete, input })
     input.properties.a.type = "string"
     expect(Object.isFrozen(tool)).toBe(true)

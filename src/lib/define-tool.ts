@@ -1,13 +1,13 @@
 import { LonghaulError } from "../contract/error.ts"
-import type { Json, JsonObject, JsonSchema } from "../contract/json.ts"
-import type { InferOutput, StandardSchema } from "../contract/standard-schema.ts"
+import type { Json, JsonObject, JsonObjectSchema, JsonSafe, JsonSchema } from "../contract/json.ts"
+import type { InferOutput, StandardObjectSchema, StandardSchema } from "../contract/standard-schema.ts"
 import type { Effect, Risk, Tool, ToolContext, ToolInput, UnknownOutcome } from "../contract/tool.ts"
 import { givenSchema } from "./given-schema.ts"
 import { checkKeys, keys } from "./known-keys.ts"
 import { describeStandardIssue, isStandardSchema } from "./standard-schema.ts"
 
 /** What the author of a tool writes. */
-export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args> {
+export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args, Output = unknown> {
   /** Letters, digits, `_` and `-`; at most 64. */
   readonly name: string
   /** Written for the model: what it does, what it returns, its limits. */
@@ -29,12 +29,21 @@ export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args>
   /** Given where a person answers the call, not `run`: what to ask them. The run pauses for the answer. */
   question?(args: Args): string
   /** Returns text, content parts or anything JSON. Throws `ToolError` to tell the model what went wrong. */
-  run(args: Args, context: ToolContext): unknown
+  run(args: Args, context: ToolContext): Output | Promise<Output>
 }
 
+/** Rejects a definition whose `run` returns what JSON cannot hold. */
+type ReturnsJson<Output> = [Output] extends [JsonSafe<Output>]
+  ? unknown
+  : { readonly run: "Return text, content parts or JSON: no function, bigint, symbol, Map, Set or class instance." }
+
 /** A complete, frozen tool. With a Standard Schema `args` is what it puts out; else annotate `args` as the schema says. */
-export function defineTool<Schema extends StandardSchema>(definition: ToolDefinition<Schema, InferOutput<Schema>>): Tool
-export function defineTool<Args = JsonObject>(definition: ToolDefinition<JsonSchema, Args>): Tool
+export function defineTool<Schema extends StandardObjectSchema, Output>(
+  definition: ToolDefinition<Schema, InferOutput<Schema>, Output> & ReturnsJson<Output>,
+): Tool
+export function defineTool<Args = JsonObject, Output = unknown>(
+  definition: ToolDefinition<JsonObjectSchema, Args, Output> & ReturnsJson<Output>,
+): Tool
 export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchema, never>): Tool {
   checkDefinition(definition)
   const { name, description, input, effect = "once", maxOutputBytes, bounded = false, unknownOutcome } = definition

@@ -2,8 +2,7 @@ import type { Stop } from "../contract/backend.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
 import type { RecordBody } from "../contract/event.ts"
 import type { RunResult } from "../contract/result.ts"
-import type { RunProjection } from "../journal/projection.ts"
-import { resultOf } from "../journal/result.ts"
+import { resultOf, stoppedResult } from "../journal/result.ts"
 import type { OpenRun } from "./open-run.ts"
 
 /** Puts the ending on record, gives the run up, and folds the result. */
@@ -23,12 +22,12 @@ export async function closeRun(run: OpenRun, stop: Stop): Promise<RunResult> {
     await journal.release().catch(() => {})
   }
   const transcript = { path: folder.location, lastShard: journal.shard }
+  if (lost) return stoppedResult(projection, transcript, lost.toJSON())
   const result = resultOf(projection, transcript)
-  // What cannot be recorded is told all the same: the durable fold, plus why it goes no further here.
-  return lost
-    ? { ...result, status: "failed", data: null, error: lost.toJSON() }
-    : { ...result, status: ended(projection) }
+  return result.status === "running" ? stoppedResult(projection, transcript, withoutEnd.toJSON()) : result
 }
+
+const withoutEnd = new LonghaulError("internal", "The run's journal was closed without an end.")
 
 /** Done, unless the answer was to have a form and has not. */
 async function doneOf({ output }: OpenRun, text: string): Promise<RecordBody> {
@@ -81,8 +80,4 @@ export const wasCancelled: RecordBody = {
 
 function lossOf({ controls }: OpenRun): LonghaulError | undefined {
   return controls.cause?.kind === "lost" ? controls.cause.error : undefined
-}
-
-function ended({ status }: RunProjection): RunResult["status"] {
-  return status === "running" ? "failed" : status
 }

@@ -6,7 +6,7 @@ import type { Folder, RunKey } from "../contract/store.ts"
 import { nodesPath, projectsPath, runPath } from "../journal/paths.ts"
 import { project, RunProjection } from "../journal/projection.ts"
 import { createReader, type RowView, readRow } from "../journal/reader.ts"
-import { resultOf, resultWithout, summaryOf } from "../journal/result.ts"
+import { factsWithout, resultOf, summaryOf } from "../journal/result.ts"
 import type { KnownShard } from "../journal/shard.ts"
 import { delay } from "../lib/abort.ts"
 import { isId } from "../lib/id.ts"
@@ -16,7 +16,8 @@ import type { ResolvedConfig } from "./config.ts"
 export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunState> {
   const found = await judgeRun(config, key)
   if (found) return stateOf(found)
-  return resultWithout("not_found", key, noSuchRun(key), config.store.location)
+  const error = noSuchRun(key).toJSON()
+  return { ...factsWithout(key, config.store.location), status: "not_found", data: null, error }
 }
 
 export function stateOf({ projection, path, top, hints }: FoundRun): RunState {

@@ -5,7 +5,7 @@ import type { RunKey } from "../contract/store.ts"
 import { runExists } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
 import { readRow } from "../journal/reader.ts"
-import { resultWithout } from "../journal/result.ts"
+import { factsWithout } from "../journal/result.ts"
 import { onAbort } from "../lib/abort.ts"
 import { choose } from "./choose.ts"
 import { closeRun } from "./close-run.ts"
@@ -112,7 +112,7 @@ async function openAndDrive(
     if (!opening.isNew) await hearWaiting(run)
   } catch (error) {
     if (!LonghaulError.is(error)) throw error
-    return resultWithout("failed", key, error, config.store.location)
+    return { ...factsWithout(key, config.store.location), status: "failed", data: null, error: error.toJSON() }
   }
   const ended = opened(run)
   const { timeMs } = run.input.limits

@@ -1,11 +1,21 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Observer } from "../contract/observe.ts"
-import type { Logger, ResumeInput, RunHandle, RunInput, Runtime, RuntimeConfig, StartedRun } from "../contract/run.ts"
+import type {
+  Logger,
+  ResumeInput,
+  RunHandle,
+  RunInput,
+  RunState,
+  Runtime,
+  RuntimeConfig,
+  StartedRun,
+  UnfinishedRun,
+} from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { WithWebhook } from "../contract/webhook.ts"
 import type { InboxMessage } from "../journal/inbox.ts"
 import { LEASE_MS } from "../journal/journal.ts"
-import { resultWithout } from "../journal/result.ts"
+import { factsWithout } from "../journal/result.ts"
 import { delay } from "../lib/abort.ts"
 import { contain } from "../lib/contained.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
@@ -55,7 +65,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     opening: () => Promise<Opening>,
     input: Pick<StartOptions, "onEvent" | "onProgress" | "signal"> | undefined,
     streamed = false,
-  ): RunHandle {
+  ): RunHandle<never> {
     const { onEvent, onProgress, signal } = input ?? {}
     const place: Place = { queued: permits !== undefined, begun: false }
     const begin = () => {
@@ -93,7 +103,8 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
       return place.delivery
     }
     place.told = handle.result.then(over, over).catch(() => {})
-    return handle
+    // Safe: what `data` is was checked against the schema from which the caller has its type.
+    return handle as RunHandle<never>
   }
 
   const launchNew = (input: RunInput, streamed: boolean) => {
@@ -149,12 +160,18 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   const handleOf = ({ runId, nodeId }: RunKey) =>
     Array.from(live.keys()).find((handle) => handle.runId === runId && handle.nodeId === nodeId)
 
-  async function status(runId: string, nodeId?: string) {
+  async function status(runId: string, nodeId?: string): Promise<RunState> {
     const asked = key(runId, nodeId)
     const handle = handleOf(asked)
-    if (handle && live.get(handle)?.queued) return resultWithout("queued", asked, undefined, config.store.location)
+    if (handle && live.get(handle)?.queued) return queuedRun(asked)
     return readRun(config, asked)
   }
+
+  const queuedRun = (asked: RunKey): UnfinishedRun => ({
+    ...factsWithout(asked, config.store.location),
+    status: "queued",
+    data: null,
+  })
 
   /** By hand where the run is ours, through its inbox where it is somebody else's. */
   async function tell(asked: RunKey, message: InboxMessage, byHand: (handle: RunHandle) => boolean): Promise<boolean> {
@@ -205,9 +222,9 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   }
 
   return {
-    run: (input) => launchNew(input, false).result,
-    stream: (input) => launchNew(input, true),
-    resume: async (input) => launchResumed(input, "foreground").result,
+    run: (input: RunInput) => launchNew(input, false).result,
+    stream: (input: RunInput) => launchNew(input, true),
+    resume: async (input: ResumeInput) => launchResumed(input, "foreground").result,
     resumeStream: (input) => launchResumed(input, "foreground", { streamed: true }),
     start: async (input) => inBackground(launchBackground(input)),
     async resumeAsync(given) {

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test, vi } from "vitest"
 import { z } from "zod"
-import type { JsonObject } from "../contract/json.ts"
+import type { JsonObject, JsonObjectSchema } from "../contract/json.ts"
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
 import { plainText } from "../lib/content.ts"
 import { defineTool, type ToolDefinition } from "../lib/define-tool.ts"
@@ -9,7 +9,7 @@ import { createDispatcher } from "./dispatch.ts"
 
 const anything = { type: "object" } as const
 
-function toolThat(run: () => unknown, extra: Partial<ToolDefinition<JsonObject, JsonObject>> = {}): Tool {
+function toolThat(run: () => unknown, extra: Partial<ToolDefinition<JsonObjectSchema, JsonObject>> = {}): Tool {
   return defineTool({ name: "tool", description: "A tool.", input: anything, effect: "none", run, ...extra })
 }
 

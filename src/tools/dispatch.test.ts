@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest"
 import { LonghaulError } from "../contract/error.ts"
-import type { Json, JsonObject } from "../contract/json.ts"
+import type { Json, JsonObject, JsonObjectSchema } from "../contract/json.ts"
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
 import { plainText } from "../lib/content.ts"
 import { defineTool, type ToolDefinition } from "../lib/define-tool.ts"
@@ -8,7 +8,7 @@ import { createDispatcher } from "./dispatch.ts"
 
 const anything = { type: "object" } as const
 
-function toolThat(run: () => unknown, extra: Partial<ToolDefinition<JsonObject, JsonObject>> = {}): Tool {
+function toolThat(run: () => unknown, extra: Partial<ToolDefinition<JsonObjectSchema, JsonObject>> = {}): Tool {
   return defineTool({ name: "tool", description: "A tool.", input: anything, effect: "none", run, ...extra })
 }
 

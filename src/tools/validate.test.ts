@@ -1,26 +1,26 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { z } from "zod"
-import type { Json, JsonSchema } from "../contract/json.ts"
+import type { Json, JsonObjectSchema } from "../contract/json.ts"
 import type { Tool } from "../contract/tool.ts"
 import { defineTool } from "../lib/define-tool.ts"
 import { validateInput } from "./validate.ts"
 
-function toolWith(input: JsonSchema): Tool {
+function toolWith(input: JsonObjectSchema): Tool {
   return defineTool({ name: "tool", description: "A tool.", input, run: () => "" })
 }
 
-async function issuesOf(input: JsonSchema, args: Json): Promise<readonly string[]> {
+async function issuesOf(input: JsonObjectSchema, args: Json): Promise<readonly string[]> {
   const result = await validateInput(toolWith(input), args)
   return result.ok ? [] : result.issues
 }
 
-async function accepted(input: JsonSchema, args: Json): Promise<unknown> {
+async function accepted(input: JsonObjectSchema, args: Json): Promise<unknown> {
   const result = await validateInput(toolWith(input), args)
   return result.ok ? result.args : result.issues
 }
 
-const person: JsonSchema = {
+const person: JsonObjectSchema = {
   type: "object",
   properties: {
     name: { type: "string", minLength: 1 },
@@ -54,7 +54,7 @@ describe("validateInput", () => {
   })
 
   test("says what no alternative accepted", async () => {
-    const input: JsonSchema = {
+    const input: JsonObjectSchema = {
       type: "object",
       properties: { id: { anyOf: [{ type: "string" }, { type: "integer" }] } },
     }
@@ -66,7 +66,7 @@ describe("validateInput", () => {
   })
 
   test("follows references and names the place, not the reference", async () => {
-    const input: JsonSchema = {
+    const input: JsonObjectSchema = {
       type: "object",
       properties: { "a/b~c d": { $ref: "#/$defs/word" } },
       $defs: { word: { type: "string" } },
@@ -75,7 +75,7 @@ describe("validateInput", () => {
   })
 
   test("TOOL-23 fills in defaults, in nested objects and items too", async () => {
-    const input: JsonSchema = {
+    const input: JsonObjectSchema = {
       type: "object",
       properties: {
         limit: { type: "integer", default: 5 },
@@ -105,7 +105,7 @@ describe("validateInput", () => {
   })
 
   test("keys that every object inherits count as missing", async () => {
-    const input: JsonSchema = {
+    const input: JsonObjectSchema = {
       type: "object",
       properties: { toString: { type: "string", default: "own" }, constructor: { type: "string" } },
       required: ["constructor"],
@@ -121,7 +121,7 @@ describe("validateInput", () => {
     expect(JSON.stringify(args)).toBe(JSON.stringify(hostile))
     const schema = JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":"object","default":{"polluted":1}}}}',
-    ) as JsonSchema
+    ) as JsonObjectSchema
     const filled = await accepted(schema, {})
     expect(Object.getPrototypeOf(filled)).toBe(Object.prototype)
     expect(({} as { polluted?: number }).polluted).toBeUndefined()
@@ -130,7 +130,7 @@ describe("validateInput", () => {
   test("refuses what cannot have come from JSON, and nesting without end", async () => {
     const cycle: { self?: unknown } = {}
     cycle.self = cycle
-    const open: JsonSchema = { type: "object" }
+    const open: JsonObjectSchema = { type: "object" }
     expect(await issuesOf(open, cycle as Json)).toEqual(["arguments: nested too deeply"])
     expect(await issuesOf(open, { big: 1n } as unknown as Json)).toEqual(["arguments: must be JSON"])
     expect(await accepted(open, { gone: undefined } as unknown as Json)).toEqual({})
@@ -147,7 +147,7 @@ describe("validateInput", () => {
   })
 
   test("an older dialect is read as what it is", async () => {
-    const input: JsonSchema = {
+    const input: JsonObjectSchema = {
       $schema: "http://json-schema.org/draft-07/schema#",
       type: "object",
       properties: { pair: { type: "array", items: [{ type: "string" }], additionalItems: false } },
@@ -162,7 +162,7 @@ describe("validateInput", () => {
   })
 
   test("arguments are never mutated, neither by defaults nor by a tool that changes what it got", async () => {
-    const input: JsonSchema = {
+    const input: JsonObjectSchema = {
       type: "object",
       properties: { a: { default: 1 }, b: { type: "object", properties: { c: { default: [] } } } },
     }

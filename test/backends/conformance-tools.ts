@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises"
-import type { Json, JsonSchema } from "../../src/contract/json.ts"
+import type { Json, JsonObjectSchema } from "../../src/contract/json.ts"
 import { type Tool, type ToolContext, ToolError } from "../../src/contract/tool.ts"
 import { defineTool } from "../../src/lib/define-tool.ts"
 
@@ -12,7 +12,7 @@ const file = { type: "file", mediaType: "application/pdf", data: btoa("%PDF-1.4\
 function tool(
   name: string,
   run: (args: Json, context: ToolContext) => unknown,
-  input: JsonSchema = { type: "object" },
+  input: JsonObjectSchema = { type: "object" },
 ) {
   return defineTool({ name, description: `What the conformance suite calls ${name}.`, input, effect: "none", run })
 }

@@ -91,9 +91,10 @@ async function readStdin(): Promise<string> {
 
 /** The one kind of result, for a run that could not be started at all. */
 async function resultWithoutRun(args: readonly string[], error: LonghaulError): Promise<RunResult> {
-  const { resultWithout } = await import("../../journal/result.ts")
+  const { factsWithout } = await import("../../journal/result.ts")
   const { newRunId } = await import("../../lib/id.ts")
   const given = args[args.indexOf("--run-id") + 1]
   const runId = args.includes("--run-id") && given !== undefined ? given : newRunId()
-  return resultWithout("failed", { workspaceId: "default", runId, nodeId: "main" }, error, "")
+  const facts = factsWithout({ workspaceId: "default", runId, nodeId: "main" }, "")
+  return { ...facts, status: "failed", data: null, error: error.toJSON() }
 }
