@@ -31,12 +31,12 @@ export function resultOf(run: RunProjection, transcript: Transcript): RunResult 
 
 /** The durable fold of a run that goes no further here, for a reason that cannot be on record. */
 export function stoppedResult(run: RunProjection, transcript: Transcript, error: Failure): StoppedResult {
-  return { ...factsOf(run, transcript), status: "failed", data: null, error }
+  return { ...factsOf(run, transcript, "failed"), status: "failed", data: null, error }
 }
 
 const withoutReason = new LonghaulError("internal", "The run ended without a recorded reason.").toJSON()
 
-function factsOf(run: RunProjection, transcript: Transcript): RunFacts {
+function factsOf(run: RunProjection, transcript: Transcript, status = run.status): RunFacts {
   return {
     runId: run.runId,
     nodeId: run.nodeId,
@@ -49,7 +49,7 @@ function factsOf(run: RunProjection, transcript: Transcript): RunFacts {
     model: run.model ?? null,
     ...(run.input?.effort !== undefined && { effort: run.input.effort }),
     sessionId: run.sessionId ?? null,
-    toolCalls: Array.from(run.calls.values(), (call) => callRecord(call, run.status)),
+    toolCalls: Array.from(run.calls.values(), (call) => callRecord(call, status)),
     capabilitiesUsed: {
       promptCache: usedCache(run.usage),
       thinking: run.thinking,
