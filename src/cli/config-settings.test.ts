@@ -1,6 +1,7 @@
 import { homedir } from "node:os"
 import { describe, expect, test } from "vitest"
-import { checkSettings, isSecretName } from "./config-settings.ts"
+import { isSecretName } from "../lib/secrets.ts"
+import { checkSettings } from "./config-settings.ts"
 
 const file = "/project/longhaul.config.json"
 const check = (given: unknown, isProgram = false) => checkSettings(file, given, { isProgram })

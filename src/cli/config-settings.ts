@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path"
 import type { RunInput, RuntimeConfig } from "../contract/run.ts"
 import { closest } from "../lib/closest.ts"
 import { isJsonObject } from "../lib/json.ts"
+import { isSecretName } from "../lib/secrets.ts"
 import { UsageError } from "./arguments.ts"
 import { clip } from "./format.ts"
 
@@ -30,11 +31,6 @@ export function checkSettings(file: string, given: unknown, { isProgram }: { isP
     ...(workspace !== undefined && { workspace: fromFile(workspace) }),
     ...(store !== undefined && { store: fromFile(store) }),
   }
-}
-
-/** By its name: a key, a token, a password. A number of tokens is none. */
-export function isSecretName(name: string): boolean {
-  return /(keys?|token|secrets?|passwords?|passwd|credentials?)$/i.test(name)
 }
 
 /** Where a file that is found by itself is looked for under this name. */

@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { delimiter, isAbsolute, join } from "node:path"
 import type { Variables } from "../hosts/node/model-names.ts"
-import { isSecretName } from "./config-settings.ts"
+import { isSecretName } from "../lib/secrets.ts"
 import { clip } from "./format.ts"
 
 /** A program on PATH, as it answered `--version` just now. */

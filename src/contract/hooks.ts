@@ -20,6 +20,8 @@ export interface Hooks {
   postTurn?(turn: HookedTurn): void | Promise<void>
   preToolCall?(call: HookedCall): void | Promise<void>
   postToolCall?(call: HookedCall, outcome: ToolOutcome): void | Promise<void>
+  /** A tool threw something other than a `ToolError`. The model gets a short text without it. Not awaited. */
+  toolError?(exception: ToolException): void
   /** After each turn; true: the run ends here, done with what was said so far. */
   stop?(turn: HookedTurn): boolean | Promise<boolean>
 }
@@ -29,6 +31,20 @@ export interface HookedRun {
   readonly nodeId: string
   /** Aborts when the run must stop at once. */
   readonly signal: AbortSignal
+}
+
+/** An exception of a tool, for its author. Known secrets are replaced; it may hold anything else that the tool had. */
+export interface ToolException {
+  readonly runId: string
+  readonly callId: string
+  readonly tool: string
+  /** What the dispatcher was doing: checking arguments, running the tool, or writing its return value as JSON. */
+  readonly step: "validate" | "run" | "serialise"
+  readonly name: string
+  readonly message: string
+  readonly stack?: string
+  /** The chain of causes, each as `name: message`. */
+  readonly causes: readonly string[]
 }
 
 export interface HookedTurn extends HookedRun {

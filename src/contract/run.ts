@@ -85,7 +85,10 @@ export interface Brand {
   readonly clientInfoTitle: string
 }
 
-/** Where the runtime says what it does. Never a prompt, an answer, an argument or a result. */
+/**
+ * Where the runtime reports what it does. Never a prompt, an answer, an argument or a result; `debug` also gets the
+ * exceptions that tools throw, with known secrets replaced. What a logger throws or rejects is contained.
+ */
 export interface Logger {
   debug?(message: string, data?: JsonObject): void
   info?(message: string, data?: JsonObject): void

@@ -17,7 +17,7 @@ export function containPromise(returned: unknown): void {
 /** The same logger, which can no longer throw or reject. */
 export function containedLogger(logger: Logger): Logger {
   return {
-    debug: (message, data) => contain(() => logger.debug?.(message, data)),
+    ...(logger.debug && { debug: (message, data) => contain(() => logger.debug?.(message, data)) }),
     info: (message, data) => contain(() => logger.info?.(message, data)),
     warn: (message, data) => contain(() => logger.warn(message, data)),
     error: (message, data) => contain(() => logger.error?.(message, data)),

@@ -2,7 +2,7 @@ import type { ArtifactStore } from "../contract/artifacts.ts"
 import type { Backend } from "../contract/backend.ts"
 import type { Environment } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
-import type { Hooks } from "../contract/hooks.ts"
+import type { Hooks, ToolException } from "../contract/hooks.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { Observer } from "../contract/observe.ts"
 import type { Model, Transport } from "../contract/provider.ts"
@@ -16,7 +16,7 @@ import { checkedId } from "../lib/id.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { persisting } from "../lib/persist-artifact.ts"
 import { sha256 } from "../lib/sha256.ts"
-import { createDispatcher, type Dispatcher, selectTools } from "../tools/dispatch.ts"
+import { createDispatcher, type Dispatcher, type DispatcherOptions, selectTools } from "../tools/dispatch.ts"
 import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
@@ -34,6 +34,8 @@ export interface Defaults {
   readonly artifacts?: ArtifactStore
   /** Whether the process that an owner names is known to be gone; absent: nobody can tell. */
   isGone?(owner: JsonObject): boolean
+  /** Secrets that the host has beside those of the configuration. */
+  secretValues?(): readonly string[]
   /** Ends what was made for the runtime alone. */
   close?(): Promise<void>
   /** How webhooks are sent; `allow`: hosts that may be private. Default: over `fetch`. */
@@ -54,6 +56,8 @@ export interface ResolvedConfig {
   /** Those that runs may use. */
   readonly tools: readonly Tool[]
   readonly dispatcher: Dispatcher
+  /** Where the dispatchers of this runtime report what tools throw. */
+  readonly reporting: Pick<DispatcherOptions, "logger" | "onException" | "secrets">
   readonly limits: Limits
   readonly prices: PriceList
   readonly unknownPrice: "refuse" | "warn"
@@ -82,6 +86,12 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     disabled: disabledTools,
     ...(allowedTools && { allowed: allowedTools }),
   })
+  const { toolError } = config.hooks ?? {}
+  const reporting = {
+    ...(logger && { logger }),
+    ...(toolError && { onException: (exception: ToolException) => toolError.call(config.hooks, exception) }),
+    secrets: () => [...secretValues(config.secrets ?? {}), ...(defaults.secretValues?.() ?? [])],
+  }
   const persist = config.persistArtifact && persisting(config.persistArtifact)
   const artifacts = config.artifacts ?? (persist ? { save: (_run, artifact) => persist(artifact) } : defaults.artifacts)
   const resolveModel = (given: Model | string) => checkedModel(given, defaults)
@@ -93,7 +103,8 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     resolveModel,
     backend: config.backend ?? defaults.backend(),
     tools,
-    dispatcher: createDispatcher(tools, { ...(logger && { logger }) }),
+    dispatcher: createDispatcher(tools, reporting),
+    reporting,
     limits: resolveLimits(config.limits, defaultLimits),
     prices: createPriceList(config.resolvePricing),
     unknownPrice: oneOf("unknownPrice", config.unknownPrice ?? "refuse", ["refuse", "warn"]),
@@ -110,6 +121,17 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     ...(logger && { logger }),
     ...(owner && { owner }),
     digest: defaults.digest ?? sha256,
+  })
+}
+
+/** A function that fails has no value that could appear anywhere. */
+function secretValues(secrets: NonNullable<RuntimeConfig["secrets"]>): string[] {
+  return Object.values(secrets).flatMap((secret) => {
+    try {
+      return [typeof secret === "function" ? secret() : secret]
+    } catch {
+      return []
+    }
   })
 }
 

@@ -92,12 +92,11 @@ export function dispatcherOf(
   { tools = [], allowedTools, disabledTools }: Pick<RunInput, "tools" | "allowedTools" | "disabledTools">,
 ): Dispatcher {
   if (tools.length === 0 && !allowedTools && !disabledTools) return config.dispatcher
-  const { logger } = config
   const selected = selectTools([...config.tools, ...tools], {
     ...(allowedTools && { allowed: allowedTools }),
     ...(disabledTools && { disabled: disabledTools }),
   })
-  return createDispatcher(selected, { ...(logger && { logger }) })
+  return createDispatcher(selected, config.reporting)
 }
 
 const inputKeys = keys<RunInput>()(

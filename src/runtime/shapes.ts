@@ -69,6 +69,7 @@ const hookKeys = keys<Hooks>()(
   "postTurn",
   "preToolCall",
   "postToolCall",
+  "toolError",
   "stop",
 )
 const observerKeys = keys<Observer>()("deltas", "recordEvent", "recordMetric", "flush")

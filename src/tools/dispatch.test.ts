@@ -146,7 +146,7 @@ describe("createDispatcher", () => {
     expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
       error: { code: "internal", message: "The tool tool failed." },
     })
-    expect(warn).toHaveBeenCalledWith("A tool failed.", { tool: "tool", step: "run", error: "TypeError" })
+    expect(warn).toHaveBeenCalledWith("A tool failed.", { tool: "tool", code: "internal" })
     expect(JSON.stringify([outcome, warn.mock.calls])).not.toContain("hunter2")
   })
 

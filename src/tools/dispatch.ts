@@ -1,6 +1,7 @@
 import type { Artifact } from "../contract/artifacts.ts"
 import type { ContentPart } from "../contract/content.ts"
 import { LonghaulError } from "../contract/error.ts"
+import type { ToolException } from "../contract/hooks.ts"
 import type { Json } from "../contract/json.ts"
 import type { Logger } from "../contract/run.ts"
 import {
@@ -12,11 +13,12 @@ import {
   type ToolSpec,
 } from "../contract/tool.ts"
 import { onAbort } from "../lib/abort.ts"
-import { containedLogger } from "../lib/contained.ts"
+import { contain, containedLogger } from "../lib/contained.ts"
 import { plainText } from "../lib/content.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { toParts } from "./content-parts.ts"
 import { boundError, cutParts, fits, type Kept, type OutputLimits } from "./output.ts"
+import { describeException } from "./tool-exception.ts"
 import { validateInput } from "./validate.ts"
 
 /** A fixed set of tools. What it lists is exactly what it runs. Holds no state between calls. */
@@ -57,6 +59,10 @@ export interface DispatcherOptions {
   /** Names that are neither listed nor run. */
   readonly disabled?: readonly string[]
   readonly logger?: Logger
+  /** Gets what a tool threw, unless that was meant for the model (`ToolError`). */
+  readonly onException?: (exception: ToolException) => void
+  /** Values that are replaced in exceptions before they are reported. */
+  readonly secrets?: () => readonly string[]
 }
 
 export function createDispatcher(tools: readonly Tool[], options: DispatcherOptions = {}): Dispatcher {
@@ -72,7 +78,7 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
     const tool = byName.get(call.name)
     if (tool === undefined) return failed("not_found", `There is no tool "${call.name}". Tools: ${knownNames}.`)
     if (call.invalid !== undefined) return failed("invalid_input", `The arguments are not JSON: ${call.invalid}`)
-    let step: Step = "validate"
+    let step: ToolException["step"] = "validate"
     try {
       const checking = validateInput(tool, call.args)
       const input = isThenable(checking) ? await settledOrAborted(checking, context.signal) : checking
@@ -98,9 +104,17 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       const told = readToolError(error)
       if (told !== undefined) return failed(told.code, told.message)
       if (step === "run" && context.signal.aborted) return stopped(tool)
-      warn(logger, tool.name, step, error)
+      report(error, tool.name, step, context)
       return failed("internal", `The tool ${tool.name} ${whatFailed[step]}.`)
     }
+  }
+
+  function report(error: unknown, tool: string, step: ToolException["step"], context: ToolContext): void {
+    logger?.warn("A tool failed.", { tool, code: "internal" })
+    if (!logger?.debug && !options.onException) return
+    const exception = describeException(error, tool, step, context, options.secrets?.() ?? [])
+    logger?.debug?.("A tool threw an exception.", { ...exception })
+    contain(() => options.onException?.(exception))
   }
 
   function failed(code: string, message: string): ToolOutcome {
@@ -130,7 +144,15 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
   })
 }
 
-const optionKeys = keys<DispatcherOptions>()("maxOutputBytes", "maxCharacters", "allowed", "disabled", "logger")
+const optionKeys = keys<DispatcherOptions>()(
+  "maxOutputBytes",
+  "maxCharacters",
+  "allowed",
+  "disabled",
+  "logger",
+  "onException",
+  "secrets",
+)
 
 /** Those that are allowed and not disabled. An allowed name that nobody has is a mistake that would go unseen. */
 export function selectTools(
@@ -169,9 +191,7 @@ function fileNameOf(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]+/g, ".").slice(0, 80)
 }
 
-type Step = "validate" | "run" | "serialise"
-
-const whatFailed: Readonly<Record<Step, string>> = {
+const whatFailed: Readonly<Record<ToolException["step"], string>> = {
   validate: "could not check its arguments and was not started",
   run: "failed",
   serialise: "ran, but what it returned cannot be written as JSON",
@@ -228,15 +248,5 @@ function readToolError(error: unknown): { readonly code: string; readonly messag
     return Object.hasOwn(toolErrorCodes, code) && typeof message === "string" ? { code, message } : undefined
   } catch {
     return undefined
-  }
-}
-
-/** Only what kind of error it was: its text may hold anything that the tool had in its hands. */
-function warn(logger: Logger | undefined, tool: string, step: Step, error: unknown): void {
-  try {
-    const kind = error instanceof Error ? String(error.name).slice(0, 100) : typeof error
-    logger?.warn("A tool failed.", { tool, step, error: kind })
-  } catch {
-    // Neither an error with a hostile `name` nor a broken logger may fail the run.
   }
 }

@@ -9,6 +9,7 @@ import type { Tool, ToolContext, ToolOutcome, ToolSpec } from "../../contract/to
 import { newNonce } from "../../lib/id.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { persisting } from "../../lib/persist-artifact.ts"
+import { secretsIn } from "../../lib/secrets.ts"
 import { bashTool, createDispatcher, type DispatchCall, fileTools, readTools } from "../../tools/index.ts"
 import { nodeFiles } from "./files.ts"
 import { nodeSearch } from "./ripgrep.ts"
@@ -72,6 +73,7 @@ export function createAgentTools(options: AgentToolsOptions): AgentTools {
     createDispatcher([...ours, ...(options.tools ?? [])], {
       ...options.limits,
       ...(options.logger && { logger: options.logger }),
+      secrets: () => secretsIn(process.env),
     }),
   )
   const keep = options.persistArtifact && persisting(options.persistArtifact)

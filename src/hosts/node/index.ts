@@ -7,6 +7,7 @@ import type { Runtime, RuntimeConfig } from "../../contract/run.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { secretsIn } from "../../lib/secrets.ts"
 import { configKeys, oneOf } from "../../runtime/config.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { fileTools } from "../../tools/index.ts"
@@ -61,6 +62,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       backend: native,
       model: (name) => namedModel(name, variables),
       digest: sha256,
+      secretValues: () => secretsIn(variables),
       isGone,
       post: (allow) => nodeFetch({ allow }).post,
       ...(artifacts && { artifacts }),
