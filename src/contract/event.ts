@@ -22,6 +22,8 @@ export type RecordBody =
       readonly input: RecordedInput
       readonly tools: readonly { readonly name: string; readonly digest: string }[]
       readonly limits: Limits
+      /** The node of the same run whose conversation it continues: its messages come before the input's. */
+      readonly continues?: string
       /** Everything up to its record `at` was copied from there. */
       readonly forkOf?: ForkOrigin
       /** Who hears of the next pause or end. */

@@ -170,6 +170,9 @@ export interface ResumeInput {
   readonly onProgress?: (message: string) => void
 }
 
+/** How the next exchange of a conversation differs from the one before. `nodeId`: any of its exchanges, default `main`. */
+export type ContinueInput = Omit<RunInput, "task" | "messages" | "runId">
+
 export interface RunReference {
   readonly runId: string
   readonly nodeId: string
@@ -204,6 +207,8 @@ export interface RunHandle<Data = Json> extends AsyncIterable<RunEvent>, AsyncDi
 export interface RunSummary {
   readonly runId: string
   readonly nodeId: string
+  /** The node whose conversation it continues, where it does. */
+  readonly continues?: string
   readonly status: RunStatus | "running"
   readonly task: string
   readonly turns: number
@@ -238,6 +243,14 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
   resume(input: ResumeInput): Promise<RunResult>
   /** The same with its stream and controls, as `stream` gives them for a new run. */
   resumeStream(input: ResumeInput): RunHandle
+  /**
+   * Says something more to a run that has ended, as the next exchange of one conversation, in any process that has the
+   * store. It is a run of its own under the same `runId`, whose `nodeId` is in the result; what was said before is not
+   * copied. Settings stay as they were unless others are given. Limits count for each exchange.
+   */
+  continue(runId: string, text: string, options?: ContinueInput): Promise<RunResult>
+  /** The same with its stream and controls, once it is known which exchange is next. Rejects where there can be none. */
+  continueStream(runId: string, text: string, options?: ContinueInput): Promise<RunHandle>
   /** Begins a run in the background: answers once its journal has begun, or why it could not. */
   start(input: RunInput & WithWebhook): Promise<StartedRun>
   resumeAsync(input: ResumeInput & WithWebhook): Promise<StartedRun>

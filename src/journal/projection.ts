@@ -59,6 +59,7 @@ export class RunProjection {
   /** What it was when it was last taken up again. */
   resumedFrom: RunStatus | "running" | undefined
   forkOf: ForkOrigin | undefined
+  continues: string | undefined
   webhook: RecordedWebhook | undefined
   /** As the ledger counts: what nobody told counts as all that was set aside for it. */
   readonly spent: Spent = { tokens: 0, usd: 0 }
@@ -142,6 +143,7 @@ export class RunProjection {
         this.limits = record.limits
         this.tools = record.tools
         this.forkOf = record.forkOf
+        this.continues = record.continues
         this.webhook = record.webhook
         this.#messages?.push(...record.input.messages)
         break

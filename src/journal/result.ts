@@ -86,11 +86,17 @@ export function factsWithout({ runId, nodeId }: RunKey, path: string): RunFacts 
   return factsOf(nothing, { path, lastShard: -1 })
 }
 
+/** The result of a run that could not begin. */
+export function failedToBegin(key: RunKey, path: string, error: LonghaulError): StoppedResult {
+  return { ...factsWithout(key, path), status: "failed", data: null, error: error.toJSON() }
+}
+
 export function summaryOf(run: RunProjection): RunSummary {
   const task = run.input?.messages.findLast((message) => message.role === "user")
   return {
     runId: run.runId,
     nodeId: run.nodeId,
+    ...(run.continues !== undefined && { continues: run.continues }),
     status: run.status,
     task: task ? plainText(task.content, " ") : "",
     turns: run.turns,

@@ -30,6 +30,15 @@ export interface CheckedInput {
   readonly unknownOutcome: UnknownOutcome
   readonly cwd: string
   readonly metadata?: JsonObject
+  /** Where the run continues a conversation. */
+  readonly before?: EarlierExchanges
+}
+
+/** What was said before a run began, in the exchanges of its conversation. */
+export interface EarlierExchanges {
+  /** The node that it continues. */
+  readonly nodeId: string
+  readonly messages: readonly Message[]
 }
 
 export function runKey(config: ResolvedConfig, input: RunInput): RunKey {

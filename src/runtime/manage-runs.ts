@@ -11,6 +11,7 @@ import { flagUnknown } from "../journal/recover.ts"
 import { contain } from "../lib/contained.ts"
 import { wasCancelled } from "./close-run.ts"
 import type { ResolvedConfig } from "./config.ts"
+import { earlierExchanges, exchangesFrom } from "./conversation.ts"
 import { type OwnerWatch, stillActive } from "./owner-watch.ts"
 import { type FoundRun, judgeRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
 
@@ -64,6 +65,10 @@ export const wasOrphaned: RecordBody = {
 export async function forkRun(config: ResolvedConfig, from: RunKey, at: number | undefined, to: RunKey): Promise<void> {
   const found = await loadRun(config, from)
   if (found === null) throw noSuchRun(from)
+  const { continues } = found.projection
+  // A copy stands for itself: what was said before it goes along.
+  const before =
+    continues === undefined ? [] : (await earlierExchanges(config, { ...from, nodeId: continues })).messages
   const last = at ?? found.records.length - 1
   if (!Number.isInteger(last) || last < 0 || last >= found.records.length) {
     throw new LonghaulError("config_invalid", `Run ${from.runId} has no record ${String(last)}.`, {
@@ -79,8 +84,11 @@ export async function forkRun(config: ResolvedConfig, from: RunKey, at: number |
         // Whoever hears of the other run has heard all this.
         const { webhook: _, ...copied } = record
         if (copied.type !== "run-start") return copied
+        const { continues: __, ...start } = copied
         const { runId, nodeId } = to
-        return { ...copied, runId, nodeId, forkOf: { runId: from.runId, nodeId: from.nodeId, at: last } }
+        const forkOf = { runId: from.runId, nodeId: from.nodeId, at: last }
+        const input = { ...start.input, messages: [...before, ...start.input.messages] }
+        return { ...start, runId, nodeId, input, forkOf }
       }),
       { type: "run-pause", reason: "fork" },
     ],
@@ -100,8 +108,15 @@ export async function replayRun(
   return stateOf(found)
 }
 
-/** Puts a tombstone on top of the row, so that no late write counts, and deletes everything below it. */
+/** Removes a run, and with it the exchanges that continue its conversation: without it they could not be read. */
 export async function removeRun(config: ResolvedConfig, key: RunKey, watch: OwnerWatch): Promise<boolean> {
+  const [, ...later] = await exchangesFrom(config, key)
+  for (const nodeId of later.reverse()) await removeNode(config, { ...key, nodeId }, watch)
+  return removeNode(config, key, watch)
+}
+
+/** Puts a tombstone on top of the row, so that no late write counts, and deletes everything below it. */
+async function removeNode(config: ResolvedConfig, key: RunKey, watch: OwnerWatch): Promise<boolean> {
   const found = await judgeRun(config, key)
   if (found === null) return false
   if ((await watch.look(key, found)) === "alive") throw stillActive(key)

@@ -132,6 +132,7 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
       ...(input.unknownOutcome !== "tell" && { unknownOutcome: input.unknownOutcome }),
       ...(metadata && { metadata }),
     },
+    ...(input.before && { continues: input.before.nodeId }),
     tools: input.dispatcher.listTools().map((tool) => ({ name: tool.name, digest: toolDigest(config, tool) })),
     limits,
   }

@@ -3,9 +3,10 @@ import type { OpenRun } from "./open-run.ts"
 
 /** What the backend gets: the conversation so far, and what starts the work. */
 export function prepare(run: OpenRun): { request: OpenRequest; turn: TurnInput } {
-  const { system, model, cwd, limits, temperature, maxOutputTokens, effort, form, dispatcher } = run.input
+  const { system, model, cwd, limits, temperature, maxOutputTokens, effort, form, dispatcher, before } = run.input
   const { turns } = run.projection
-  const messages = run.projection.handOver()
+  const own = run.projection.handOver()
+  const messages = before ? [...before.messages, ...own] : own
   const last = messages.at(-1)
   const prompt = last?.role === "user" ? last : undefined
   return {

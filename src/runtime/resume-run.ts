@@ -11,6 +11,7 @@ import { pendingOf } from "../journal/result.ts"
 import { checkedId } from "../lib/id.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { oneOf, type ResolvedConfig, resolveLimits } from "./config.ts"
+import { earlierExchanges } from "./conversation.ts"
 import { type CheckedInput, dispatcherOf } from "./input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
@@ -38,7 +39,9 @@ export async function resumption(
   if (projection.status === "done") throw isDone(key)
   const owner = await look(found)
   if (owner === "alive" && !input.takeover) throw stillActive(key)
-  const checked = recalledInput(config, projection, input)
+  const { continues } = projection
+  const before = continues === undefined ? undefined : await earlierExchanges(config, { ...key, nodeId: continues })
+  const checked = { ...recalledInput(config, projection, input), ...(before && { before }) }
   const decided = decisionOf(config, projection, input)
   if (decided?.args !== undefined) await refuseUnfit(checked, projection, decided.args)
   return {
@@ -94,7 +97,7 @@ function recalledInput(config: ResolvedConfig, run: RunProjection, given: Resume
 }
 
 /** The one that is named now, else the one it began with, else the runtime's own. */
-function recalledModel(
+export function recalledModel(
   config: ResolvedConfig,
   began: string | undefined,
   given: Model | string | undefined,

@@ -5,7 +5,7 @@ import type { RunKey } from "../contract/store.ts"
 import { runExists } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
 import { readRow } from "../journal/reader.ts"
-import { factsWithout } from "../journal/result.ts"
+import { failedToBegin } from "../journal/result.ts"
 import { onAbort } from "../lib/abort.ts"
 import { choose } from "./choose.ts"
 import { closeRun } from "./close-run.ts"
@@ -13,7 +13,7 @@ import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
 import { drive } from "./drive.ts"
 import { RunHooks } from "./hooks.ts"
-import { checkInput } from "./input.ts"
+import { type CheckedInput, checkInput } from "./input.ts"
 import type { Ledger } from "./ledger.ts"
 import { newRun, type Opening, type OpenRun, openRun } from "./open-run.ts"
 import { prepare } from "./prepare.ts"
@@ -41,8 +41,16 @@ export async function beginning(
   isAbandoned: (top: number) => boolean,
 ): Promise<Opening> {
   const checked = await checkInput(config, key, input)
-  if (input.runId === undefined) return newRun(config, key, checked)
-  // A name that somebody chose may be taken, also by a run whose first shard was removed or never begun with.
+  return input.runId === undefined ? newRun(config, key, checked) : chosenRun(config, key, checked, isAbandoned)
+}
+
+/** A new run under a name that may be taken, also by a run whose first shard was removed or never begun with. */
+export async function chosenRun(
+  config: ResolvedConfig,
+  key: RunKey,
+  checked: CheckedInput,
+  isAbandoned: (top: number) => boolean,
+): Promise<Opening> {
   const { top, row } = await readRow(config.store.folder(runPath(key)))
   if (row !== null || (top >= 0 && !isAbandoned(top))) throw runExists()
   return newRun(config, key, checked, top < 0 ? undefined : top)
@@ -112,7 +120,7 @@ async function openAndDrive(
     if (!opening.isNew) await hearWaiting(run)
   } catch (error) {
     if (!LonghaulError.is(error)) throw error
-    return { ...factsWithout(key, config.store.location), status: "failed", data: null, error: error.toJSON() }
+    return failedToBegin(key, config.store.location, error)
   }
   const ended = opened(run)
   const { timeMs } = run.input.limits

@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Observer } from "../contract/observe.ts"
 import type {
+  ContinueInput,
   Logger,
   ResumeInput,
   RunHandle,
@@ -15,13 +16,14 @@ import type { RunKey } from "../contract/store.ts"
 import type { WithWebhook } from "../contract/webhook.ts"
 import type { InboxMessage } from "../journal/inbox.ts"
 import { LEASE_MS } from "../journal/journal.ts"
-import { factsWithout } from "../journal/result.ts"
+import { factsWithout, failedToBegin } from "../journal/result.ts"
 import { delay } from "../lib/abort.ts"
 import { contain } from "../lib/contained.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
 import { Permits } from "../lib/permits.ts"
 import { findOrphans, markOrphans, type Orphan, waitUntilSettled } from "./background.ts"
 import { type Defaults, oneOf, resolveConfig, wholeNumber } from "./config.ts"
+import { nextExchange } from "./continue-run.ts"
 import type { RunControls } from "./controls.ts"
 import { type StartOptions, startRun } from "./handle.ts"
 import { runKey } from "./input.ts"
@@ -31,7 +33,7 @@ import type { Opening } from "./open-run.ts"
 import { OwnerWatch, stillActive } from "./owner-watch.ts"
 import { type FoundRun, listRuns, readEvents, readRun } from "./read-runs.ts"
 import { resumption } from "./resume-run.ts"
-import { beginning } from "./run.ts"
+import { beginning, chosenRun } from "./run.ts"
 import { Tender } from "./tend-runs.ts"
 import { WebhookSender } from "./webhooks.ts"
 
@@ -110,6 +112,14 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   const launchNew = (input: RunInput, streamed: boolean) => {
     const key = runKey(config, input)
     return launch(key, () => beginning(config, key, input, (top) => watch.isAbandoned(key, top)), input, streamed)
+  }
+  const launchNext = async (runId: string, text: string, given: ContinueInput | undefined, streamed: boolean) => {
+    const options = given ?? {}
+    const base = key(runId, options.nodeId)
+    const next = await nextExchange(config, base, text, options, watch)
+    const isAbandoned = (top: number) => watch.isAbandoned(next.key, top)
+    const opening = async () => chosenRun(config, next.key, await next.input(), isAbandoned)
+    return launch(next.key, opening, options, streamed)
   }
   const launchBackground = (given: RunInput & WithWebhook) => {
     const { webhook, ...input } = given ?? {}
@@ -226,6 +236,16 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     stream: (input: RunInput) => launchNew(input, true),
     resume: async (input: ResumeInput) => launchResumed(input, "foreground").result,
     resumeStream: (input) => launchResumed(input, "foreground", { streamed: true }),
+    async continue(runId, text, options) {
+      try {
+        return (await launchNext(runId, text, options, false)).result
+      } catch (error) {
+        if (!LonghaulError.is(error)) throw error
+        const { nodeId = "main" } = options ?? {}
+        return failedToBegin({ workspaceId: config.workspaceId, runId, nodeId }, config.store.location, error)
+      }
+    },
+    continueStream: (runId, text, options) => launchNext(runId, text, options, true),
     start: async (input) => inBackground(launchBackground(input)),
     async resumeAsync(given) {
       const { webhook, ...input } = given ?? {}

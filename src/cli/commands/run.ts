@@ -91,10 +91,9 @@ async function readStdin(): Promise<string> {
 
 /** The one kind of result, for a run that could not be started at all. */
 async function resultWithoutRun(args: readonly string[], error: LonghaulError): Promise<RunResult> {
-  const { factsWithout } = await import("../../journal/result.ts")
+  const { failedToBegin } = await import("../../journal/result.ts")
   const { newRunId } = await import("../../lib/id.ts")
   const given = args[args.indexOf("--run-id") + 1]
   const runId = args.includes("--run-id") && given !== undefined ? given : newRunId()
-  const facts = factsWithout({ workspaceId: "default", runId, nodeId: "main" }, "")
-  return { ...facts, status: "failed", data: null, error: error.toJSON() }
+  return failedToBegin({ workspaceId: "default", runId, nodeId: "main" }, "", error)
 }

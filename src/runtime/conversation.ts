@@ -1,0 +1,47 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { Message } from "../contract/message.ts"
+import type { RunKey } from "../contract/store.ts"
+import { nodesPath } from "../journal/paths.ts"
+import type { ResolvedConfig } from "./config.ts"
+import type { EarlierExchanges } from "./input.ts"
+import { type FoundRun, judgeRun } from "./read-runs.ts"
+
+/** The nodes of a conversation from one of its exchanges on, in their order. */
+export async function exchangesFrom(
+  { store }: ResolvedConfig,
+  { workspaceId, runId, nodeId }: RunKey,
+): Promise<readonly [string, ...string[]]> {
+  const there = new Set(await store.list(nodesPath(workspaceId, runId)))
+  const nodes: [string, ...string[]] = [nodeId]
+  for (let next = nodeAfter(nodeId); there.has(next); next = nodeAfter(next)) nodes.push(next)
+  return nodes
+}
+
+/** All that was said up to the end of an exchange. */
+export async function earlierExchanges(config: ResolvedConfig, last: RunKey): Promise<EarlierExchanges> {
+  const parts: (readonly Message[])[] = []
+  for (let nodeId: string | undefined = last.nodeId; nodeId !== undefined; ) {
+    const found: FoundRun | null = await judgeRun(config, { ...last, nodeId })
+    if (found === null) throw incomplete(last, nodeId)
+    parts.unshift(found.projection.messages)
+    nodeId = found.projection.continues
+  }
+  return { nodeId: last.nodeId, messages: parts.flat() }
+}
+
+/** `main`, `main__2`, `main__3` … */
+export function nodeAfter(nodeId: string): string {
+  const [, base = nodeId, number = "1"] = /^(.+)__(\d{1,9})$/.exec(nodeId) ?? []
+  return `${base}__${Number(number) + 1}`
+}
+
+function incomplete({ runId }: RunKey, nodeId: string): LonghaulError {
+  return new LonghaulError(
+    "storage",
+    `The conversation of run ${runId} is incomplete: its node ${nodeId} is missing.`,
+    {
+      retryable: false,
+      fix: "Start another run: what was said before is not there any more.",
+    },
+  )
+}
