@@ -59,6 +59,12 @@ const rows = [
     bar: "0 lost, 0 violations; a bucket that overwrites is caught",
   },
   {
+    name: "model server",
+    files: ["test/byte-cut.test.ts", "src/providers/broken-streams.test.ts"],
+    env: { LONGHAUL_EVERY_BYTE: "1" },
+    bar: "every stream cut at every byte ends typed; 0 partial calls; a complete answer is asked for once",
+  },
+  {
     name: "two resumers",
     files: ["test/races.test.ts"],
     env: { LONGHAUL_RACES: "200" },

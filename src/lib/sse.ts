@@ -1,3 +1,4 @@
+import { LonghaulError } from "../contract/error.ts"
 import { concatBytes } from "./bytes.ts"
 
 export interface SseSink {
@@ -8,11 +9,13 @@ export interface SseSink {
 /**
  * Cuts a byte stream into the data of its server-sent events; their names are left out, since every protocol of ours
  * repeats them in the data. Chunks are cut at their last line feed, so each is decoded once and a
- * character split over two chunks stays whole. Lines end in LF or CRLF. Bytes are valid only during the call.
+ * character split over two chunks stays whole. Lines end in LF or CRLF. Bytes are valid only during the call. An event that
+ * does not end is refused as `stream_malformed` once it is longer than any answer.
  */
 export class SseCutter {
   readonly #sink: SseSink
   #rest: Uint8Array[] = []
+  #restBytes = 0
   #data: string | null = null
 
   constructor(sink: SseSink) {
@@ -22,13 +25,32 @@ export class SseCutter {
   push(chunk: Uint8Array): void {
     const cut = chunk.lastIndexOf(LF) + 1
     if (cut === 0) {
-      this.#rest.push(chunk.slice())
+      this.#keep(chunk)
       return
     }
     const whole = cut === chunk.length ? chunk : chunk.subarray(0, cut)
     const text = decoder.decode(this.#rest.length === 0 ? whole : concatBytes([...this.#rest, whole]))
-    if (this.#rest.length > 0 || cut < chunk.length) this.#rest = cut === chunk.length ? [] : [chunk.slice(cut)]
+    if (this.#rest.length > 0) this.#forget()
+    if (cut < chunk.length) this.#keep(chunk.subarray(cut))
     this.#cut(text)
+  }
+
+  /** The stream has ended: an event whose last line or blank line is missing is whole all the same. */
+  end(): void {
+    const text = decoder.decode(concatBytes(this.#rest))
+    this.#forget()
+    if (text !== "" || this.#data !== null) this.#cut(`${text}\n\n`)
+  }
+
+  #keep(bytes: Uint8Array): void {
+    this.#restBytes += bytes.length
+    if (this.#restBytes > LONGEST_EVENT) throw endless()
+    this.#rest.push(bytes.slice())
+  }
+
+  #forget(): void {
+    this.#rest = []
+    this.#restBytes = 0
   }
 
   /**
@@ -64,6 +86,7 @@ export class SseCutter {
       if (text.startsWith("data:", at)) {
         const value = fieldValue(text, at, end)
         this.#data = this.#data === null ? value : `${this.#data}\n${value}`
+        if (this.#data.length > LONGEST_EVENT) throw endless()
       }
       at = newline + 1
     }
@@ -75,6 +98,12 @@ function fieldValue(text: string, start: number, end: number): string {
   return text.slice(text.charCodeAt(start + 5) === SPACE ? start + 6 : start + 5, end)
 }
 
+function endless(): LonghaulError {
+  return new LonghaulError("stream_malformed", "The provider's stream breaks its protocol: an event does not end.")
+}
+
+/** Twice the longest answer that a provider is known to send in one event. */
+const LONGEST_EVENT = 128 * 1024 * 1024
 const LF = 10
 const CR = 13
 const SPACE = 32

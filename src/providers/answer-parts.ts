@@ -9,6 +9,8 @@ import { malformed } from "./failure.ts"
 export class AnswerParts {
   /** The provider's own id of the request, once it is known. */
   requestId: string | undefined
+  /** Grows with each piece of content. */
+  progress = 0
   readonly #sink: AnswerSink
   readonly #parts: Part[] = []
   #untold = ""
@@ -39,6 +41,11 @@ export class AnswerParts {
     return this.#open({ kind: "call", text: "", whole: null, wireId, name, args })
   }
 
+  /** A part of a kind that is not ours: whatever it holds is dropped, and it keeps its place. */
+  openOther(): number {
+    return this.#open({ kind: "other", text: "", whole: null })
+  }
+
   grow(index: number, text: string): void {
     if (index !== this.#untoldIndex) this.tell()
     this.#untoldIndex = index
@@ -57,6 +64,8 @@ export class AnswerParts {
     const delta = this.#untold
     this.#untold = ""
     const part = this.#openAt(this.#untoldIndex)
+    this.progress++
+    if (part.kind === "other") return
     part.text += delta
     if (part.kind !== "call") this.#sink.delta?.(part.kind, this.#untoldIndex, delta)
   }
@@ -66,6 +75,13 @@ export class AnswerParts {
     const part = this.#openAt(index)
     part.whole = wholeOf(part)
     if (part.whole.type === "tool-call") this.#sink.call?.(part.whole, index)
+  }
+
+  /** Closes a call whose arguments can hold nothing more, for protocols that do not say where one ends. */
+  closeIfWhole(index: number): void {
+    this.tell()
+    const { text, whole } = this.#parts[index] ?? { text: "", whole: null }
+    if (whole === null && isWholeJson(text)) this.close(index)
   }
 
   /** For protocols that do not say where a part ends. */
@@ -82,8 +98,9 @@ export class AnswerParts {
 
   #open(part: Part): number {
     this.tell()
+    this.progress++
     const index = this.#parts.push(part) - 1
-    if (part.kind !== "call") this.#sink.partStart?.(part.kind, index)
+    if (part.kind === "text" || part.kind === "reasoning") this.#sink.partStart?.(part.kind, index)
     return index
   }
 
@@ -96,7 +113,7 @@ export class AnswerParts {
 }
 
 interface Part {
-  readonly kind: "text" | "reasoning" | "call"
+  readonly kind: "text" | "reasoning" | "call" | "other"
   /** What its deltas added up to: text, reasoning or the JSON of a call's arguments. */
   text: string
   opaque?: Json
@@ -107,8 +124,19 @@ interface Part {
   whole: AnswerPart | null
 }
 
+/** Nothing but white space can follow a whole object. */
+function isWholeJson(text: string): boolean {
+  if (!text.trimEnd().endsWith("}")) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 function wholeOf({ kind, text, opaque, wireId = "", name = "", args = {} }: Part): AnswerPart {
-  if (kind === "text") return { type: "text", text }
+  if (kind === "text" || kind === "other") return { type: "text", text }
   const sealed = opaque === undefined ? {} : { opaque }
   if (kind === "reasoning") return { type: "reasoning", text, ...sealed }
   // Not `{ ...call, args }`: what begins with a spread and adds to it becomes an object of a kind of its own, each time anew.

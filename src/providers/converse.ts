@@ -1,12 +1,12 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Message } from "../contract/message.ts"
-import type { Answer, AnswerSink, Conversation, Transport, TransportSink } from "../contract/provider.ts"
-import { defaultDeadlines, WatchedTransport } from "../lib/deadline.ts"
+import type { Answer, AnswerSink, Conversation, Transport } from "../contract/provider.ts"
+import { defaultDeadlines, type WatchedSink, WatchedTransport } from "../lib/deadline.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
 import { SseCutter, type SseSink } from "../lib/sse.ts"
 import { AnswerParts } from "./answer-parts.ts"
 import { BodyBuffer, type BodyShape } from "./body-buffer.ts"
-import type { Refusal } from "./failure.ts"
+import { incomplete, type Refusal } from "./failure.ts"
 import type { ProviderOptions } from "./options.ts"
 
 /** How one provider speaks, for one conversation. */
@@ -23,15 +23,17 @@ export interface Wire {
 
 /** Assembles one streamed answer. Throws where the stream breaks its protocol; never gives out half a tool call. */
 export interface AnswerReader extends SseSink {
-  /** The stream has ended: the answer, or why there is none. */
+  /** The protocol's own end mark has come: nothing that follows is needed. */
+  readonly ended: boolean
+  /** The stream is over: the answer, or why there is none. */
   finish(): Answer
 }
 
 /** One request after the other over one transport, with deadlines. */
-export class WireConversation implements Conversation, TransportSink {
+export class WireConversation implements Conversation, WatchedSink {
   readonly maxOutputTokens?: number
   readonly #wire: Wire
-  readonly #transport: Transport
+  readonly #transport: WatchedTransport
   readonly #buffer: BodyBuffer
   readonly #apiKey: string | undefined
   #parts: AnswerParts | undefined
@@ -41,8 +43,10 @@ export class WireConversation implements Conversation, TransportSink {
   #decoder: InstanceType<typeof TextDecoder> | undefined
 
   readonly #answer = (): Answer => {
-    if (this.#refusal) throw this.#wire.refused(withoutKey(this.#refusal, this.#apiKey))
-    return (this.#reader as AnswerReader).finish()
+    if (this.#refusal) throw this.#refused(this.#refusal)
+    if (this.#reader === undefined) throw incomplete(undefined)
+    if (!this.#reader.ended) this.#endStream(this.#reader)
+    return this.#reader.finish()
   }
 
   constructor(wire: Wire, { apiKey, deadlines, fetch }: ProviderOptions, transport: Transport) {
@@ -63,14 +67,51 @@ export class WireConversation implements Conversation, TransportSink {
     this.#reader = this.#wire.reader(this.#parts)
     this.#refusal = undefined
     this.#cutter = new SseCutter(this.#reader)
-    return this.#transport.stream({ url, headers, body: this.#buffer.body(messages), signal }, this).then(this.#answer)
+    const request = { url, headers, body: this.#buffer.body(messages), signal }
+    return this.#transport.stream(request, this).then(this.#answer, (error) => this.#salvaged(error, signal))
+  }
+
+  get ended(): boolean {
+    return this.#reader?.ended === true
+  }
+
+  get progress(): number {
+    return this.#parts?.progress ?? 0
   }
 
   head(status: number, header: Refusal["header"]): void {
     if (this.#parts) this.#parts.requestId = header(this.#wire.requestIdHeader)
-    if (status === 200) return
+    // Some servers and proxies put an error into a body of JSON and call it a success.
+    const isStream = status === 200 && !/^application\/([\w.-]+\+)?json/i.test(header("content-type") ?? "")
+    if (isStream) return
     this.#refusal = { status, header, body: "" }
     this.#decoder = new TextDecoder()
+  }
+
+  #refused(refusal: Refusal): LonghaulError {
+    return this.#wire.refused(withoutKey(refusal, this.#apiKey))
+  }
+
+  /** Where the body ended without its last blank line. Half an event is no event. */
+  #endStream(reader: AnswerReader): void {
+    try {
+      this.#cutter?.end()
+    } catch (error) {
+      if (LonghaulError.is(error) && error.code !== "stream_malformed") throw error
+      if (!reader.ended) throw incomplete(this.#parts?.requestId)
+    }
+  }
+
+  /** An answer that was complete when its connection failed is not asked for, and paid for, again. */
+  #salvaged(error: unknown, signal: AbortSignal): Answer {
+    if (signal.aborted || this.#refusal || this.#reader === undefined) throw error
+    let answer: Answer
+    try {
+      answer = this.#reader.finish()
+    } catch {
+      throw error
+    }
+    return answer
   }
 
   chunk(bytes: Uint8Array): void {

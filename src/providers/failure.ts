@@ -21,7 +21,8 @@ export interface ToldError {
 
 /** A refused request as an error of the taxonomy. `keyName`: the variable that its key is usually in. */
 export function refusalError({ status, header }: Refusal, told: ToldError, keyName: string): LonghaulError {
-  const code = told.code ?? codeOfStatus(status)
+  // A general server error in the body says less than a status that names the reason.
+  const code = told.code === undefined || told.code === "provider_error" ? codeOfStatus(status) : told.code
   const fix = fixOf(code, status, keyName)
   const retryAfterMs = retryAfter(header) ?? told.retryAfterMs
   return new LonghaulError(code, `The provider answered ${status}: ${clip(told.message) || "no reason given"}`, {
@@ -62,6 +63,8 @@ export function tellsOverflow(message: string): boolean {
 
 /** What a status means where nothing else is said. */
 export function codeOfStatus(status: number): ErrorCode {
+  // An error that calls itself a success.
+  if (status < 300) return "provider_error"
   if (status === 401 || status === 403) return "auth"
   if (status === 402) return "billing"
   if (status === 404) return "model_not_found"

@@ -46,7 +46,7 @@ export class ProviderScene {
     bench: ProviderBench,
     answers: SimulatedAnswer | readonly SimulatedAnswer[],
     fault: FaultOrder | null = null,
-    options: BenchOptions & { readonly knownKey?: string } = {},
+    { knownKey, ...options }: BenchOptions & { readonly knownKey?: string } = {},
   ) {
     const list: readonly SimulatedAnswer[] = Array.isArray(answers) ? answers : [answers as SimulatedAnswer]
     this.#bench = bench
@@ -54,7 +54,7 @@ export class ProviderScene {
     this.simulator = createSimulator({
       script: ({ index }) => list[Math.min(index, list.length - 1)] as SimulatedAnswer,
       faults: [fault],
-      ...(options.knownKey !== undefined && { apiKey: options.knownKey }),
+      ...(knownKey !== undefined && { apiKey: knownKey }),
     })
   }
 

@@ -20,6 +20,10 @@ export class AnthropicReader implements AnswerReader {
     this.#parts = parts
   }
 
+  get ended(): boolean {
+    return this.#stopped
+  }
+
   finish(): Answer {
     if (!this.#stopped) throw incomplete(this.#parts.requestId)
     const stopReason = this.#stopReason === null ? undefined : stopReasons[this.#stopReason]
@@ -107,8 +111,11 @@ export class AnthropicReader implements AnswerReader {
       case "redacted_thinking":
         this.#parts.openReasoning("", { redacted: start.data ?? null })
         break
-      default:
+      case "text":
         this.#parts.openText(String(start.text ?? ""))
+        break
+      default:
+        this.#parts.openOther()
     }
   }
 

@@ -16,6 +16,8 @@ export class GoogleReader implements AnswerReader {
   #growing: { readonly kind: "text" | "reasoning"; readonly index: number } | null = null
   #lastSignature = ""
   #calls = 0
+  /** By the server's own id, where it gives one. */
+  readonly #callIds = new Set<string>()
   #finishReason: string | null = null
   #blocked = false
   readonly #usage: Partial<Record<(typeof counts)[number], number | null>> = {}
@@ -24,6 +26,9 @@ export class GoogleReader implements AnswerReader {
     this.#parts = parts
     this.#model = model
   }
+
+  /** The protocol has no end mark, and what follows the finish reason may be the usage. */
+  readonly ended = false
 
   finish(): Answer {
     const stopReason = this.#stopReason()
@@ -59,7 +64,8 @@ export class GoogleReader implements AnswerReader {
     if (isJsonObject(chunk.usageMetadata)) this.#addUsage(chunk.usageMetadata)
     if (isJsonObject(chunk.promptFeedback) && typeof chunk.promptFeedback.blockReason === "string") this.#blocked = true
     const [candidate] = listOf(chunk.candidates)
-    if (!isJsonObject(candidate)) return
+    // Behind a finish reason there is nothing but usage: a body that begins again repeats an answer, and its calls.
+    if (!isJsonObject(candidate) || this.#finishReason !== null) return
     if (isJsonObject(candidate.content)) for (const part of listOf(candidate.content.parts)) this.#part(part)
     if (typeof candidate.finishReason === "string") this.#finishReason = candidate.finishReason
   }
@@ -75,6 +81,10 @@ export class GoogleReader implements AnswerReader {
   /** Calls come whole, and without an id from older models. */
   #call({ id, name, args }: JsonObject, signature: string): void {
     if (typeof name !== "string") throw malformed("a call without a name", this.#parts.requestId)
+    if (typeof id === "string" && id !== "") {
+      if (this.#callIds.has(id)) throw malformed("two calls with one id", this.#parts.requestId)
+      this.#callIds.add(id)
+    }
     this.#closeGrowing()
     const number = this.#calls++
     const index = this.#parts.openCall(typeof id === "string" && id !== "" ? id : `call_${number}`, name, args)

@@ -26,8 +26,13 @@ export class ChatReader implements AnswerReader {
     this.#parts = parts
   }
 
+  get ended(): boolean {
+    return this.#done && this.#finishReason !== null
+  }
+
+  /** Complete with its finish reason: not every server sends `[DONE]`. */
   finish(): Answer {
-    if (!this.#done || this.#finishReason === null) throw incomplete(this.#parts.requestId)
+    if (this.#finishReason === null) throw incomplete(this.#parts.requestId)
     return {
       parts: this.#parts.whole(),
       stopReason: this.#stopReason(this.#finishReason),
@@ -91,9 +96,10 @@ export class ChatReader implements AnswerReader {
 
   #openCall(at: number, given: Json | undefined, name: Json | undefined): number {
     if (!isText(name)) throw malformed("a call without a name", this.#parts.requestId)
-    // Calls come one after the other, so whatever came before this one is whole.
-    this.#parts.closeAll()
+    if (this.#prose !== null) this.#parts.close(this.#prose.part)
     this.#prose = null
+    // Most servers send one call after the other, some send pieces of several by turns.
+    for (const call of this.#calls.values()) this.#parts.closeIfWhole(call.part)
     const id = isText(given) ? given : `call_${this.#parts.count}`
     const part = this.#parts.openCall(id, name)
     this.#calls.set(at, { id, part })

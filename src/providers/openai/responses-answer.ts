@@ -23,6 +23,10 @@ export class ResponsesReader implements AnswerReader {
     this.#parts = parts
   }
 
+  get ended(): boolean {
+    return this.#ended !== undefined
+  }
+
   finish(): Answer {
     if (this.#ended === undefined) throw incomplete(this.#parts.requestId)
     const { response, cutFor } = this.#ended
