@@ -108,7 +108,7 @@ export async function examine(
     localServers,
     clis: programs.filter(({ name }) => cliNames.includes(name)),
     programs: programs.filter(({ name }) => programNames.includes(name)),
-    ripgrep: (await findRipgrep(variables.PATH ?? "")) ?? null,
+    ripgrep: (await findRipgrep({ path: variables.PATH ?? "" })) ?? null,
     ...(await probeSandbox(variables)),
     model,
     modelReason: reason,

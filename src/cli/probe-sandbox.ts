@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { delimiter, isAbsolute, join } from "node:path"
+import { join } from "node:path"
 import type { Variables } from "../hosts/node/model-names.ts"
 import { findBubblewrap } from "../hosts/node/sandbox.ts"
 import { findSandboxFault } from "../hosts/node/sandbox-trial.ts"
@@ -14,12 +14,16 @@ export interface FoundSandbox {
 
 /** Tries it: a sandbox that is installed may still be forbidden by the system. */
 export async function probeSandbox({ PATH = "" }: Variables): Promise<FoundSandbox> {
-  // Relative entries would start programs of whatever folder this is.
-  const program = findBubblewrap(PATH.split(delimiter).filter(isAbsolute).join(delimiter))
-  if (program === undefined) return { sandbox: null, sandboxFault: "bubblewrap (bwrap) is not on PATH" }
+  const bubblewrap = findBubblewrap({ path: PATH })
+  if (bubblewrap === undefined) return { sandbox: null, sandboxFault: "bubblewrap (bwrap) is not on PATH" }
   const folder = await mkdtemp(join(tmpdir(), "longhaul-doctor-"))
   try {
-    const fault = await findSandboxFault({ program, network: "none", folder: join(folder, "trial"), mark: newNonce() })
+    const fault = await findSandboxFault({
+      bubblewrap,
+      network: "none",
+      folder: join(folder, "trial"),
+      mark: newNonce(),
+    })
     return fault === undefined
       ? { sandbox: "bubblewrap", sandboxFault: null }
       : { sandbox: null, sandboxFault: `bubblewrap does not work here: ${fault}` }

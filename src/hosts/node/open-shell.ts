@@ -11,7 +11,7 @@ import { openPipe } from "./command-pipe.ts"
 import { killAtExit } from "./kill-at-exit.ts"
 import { endProcesses, killProcesses } from "./process-sweep.ts"
 import { launch, RunningCommand } from "./running-command.ts"
-import { findBubblewrap, sandboxArguments, sandboxHome } from "./sandbox.ts"
+import { findBubblewrap, sandboxArguments, sandboxHome, withoutInput } from "./sandbox.ts"
 import { findSandboxFault } from "./sandbox-trial.ts"
 import { closeShellFolder, markOf, openShellFolder, sweepShellFolders } from "./shell-folder.ts"
 import type { ShellSettings } from "./shell-settings.ts"
@@ -34,7 +34,7 @@ export function openShell(settings: ShellSettings): Shell {
     await swept
     const folder = await openShellFolder(settings.spillFolder, nonce)
     const sandbox = await trySandbox(settings, folder, nonce)
-    isContained ||= "program" in sandbox
+    isContained ||= "bubblewrap" in sandbox
     return { folder, sandbox, forgetExit: killAtExit(killAll) }
   }
 
@@ -71,17 +71,19 @@ export function openShell(settings: ShellSettings): Shell {
     if (settings.sandbox === "required" && "fault" in sandbox) throw sandboxUnavailable(sandbox.fault)
     if (command.signal.aborted || isClosed) throw new ToolError("aborted", "The command was not started.")
 
-    const isSandboxed = "program" in sandbox
+    const isSandboxed = "bubblewrap" in sandbox
     const mark = markOf(nonce, ++count)
     const { maxOutputBytes: maxBytes = defaultOutputBytes, onOutput } = command
     const spill = new SpillFile(join(folder, `${count}.txt`), { fromBytes: maxBytes, maxBytes: settings.maxSpillBytes })
-    const pipe = await openPipe(folder).catch((error: unknown) => {
+    const pipe = await openPipe(folder, settings.root).catch((error: unknown) => {
       throw new ToolError("io", "The command was not started: there is no pipe for its output.", { cause: error })
     })
     const output = new CommandOutput(pipe.source, spill, { maxBytes, onOutput })
     const shell = ["/bin/sh", "-c", "--", command.command]
     const view = { ...settings, readOnly: [...settings.readOnlyRoots, folder], cwd }
-    const line = isSandboxed ? [sandbox.program, "--info-fd", "3", ...sandboxArguments(view), ...shell] : shell
+    const line = isSandboxed
+      ? [...sandbox.bubblewrap, "--info-fd", "3", ...sandboxArguments(view), ...withoutInput, ...shell]
+      : shell
     const [program = "", ...args] = line
     const env = commandEnvironment(settings, { mark, ...(isSandboxed && { home: sandboxHome }) })
     try {
@@ -163,7 +165,7 @@ interface Place {
   readonly forgetExit: () => void
 }
 
-type Sandbox = { readonly program: string } | { readonly fault: string }
+type Sandbox = { readonly bubblewrap: readonly string[] } | { readonly fault: string }
 
 const defaultOutputBytes = 64 * 1024
 const longestTimerMs = 2 ** 31 - 1
@@ -182,18 +184,18 @@ async function locate({ confinement }: ShellSettings, cwd: string): Promise<stri
   }
 }
 
-async function trySandbox({ sandbox, network }: ShellSettings, folder: string, nonce: string): Promise<Sandbox> {
+async function trySandbox({ root, sandbox, network }: ShellSettings, folder: string, nonce: string): Promise<Sandbox> {
   if (sandbox === "off") return { fault: "it is off" }
-  const program = findBubblewrap()
-  if (program === undefined) return { fault: "bubblewrap (bwrap) is not on PATH" }
-  const fault = await findSandboxFault({ program, network, folder: join(folder, "trial"), mark: markOf(nonce, 0) })
-  return fault === undefined ? { program } : { fault }
+  const bubblewrap = findBubblewrap({ outside: [root] })
+  if (bubblewrap === undefined) return { fault: "bubblewrap (bwrap) is not on PATH" }
+  const fault = await findSandboxFault({ bubblewrap, network, folder: join(folder, "trial"), mark: markOf(nonce, 0) })
+  return fault === undefined ? { bubblewrap } : { fault }
 }
 
 function sandboxUnavailable(fault: string): ToolError {
   const message = `sandbox_unavailable: commands may run in a sandbox only, and there is none that works: ${fault}.`
   const cause = new LonghaulError("sandbox_unavailable", message, {
-    fix: "Install bubblewrap and allow user namespaces, or choose another sandbox mode.",
+    fix: "Install bubblewrap 0.8 or later and allow user namespaces, or choose another sandbox mode.",
   })
   return new ToolError("denied", message, { cause })
 }

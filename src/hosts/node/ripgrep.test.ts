@@ -65,17 +65,20 @@ describe("which ripgrep", () => {
 
   test("HOST-07 then the bundled one, then that on PATH, then none", async () => {
     const onPath = fake("")
-    expect(await findRipgrep(bin)).toMatchObject({ path: rgPath })
+    expect(await findRipgrep({ path: bin })).toMatchObject({ path: rgPath })
     vi.doMock("@vscode/ripgrep", () => {
       throw new Error("not for this platform")
     })
     vi.resetModules()
     const { findRipgrep: find } = await import("./ripgrep.ts")
-    expect(await find(`${join(base, "nowhere")}${delimiter}${bin}`)).toEqual({ path: onPath, version: "15.0.0" })
-    expect(await find("")).toBeUndefined()
-    expect(await find(".")).toBeUndefined()
+    expect(await find({ path: `${join(base, "nowhere")}${delimiter}${bin}` })).toEqual({
+      path: onPath,
+      version: "15.0.0",
+    })
+    expect(await find({ path: "" })).toBeUndefined()
+    expect(await find({ path: "." })).toBeUndefined()
     fake("", "ripgrep 14.1.1")
-    expect(await find(bin)).toBeUndefined()
+    expect(await find({ path: bin })).toBeUndefined()
   })
 
   test.each([

@@ -1,7 +1,6 @@
-import { accessSync, constants, statSync } from "node:fs"
-import { delimiter, isAbsolute, join } from "node:path"
 import type { Search } from "../../contract/env.ts"
 import { StartupError } from "../../contract/error.ts"
+import { findProgram, type ProgramSearch } from "./find-program.ts"
 
 export interface NodeSearchOptions {
   /** Folders that may be searched, as `nodeFiles` takes them. */
@@ -25,7 +24,7 @@ export function nodeSearch({ ripgrepPath, ...roots }: NodeSearchOptions): Search
   const told = ripgrepPath === undefined ? undefined : requireRipgrep(ripgrepPath)
   let opening: Promise<Search | undefined> | undefined
   const open = async (): Promise<Search | undefined> => {
-    const ripgrep = told ?? (await findRipgrep())
+    const ripgrep = told ?? (await findRipgrep({ outside: foldersIn(roots) }))
     if (ripgrep === undefined) return undefined
     // Loaded for those who use it: most programs that import this package search nothing.
     return (await import("./later.ts")).ripgrepSearch(ripgrep.path, roots)
@@ -39,12 +38,17 @@ export function nodeSearch({ ripgrepPath, ...roots }: NodeSearchOptions): Search
 }
 
 /** The bundled one, then that on PATH. One that does not work is passed over. */
-export async function findRipgrep(path = process.env.PATH ?? ""): Promise<Ripgrep | undefined> {
-  for (const candidate of [await bundledPath(), pathOf("rg", path)]) {
+export async function findRipgrep(search?: ProgramSearch): Promise<Ripgrep | undefined> {
+  for (const candidate of [await bundledPath(), findProgram("rg", search)]) {
     const ripgrep = candidate === undefined ? undefined : await ask(candidate)
     if (ripgrep !== undefined) return ripgrep
   }
   return undefined
+}
+
+/** Tools that may use every path could as well replace a program of the system. */
+function foldersIn({ roots, readOnlyRoots = [] }: NodeSearchOptions): readonly string[] {
+  return [...roots, ...readOnlyRoots].filter((path) => path !== "/")
 }
 
 async function bundledPath(): Promise<string | undefined> {
@@ -53,21 +57,6 @@ async function bundledPath(): Promise<string | undefined> {
   } catch {
     // Not installed, or not for this platform.
     return undefined
-  }
-}
-
-/** Relative entries of PATH are passed over: they would start programs of whatever folder this is. */
-function pathOf(name: string, path: string): string | undefined {
-  const folders = path.split(delimiter).filter((folder) => isAbsolute(folder))
-  return folders.map((folder) => join(folder, name)).find(isProgram)
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
   }
 }
 

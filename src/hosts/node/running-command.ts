@@ -23,9 +23,11 @@ export interface Launch {
 
 /** In a session of its own, without input. Rejects with a `ToolError` where it does not start. */
 export async function launch({ program, args, cwd, env, sink, isSandboxed }: Launch): Promise<ChildProcess> {
-  const stdio = ["ignore" as const, sink, sink, ...(isSandboxed ? (["pipe"] as const) : [])]
+  // A sandbox must not get the machine's /dev/null: it gives its programs one of its own.
+  const stdio = isSandboxed ? ["pipe" as const, sink, sink, "pipe" as const] : ["ignore" as const, sink, sink]
   try {
     const child = spawn(program, args, { cwd, env, detached: true, stdio })
+    child.stdin?.on("error", () => {}).end()
     await once(child, "spawn")
     return child
   } catch (error) {

@@ -9,12 +9,12 @@ import { text } from "node:stream/consumers"
 import { setTimeout as pause } from "node:timers/promises"
 import { commandEnvironment } from "./command-environment.ts"
 import { endProcesses } from "./process-sweep.ts"
-import { sandboxArguments } from "./sandbox.ts"
+import { sandboxArguments, withoutInput } from "./sandbox.ts"
 import { sandboxProbe } from "./sandbox-probe.ts"
 
 export interface SandboxTrial {
-  /** Where bubblewrap is. */
-  readonly program: string
+  /** The words that start it. */
+  readonly bubblewrap: readonly string[]
   readonly network: "none" | "all"
   /** A folder of our own for the trial. */
   readonly folder: string
@@ -39,8 +39,7 @@ export async function findSandboxFault(trial: SandboxTrial): Promise<string | un
     if (report === undefined) return `a program could not be run in it (${error || "it said nothing"})`
     if (!existsSync(join(inside, "probe"))) return "a program in it could not write to its own folder"
     if (existsSync(join(outside, "probe"))) return "a program in it wrote outside its folder"
-    if (report.remounted) return "a program in it could mount its file system anew"
-    if (report.capable) return "programs in it keep the rights of root"
+    if (report.faults.length > 0) return `a program in it ${report.faults.join(", ")}`
     if (survived) return "a process in it outlived it"
     if (trial.network === "none" && ears.heard.length > 0)
       return `a program in it reached the network (${ears.heard[0]})`
@@ -53,22 +52,24 @@ export async function findSandboxFault(trial: SandboxTrial): Promise<string | un
 }
 
 interface Report {
-  readonly remounted: boolean
-  readonly capable: boolean
+  /** What a program in it could do, each completing "a program in it …". */
+  readonly faults: readonly string[]
 }
 
 async function probe(
-  { program, network, mark }: SandboxTrial,
+  { bubblewrap, network, mark }: SandboxTrial,
   task: { readonly inside: string; readonly outside: string; readonly tcp: number; readonly udp: number },
 ): Promise<{ report?: Report; error: string; survived: boolean }> {
   const view = { root: task.inside, readOnly: [task.outside, process.execPath], network, cwd: task.inside }
   const command = [process.execPath, "-e", sandboxProbe, JSON.stringify(task)]
-  const child = spawn(program, [...sandboxArguments(view), ...command], {
-    stdio: ["ignore", "pipe", "pipe"],
+  const [program = "", ...args] = [...bubblewrap, ...sandboxArguments(view), ...withoutInput, ...command]
+  const child = spawn(program, args, {
+    stdio: "pipe",
     env: commandEnvironment({}, { mark }),
     timeout: longestMs,
     killSignal: "SIGKILL",
   })
+  child.stdin.on("error", () => {}).end()
   const said = Promise.all([text(child.stdout), text(child.stderr)])
   const exited = await ending(child)
   // The survivor holds the output open: nothing that can be missed by looking at the wrong moment.
@@ -77,7 +78,7 @@ async function probe(
     child.stdout.destroy()
     child.stderr.destroy()
     await said.catch(() => {})
-    return { report: { remounted: false, capable: false }, error: exited, survived: true }
+    return { report: { faults: [] }, error: exited, survived: true }
   }
   const [output, complaint] = answer
   return { ...parseReport(output), error: complaint.trim().slice(0, 300) || exited, survived: false }

@@ -1,8 +1,9 @@
-import { accessSync, constants, lstatSync, readdirSync, readlinkSync } from "node:fs"
-import { delimiter, join } from "node:path"
+import { lstatSync, readdirSync, readlinkSync } from "node:fs"
+import { join } from "node:path"
 import { LonghaulError } from "../../contract/error.ts"
 import { isOurs } from "../../lib/own-names.ts"
 import { insidePath } from "./confine.ts"
+import { findProgram, type ProgramSearch } from "./find-program.ts"
 
 /** What a sandboxed command sees and may do. */
 export interface SandboxView {
@@ -19,17 +20,19 @@ export const sandboxHome = "/tmp/home"
 
 /**
  * Arguments for bubblewrap, up to the program to run. All capabilities go, since root could otherwise remount what it
- * only reads; processes live in a namespace of their own that ends with its first one, or with us.
+ * only reads; processes live in a namespace of their own that ends with its first one, or with us. Root without
+ * capabilities still owns the kernel's settings below /proc: they are read-only. A further user namespace, which would
+ * give capabilities back, cannot be made.
  */
 export function sandboxArguments({ root, readOnly, network, cwd }: SandboxView): readonly string[] {
   return [
-    "--unshare-all",
+    ...["--unshare-all", "--unshare-user", "--disable-userns"],
     ...(network === "all" ? ["--share-net"] : []),
     ...["--die-with-parent", "--new-session", "--cap-drop", "ALL"],
     ...["--ro-bind", "/usr", "/usr"],
     ...programFolders.flatMap(likeOutside),
     ...[...systemFiles, ...(network === "all" ? networkFiles : [])].flatMap((path) => ["--ro-bind-try", path, path]),
-    ...["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", sandboxHome],
+    ...["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", sandboxHome],
     // Outer folders first: the most specific one decides.
     ...[root, ...readOnly, ...ownNamesIn(root)]
       .toSorted((left, right) => left.length - right.length)
@@ -39,14 +42,23 @@ export function sandboxArguments({ root, readOnly, network, cwd }: SandboxView):
   ]
 }
 
-/** Where bubblewrap is; undefined where it is not on PATH. */
-export function findBubblewrap(path = process.env.PATH ?? ""): string | undefined {
-  if (process.platform !== "linux") return undefined
-  return path
-    .split(delimiter)
-    .filter((folder) => folder !== "")
-    .map((folder) => join(folder, "bwrap"))
-    .find(isExecutable)
+/**
+ * The same command line, run with the sandbox's own /dev/null as its input: the one of the machine would be a handle to
+ * a device node that root may change.
+ */
+export const withoutInput = ["/bin/sh", "-c", 'exec "$@" </dev/null', "sh"]
+
+/**
+ * The words that start bubblewrap; undefined where it is not on PATH. Root owns the device nodes and, reached from inside
+ * as /proc/1/exe, bubblewrap itself: both become read-only in a mount namespace around the sandbox.
+ */
+export function findBubblewrap(search?: ProgramSearch): readonly string[] | undefined {
+  const bwrap = process.platform === "linux" ? findProgram("bwrap", search) : undefined
+  if (bwrap === undefined) return undefined
+  if (process.getuid?.() !== 0) return [bwrap]
+  const program = (name: string) => findProgram(name, search) ?? `/usr/bin/${name}`
+  const script = '"$0" -o bind,ro /dev /dev && "$0" -o bind,ro "$1" "$1" && exec "$@"'
+  return [program("unshare"), "--mount", "/bin/sh", "-c", script, program("mount"), bwrap]
 }
 
 /** A folder that holds the system itself would be mounted over all that keeps a command inside. */
@@ -84,13 +96,4 @@ function ownNamesIn(root: string): readonly string[] {
   return readdirSync(root, { withFileTypes: true })
     .filter((entry) => isOurs(entry.name) && !entry.isSymbolicLink())
     .map((entry) => join(root, entry.name))
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -8,16 +8,18 @@ const scene = new ShellScene()
 afterAll(() => scene.dispose())
 afterEach(() => vi.unstubAllEnvs())
 
-/** A PATH that has what a shell needs, and a `bwrap` only if one is given. */
+/** A PATH that has what a shell needs, programs that mount nothing, and a `bwrap` only if one is given. */
 function onPath(name: string, bwrap?: string): void {
   const folder = join(scene.base, name)
   mkdirSync(folder)
-  for (const program of ["mkfifo", "mount", "sleep", "touch"]) {
+  for (const program of ["mkfifo", "sleep", "touch"]) {
     symlinkSync(
       execFileSync("/bin/sh", ["-c", `command -v ${program}`], { encoding: "utf8" }).trim(),
       join(folder, program),
     )
   }
+  writeFileSync(join(folder, "mount"), "#!/bin/sh\n", { mode: 0o755 })
+  writeFileSync(join(folder, "unshare"), '#!/bin/sh\nshift\nexec "$@"\n', { mode: 0o755 })
   if (bwrap !== undefined) writeFileSync(join(folder, "bwrap"), `#!/bin/sh\n${bwrap}\n`, { mode: 0o755 })
   vi.stubEnv("PATH", folder)
 }
@@ -50,8 +52,12 @@ describe("a sandbox that is required", () => {
     ["nothing got out", "", undefined],
     ["its own folder cannot be written", 'fs.rmSync(task.inside + "/probe")', "write to its own folder"],
     ["a write got out", 'fs.writeFileSync(task.outside + "/probe", "")', "wrote outside its folder"],
-    ["it could be mounted anew", "report.remounted = true", "mount its file system anew"],
-    ["the rights of root are kept", "report.capable = true", "keep the rights of root"],
+    [
+      "it could be mounted anew",
+      'report.faults.push("could mount its file system anew")',
+      "mount its file system anew",
+    ],
+    ["the rights of root are kept", 'report.faults.push("keeps the rights of root")', "keeps the rights of root"],
     ["TCP got out", 'await connected(net.connect(task.tcp, "127.0.0.1"))', "reached the network (TCP)"],
     ["UDP got out", 'await sent(task.udp, "127.0.0.1")', "reached the network (UDP)"],
     ["a process outlived it", 'spawn("sleep", ["20"], { detached: true, stdio: "inherit" }).unref()', "outlived it"],
@@ -63,6 +69,19 @@ describe("a sandbox that is required", () => {
     if (why === undefined) await expect(running).resolves.toMatchObject({ text: "through the sandbox\n", exitCode: 0 })
     else await expect(running).rejects.toThrow(why)
   })
+})
+
+test("a shell starts no helper program from a folder that its commands can write", async () => {
+  const planted = join(scene.root, "node_modules", ".bin")
+  mkdirSync(planted, { recursive: true })
+  for (const name of ["bwrap", "mkfifo", "mount", "unshare"]) {
+    writeFileSync(join(planted, name), `#!/bin/sh\necho x >> ${join(scene.base, "planted-ran")}\n`, { mode: 0o755 })
+  }
+  onPath("beside planted", "exit 1")
+  vi.stubEnv("PATH", `${planted}:${process.env.PATH}`)
+  await expect(scene.shell({ sandbox: "required" }).run(scene.command("true"))).rejects.toThrow("sandbox_unavailable")
+  await scene.shell({ sandbox: "auto" }).run(scene.command("true"))
+  expect(existsSync(join(scene.base, "planted-ran"))).toBe(false)
 })
 
 /** Does what the probe in a good sandbox does, and one thing more. Commands only pass by. */
@@ -77,7 +96,7 @@ function fake(misdeed: string): string {
       return new Promise((resolve) => socket.send("x", ...to, () => socket.close(resolve)))
     }
     async function probe(task) {
-      const report = { remounted: false, capable: false }
+      const report = { faults: [] }
       fs.writeFileSync(task.inside + "/probe", "")
       ${misdeed}
       process.stdout.write(JSON.stringify(report))
