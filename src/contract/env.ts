@@ -131,6 +131,11 @@ export interface ShellCommand {
   readonly signal: AbortSignal
   /** The most bytes of output in one answer; a longer one goes to a file as a whole. Default 64 KB. */
   readonly maxOutputBytes?: number
+  /**
+   * Where a longer output goes, created when it is needed. A sandboxed command may read this folder. Default: a folder that
+   * all commands of the shell share.
+   */
+  readonly outputFolder?: string
   /** Heard as it comes: what was said since the last time, bounded. */
   readonly onOutput?: (text: string) => void
 }

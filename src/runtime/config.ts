@@ -93,7 +93,9 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     secrets: () => [...secretValues(config.secrets ?? {}), ...(defaults.secretValues?.() ?? [])],
   }
   const persist = config.persistArtifact && persisting(config.persistArtifact)
-  const artifacts = config.artifacts ?? (persist ? { save: (_run, artifact) => persist(artifact) } : defaults.artifacts)
+  const artifacts =
+    config.artifacts ??
+    (persist ? { ...defaults.artifacts, save: (_run, artifact) => persist(artifact) } : defaults.artifacts)
   const resolveModel = (given: Model | string) => checkedModel(given, defaults)
   return Object.freeze({
     workspace: config.workspace ?? ".",

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs"
-import { resolve } from "node:path"
+import { join, resolve } from "node:path"
 import type { PersistArtifact } from "../../contract/artifacts.ts"
 import type { Environment } from "../../contract/env.ts"
 import { LonghaulError, StartupError } from "../../contract/error.ts"
@@ -13,8 +13,9 @@ import { secretsIn } from "../../lib/secrets.ts"
 import { bashTool, createDispatcher, type DispatchCall, fileTools, readTools } from "../../tools/index.ts"
 import { nodeFiles } from "./files.ts"
 import { nodeSearch } from "./ripgrep.ts"
+import { withSessionFolder } from "./session-folder.ts"
 import { nodeShell } from "./shell.ts"
-import { madeSpillFolder } from "./state-folder.ts"
+import { defaultSpillFolder } from "./state-folder.ts"
 
 export interface AgentToolsOptions {
   /** The folder the tools work in. It must exist. */
@@ -112,12 +113,8 @@ function environmentOf(options: AgentToolsOptions, root: string) {
   const allowed = confine ? [root, ...roots] : [root, "/"]
   const search = nodeSearch({ roots: [], readOnlyRoots: allowed, ...(ripgrepPath !== undefined && { ripgrepPath }) })
   if (readOnly) return Object.freeze<Environment>({ files: nodeFiles({ roots: [], readOnlyRoots: allowed }), search })
-  const spillFolder = madeSpillFolder()
-  return Object.freeze<Environment>({
-    files: nodeFiles({ roots: allowed, readOnlyRoots: [spillFolder] }),
-    search,
-    shell: nodeShell({ root, sandbox, spillFolder }),
-  })
+  const env = { files: nodeFiles({ roots: allowed }), search, shell: nodeShell({ root, sandbox }) }
+  return Object.freeze(withSessionFolder(env, join(defaultSpillFolder(), newNonce())))
 }
 
 function contextOf(env: Environment, root: string, { signal, cwd, onProgress }: CallOptions): ToolContext {

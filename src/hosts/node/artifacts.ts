@@ -1,25 +1,33 @@
-import { existsSync } from "node:fs"
-import { isAbsolute, resolve } from "node:path"
+import { isAbsolute, join, resolve } from "node:path"
 import type { ArtifactStore } from "../../contract/artifacts.ts"
-import type { Environment, Files, Search } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Folder, RunKey, Store } from "../../contract/store.ts"
 import { runPath } from "../../journal/paths.ts"
 import { newNonce } from "../../lib/id.ts"
-import { insidePath } from "./confine.ts"
-import { nodeFiles } from "./files.ts"
+import { sha256 } from "../../lib/sha256.ts"
 import { createOnlyStore } from "./fs-store.ts"
+import { withSessionFolder } from "./session-folder.ts"
 
-/** Artifacts beside the run that they belong to; undefined where runs are not on this disk, so that no tool could read them. */
-export function artifactsBeside(store: Store): ArtifactStore | undefined {
-  if (!isAbsolute(store.location)) return undefined
-  return folderArtifacts((run) => store.folder(`${runPath(run)}/toolResults`))
+/**
+ * Artifacts beside the run that they belong to. Where runs are not on this disk, none are kept, since no tool could read
+ * them; long output of commands then lies in a folder of that run below `spillFolder`.
+ */
+export function artifactsBeside(store: Store, spillFolder: string): ArtifactStore {
+  if (isAbsolute(store.location)) return folderArtifacts((run) => store.folder(`${runPath(run)}/toolResults`))
+  const nameOf = (run: RunKey) => sha256(JSON.stringify([store.location, runPath(run)])).slice(0, 32)
+  return {
+    save: async () => null,
+    environment: (env, run) => withSessionFolder(env, join(spillFolder, nameOf(run))),
+  }
 }
 
-/** Artifacts in a folder of their own, at `{folder}/tool-output/{runId}/`. */
+/** Artifacts in a folder of their own, at `{folder}/tool-output/{runId}/`; the name of another tenant's run begins with the tenant. */
 export function artifactsIn(folder: string): ArtifactStore {
   const store = createOnlyStore(resolve(folder))
-  return folderArtifacts(({ runId }) => store.folder(`tool-output/${runId}`))
+  return folderArtifacts(({ workspaceId, runId }) =>
+    // No id holds a dot, so that no run of the default workspace has such a name.
+    store.folder(`tool-output/${workspaceId === "default" ? runId : `${workspaceId}.${runId}`}`),
+  )
 }
 
 /** Each file is written once, whole and for its owner alone; the run's own tools may read all of its folder. */
@@ -33,38 +41,6 @@ function folderArtifacts(folderOf: (run: RunKey) => Folder): ArtifactStore {
       }
       throw new LonghaulError("storage", `There is a file ${filename} already.`)
     },
-    environment: (env, run) => withReadable(env, folderOf(run).location),
+    environment: (env, run) => withSessionFolder(env, folderOf(run).location),
   }
-}
-
-/** The same environment, in which a folder may be read once it is there. */
-function withReadable(env: Environment, folder: string): Environment {
-  const { files, search } = env
-  if (files === undefined) return env
-  let readable: Files | undefined
-  const isInside = (path: string, cwd: string) => insidePath(folder, resolve(cwd, path)) !== undefined
-  /** Roots must exist, and most runs never have this one. */
-  const at = (path: string, cwd: string): Files => {
-    if (!isInside(path, cwd) || !existsSync(folder)) return files
-    readable ??= nodeFiles({ roots: [], readOnlyRoots: [folder] })
-    return readable
-  }
-  return {
-    ...env,
-    files: {
-      display: (path, cwd) => at(path, cwd).display(path, cwd),
-      info: (path, cwd) => at(path, cwd).info(path, cwd),
-      read: (path, cwd, range) => at(path, cwd).read(path, cwd, range),
-      list: (path, cwd) => at(path, cwd).list(path, cwd),
-      write: (path, cwd, bytes, options) => at(path, cwd).write(path, cwd, bytes, options),
-      update: (path, cwd, change) => at(path, cwd).update(path, cwd, change),
-      commit: (changes, cwd) => files.commit(changes, cwd),
-    },
-    ...(search && { search: searchBeside(search, isInside) }),
-  }
-}
-
-/** The searcher knows only its own folders: what lies elsewhere is read. */
-function searchBeside(search: Search, isInside: (path: string, cwd: string) => boolean): Search {
-  return { find: async (request) => (isInside(request.path, request.cwd) ? undefined : search.find(request)) }
 }

@@ -20,7 +20,7 @@ import { defaultModelName, namedModel } from "./model-names.ts"
 import { isGone, processOwner } from "./owner.ts"
 import { nodeSearch } from "./ripgrep.ts"
 import { nodeShell } from "./shell.ts"
-import { defaultStoreRoot, madeSpillFolder } from "./state-folder.ts"
+import { defaultSpillFolder, defaultStoreRoot } from "./state-folder.ts"
 
 /** What the runtime for Node takes: everything that the portable one does, and where things lie on the disk. */
 export interface NodeRuntimeConfig extends RuntimeConfig {
@@ -45,7 +45,8 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
   const model = config.model ?? defaultModelName(variables)
   const tools = config.tools ?? fileTools()
   const env = config.env ?? environmentOf(workspace, tools, sandbox)
-  const artifacts = toolArtifactDir === undefined ? artifactsBeside(store) : artifactsIn(toolArtifactDir)
+  const artifacts =
+    toolArtifactDir === undefined ? artifactsBeside(store, defaultSpillFolder()) : artifactsIn(toolArtifactDir)
   return assembleRuntime(
     {
       ...config,
@@ -65,7 +66,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       secretValues: () => secretsIn(variables),
       isGone,
       post: (allow) => nodeFetch({ allow }).post,
-      ...(artifacts && { artifacts }),
+      artifacts,
       again: (next) => createRuntime({ ...next, sandbox, ...(toolArtifactDir !== undefined && { toolArtifactDir }) }),
       // A shell that somebody else handed in is theirs to close.
       close: async () => (config.env ? undefined : env.shell?.close()),
@@ -77,15 +78,11 @@ const ownKeys = keys<Omit<NodeRuntimeConfig, keyof RuntimeConfig>>()("toolArtifa
 
 /** A shell comes with Bash: most runtimes run no command. */
 function environmentOf(workspace: string, tools: readonly Tool[], sandbox: "off" | "auto" | "required"): Environment {
-  const search = nodeSearch({ roots: [workspace] })
-  if (!tools.some(({ name }) => name === "Bash")) {
-    return { files: nodeFiles({ roots: [workspace] }), search, fetch: nodeFetch() }
-  }
-  const spillFolder = madeSpillFolder()
+  const hasBash = tools.some(({ name }) => name === "Bash")
   return {
-    files: nodeFiles({ roots: [workspace], readOnlyRoots: [spillFolder] }),
-    search,
-    shell: nodeShell({ root: workspace, sandbox, spillFolder }),
+    files: nodeFiles({ roots: [workspace] }),
+    search: nodeSearch({ roots: [workspace] }),
+    ...(hasBash && { shell: nodeShell({ root: workspace, sandbox }) }),
     fetch: nodeFetch(),
   }
 }

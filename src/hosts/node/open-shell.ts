@@ -1,4 +1,4 @@
-import { closeSync } from "node:fs"
+import { closeSync, existsSync } from "node:fs"
 import { join } from "node:path"
 import type { Shell, ShellCommand, ShellOutput } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
@@ -73,14 +73,16 @@ export function openShell(settings: ShellSettings): Shell {
 
     const isSandboxed = "bubblewrap" in sandbox
     const mark = markOf(nonce, ++count)
-    const { maxOutputBytes: maxBytes = defaultOutputBytes, onOutput } = command
-    const spill = new SpillFile(join(folder, `${count}.txt`), { fromBytes: maxBytes, maxBytes: settings.maxSpillBytes })
+    const { maxOutputBytes: maxBytes = defaultOutputBytes, outputFolder = folder, onOutput } = command
+    const spillPath = join(outputFolder, `command-${nonce.slice(0, 8)}-${count}.txt`)
+    const spill = new SpillFile(spillPath, { fromBytes: maxBytes, maxBytes: settings.maxSpillBytes })
     const pipe = await openPipe(folder, settings.root).catch((error: unknown) => {
       throw new ToolError("io", "The command was not started: there is no pipe for its output.", { cause: error })
     })
     const output = new CommandOutput(pipe.source, spill, { maxBytes, onOutput })
     const shell = ["/bin/sh", "-c", "--", command.command]
-    const view = { ...settings, readOnly: [...settings.readOnlyRoots, folder], cwd }
+    const outputs = existsSync(outputFolder) ? [outputFolder] : []
+    const view = { ...settings, readOnly: [...settings.readOnlyRoots, ...outputs], cwd }
     const line = isSandboxed
       ? [...sandbox.bubblewrap, "--info-fd", "3", ...sandboxArguments(view), ...withoutInput, ...shell]
       : shell

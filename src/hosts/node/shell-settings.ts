@@ -1,11 +1,11 @@
 import { realpathSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { resolve } from "node:path"
 import { LonghaulError } from "../../contract/error.ts"
 import type { CommandEnvironmentOptions } from "./command-environment.ts"
 import { type Confinement, confineTo, insidePath } from "./confine.ts"
 import { refuseSystemFolder } from "./sandbox.ts"
 import type { NodeShellOptions } from "./shell-options.ts"
-import { defaultStoreRoot } from "./state-folder.ts"
+import { defaultSpillFolder } from "./state-folder.ts"
 
 export interface ShellSettings extends CommandEnvironmentOptions {
   /** Where the root really is. */
@@ -38,7 +38,7 @@ export function checkShellOptions(options: NodeShellOptions): ShellSettings {
   const confinement = confineTo([options.root], readOnlyRoots)
   const root = realpathSync.native(options.root)
   if (sandbox !== "off") for (const path of [root, ...readOnlyRoots]) refuseSystemFolder(path)
-  const spillFolder = resolve(options.spillFolder ?? join(defaultStoreRoot(), "shell"))
+  const spillFolder = resolve(options.spillFolder ?? defaultSpillFolder())
   if (insidePath(root, spillFolder) !== undefined) {
     throw invalid(
       `The spill folder ${spillFolder} lies inside the root ${root}.`,

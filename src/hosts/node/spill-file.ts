@@ -1,4 +1,5 @@
-import { type FileHandle, open } from "node:fs/promises"
+import { type FileHandle, mkdir, open } from "node:fs/promises"
+import { dirname } from "node:path"
 
 export interface SpillLimits {
   /** So much stays in memory before there is a file. */
@@ -37,6 +38,7 @@ export class SpillFile {
     }
     try {
       if (this.#handle === undefined) {
+        await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 })
         this.#handle = await open(this.#path, "wx", 0o600)
         await this.#write(this.#handle, this.#waiting.subarray(0, this.#waitingBytes))
       }

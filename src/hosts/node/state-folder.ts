@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
 
@@ -9,9 +8,7 @@ export function defaultStoreRoot(variables: Readonly<Record<string, string | und
   return resolve(root)
 }
 
-/** Where what a command said too much of is kept: it must be there for tools to read it. */
-export function madeSpillFolder(): string {
-  const folder = join(defaultStoreRoot(), "spill")
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  return folder
+/** Where shells keep what they need, and long output that lies beside no run: one folder for each session. */
+export function defaultSpillFolder(): string {
+  return join(defaultStoreRoot(), "spill")
 }
