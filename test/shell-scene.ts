@@ -20,6 +20,8 @@ export class ShellScene {
     this.root = join(this.base, "root")
     this.spillFolder = join(this.base, "spill")
     mkdirSync(this.root)
+    // Where commands ran is recorded in the user's state folder, which is not the tests' to fill.
+    process.env.XDG_STATE_HOME ??= join(this.base, "state")
   }
 
   shell(options: Partial<NodeShellOptions> = {}): Shell {

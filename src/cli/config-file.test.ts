@@ -50,22 +50,26 @@ describe("what the file says", () => {
     expect(await resultOf(["Go on"])).toMatchObject({ turns: 2, error: { code: "max_turns" } })
     await configured({ model: "anthropic:no-such-model", limits: { usd: 1, turns: 1 } })
     expect(await resultOf(["Go on"])).toMatchObject({ turns: 0, error: { code: "config_invalid" } })
-    await configured({ model: "anthropic:no-such-model", limits: { usd: 1, turns: 1 }, unknownPrice: "warn" })
-    expect(await resultOf(["Go on"])).toMatchObject({ turns: 1, error: { code: "max_turns" } })
+    const path = await configured({
+      model: "anthropic:no-such-model",
+      limits: { usd: 1, turns: 1 },
+      unknownPrice: "warn",
+    })
+    expect(await resultOf(["--config", path, "Go on"])).toMatchObject({ turns: 1, error: { code: "max_turns" } })
   })
 
   test("says where: the workspace and the store, from the file's folder", async () => {
     await mkdir(inWorkspace("notes"))
     await writeFile(inWorkspace("notes", "moon.txt"), "New moon.\n")
-    await configured({ workspace: "notes", store: "./kept", model: "offline" })
-    const { stdout, stderr } = await longhaul(["run", "--run-id", "there", "Read moon.txt"])
+    const path = await configured({ workspace: "notes", store: "./kept", model: "offline" })
+    const { stdout, stderr } = await longhaul(["run", "--config", path, "--run-id", "there", "Read moon.txt"])
     expect(stderr).toBe("")
     expect(stdout).toContain("New moon.")
     expect(stdout).toContain(`show there --store ${inWorkspace("kept")}`)
     expect(existsSync(inWorkspace("kept", "workspaces"))).toBe(true)
 
-    expect((await longhaul(["runs"])).stdout).toContain("there")
-    expect((await longhaul(["show", "there"])).stdout).toContain("New moon.")
+    expect((await longhaul(["runs", "--config", path])).stdout).toContain("there")
+    expect((await longhaul(["show", "there", "--config", path])).stdout).toContain("New moon.")
     expect((await longhaul(["runs", "--no-config"])).stdout).toContain("No runs yet")
   })
 })
@@ -150,7 +154,8 @@ describe("what goes before what", () => {
     const environment = { LONGHAUL_STORE: inWorkspace("store-environment") }
     expect(await journal(["--store", "store-option"], environment)).toContain(inWorkspace("store-option"))
     expect(await journal([], environment)).toContain(inWorkspace("store-environment"))
-    expect(await journal([], {})).toContain(inWorkspace("store-file"))
+    expect(await journal(["--config", inWorkspace("longhaul.config.json")], {})).toContain(inWorkspace("store-file"))
+    expect(await journal([], {})).toContain(join(place.home, "state", "longhaul"))
   })
 
   test("the workspace and the system: option, file", async () => {
@@ -245,7 +250,6 @@ describe("what cannot be meant", () => {
     ['{"workspace": "/"}', "outside of the folder that the file is in", "--config"],
     ['{"workspace": "escape"}', "outside of the folder that the file is in", "--config"],
     ['{"model": "nosuch:x"}', "longhaul.config.json", "Known providers"],
-    ['{"store": "runs"}', "longhaul.config.json", "Keep runs outside"],
     ['{"allowedTools": ["Reed"]}', "longhaul.config.json", "Use some of: Read"],
   ])("%s: names the file and the fix, in words and as JSON", async (text, message, fix) => {
     await symlink("/", inWorkspace("escape"))

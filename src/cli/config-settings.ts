@@ -1,6 +1,9 @@
+import { realpathSync } from "node:fs"
 import { homedir } from "node:os"
-import { dirname, join, resolve } from "node:path"
+import { basename, dirname, join, resolve } from "node:path"
 import type { RunInput, RuntimeConfig } from "../contract/run.ts"
+import { insidePath } from "../hosts/node/confine.ts"
+import { stateFolders } from "../hosts/node/state-folder.ts"
 import { closest } from "../lib/closest.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { isSecretName } from "../lib/secrets.ts"
@@ -33,8 +36,48 @@ export function checkSettings(file: string, given: unknown, { isProgram }: { isP
   }
 }
 
+/** The settings without those that widen what a run may do, and why each of these does. */
+export function narrowed(settings: FileSettings): {
+  readonly kept: FileSettings
+  readonly left: readonly (readonly [key: string, why: string])[]
+} {
+  const { store, unknownPrice, limits, ...others } = settings
+  const { turns, ...otherLimits } = limits ?? {}
+  const isOwnStore = store === undefined || isOwnFolder(store)
+  const isFewTurns = turns === undefined || turns <= defaultTurns
+  const left: (readonly [string, string])[] = []
+  if (!isOwnStore) left.push(["store", "keeps runs outside your state folder"])
+  if (unknownPrice === "warn") left.push(["unknownPrice", "lifts a limit in dollars"])
+  if (!isFewTurns) left.push(["limits.turns", `raises the limit of ${defaultTurns}`])
+  return {
+    kept: {
+      ...others,
+      ...(isOwnStore && store !== undefined && { store }),
+      ...(unknownPrice === "refuse" && { unknownPrice }),
+      ...(limits && { limits: { ...otherLimits, ...(isFewTurns && turns !== undefined && { turns }) } }),
+    },
+    left,
+  }
+}
+
+/** Whether runs kept there are the user's own: no repository can hold the folder. */
+export function isOwnFolder(folder: string): boolean {
+  return stateFolders().some((own) => insidePath(realPath(own), realPath(folder)) !== undefined)
+}
+
 /** Where a file that is found by itself is looked for under this name. */
 export const programName = "longhaul.config.js"
+
+const defaultTurns = 100
+
+/** Links followed in the part that exists. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path === dirname(path) ? path : join(realPath(dirname(path)), basename(path))
+  }
+}
 
 interface Rule {
   /** Completes: give it as … */

@@ -68,7 +68,7 @@ export async function examine(
     problems.push(problemOf(error))
     return undefined
   })
-  const found = choice["no-config"] || choice.config !== undefined ? {} : findConfig(choice.workspace)
+  const found = choice["no-config"] || choice.config !== undefined ? { planted: [] } : findConfig(choice.workspace)
   const nodeOk = nodeIsFit(process.versions.node)
   if (!nodeOk)
     problems.push({ message: `Node ${process.versions.node} is too old.`, fix: "Install Node 20.19 or later." })
@@ -97,7 +97,7 @@ export async function examine(
     platformSupport: supportOf(process.platform),
     store,
     ...storeState,
-    config: file?.path ?? found.data ?? null,
+    config: file?.path ?? found.data?.path ?? null,
     configNotLoaded: found.program ?? null,
     keys: namedProviders.flatMap(({ keyNames }) => keyNames).filter((name) => variables[name]),
     baseUrls: hostsOf(

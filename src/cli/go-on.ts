@@ -9,7 +9,7 @@ import { exitCodes, printAnswer, printEnding } from "./ending.ts"
 import { follow, progressFor } from "./follow.ts"
 import { type GuardChoice, guardOf, guardOptions, recordedGuard } from "./gate.ts"
 import type { Output } from "./output.ts"
-import { findRunId, type OpenStore, openStore, runNotFound } from "./read-store.ts"
+import { findRunId, type OpenStore, openStore, requireNamedStore, runNotFound } from "./read-store.ts"
 import { startOptions } from "./run-options.ts"
 import { inputSettings, openRuntime, type RunChoice } from "./run-settings.ts"
 
@@ -48,6 +48,7 @@ export interface FoundRun {
 
 export async function findRun(choice: GoOnChoice, given: string, output: Output): Promise<FoundRun> {
   const opened = await openStore(choice, output)
+  requireNamedStore("continuing a run", opened)
   const runId = await findRunId(opened, given)
   const nodeId = choice.node ?? "main"
   const state = await opened.runtime.status(runId, nodeId)
@@ -65,7 +66,8 @@ export async function goOn(
   decision: Pick<ResumeInput, "decision" | "answer" | "args" | "ticket">,
   output: Output,
 ): Promise<number> {
-  const file = await readConfig(choice, output.complain)
+  // Where the file had to be read for the store, its warnings have been printed.
+  const file = await readConfig(choice, choice.store === undefined ? () => {} : output.complain)
   const began = start?.input
   const guard = guardOf(choice, recordedGuard(began?.metadata as JsonObject | undefined))
   const from = choice.workspace ?? began?.cwd

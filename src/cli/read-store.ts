@@ -3,12 +3,16 @@ import type { Runtime } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
 import { invocation } from "./arguments.ts"
 import { type ConfigChoice, readConfig } from "./config-file.ts"
+import { isOwnFolder } from "./config-settings.ts"
+import { shellWord } from "./format.ts"
 import type { Output } from "./output.ts"
 import { chooseStore } from "./run-settings.ts"
 
 /** Runs on disk, to look at. Without tools, so that it may be used from any folder. */
 export interface OpenStore {
   readonly store: Store
+  /** The config file that alone names the store, which lies outside the user's state folder. */
+  readonly namedBy?: string
   readonly runtime: Runtime
 }
 
@@ -20,8 +24,21 @@ export async function openStore(
   const file = choice.store === undefined ? await readConfig(choice, complain) : undefined
   const { defaultStoreRoot, fsStore } = await import("../hosts/node/index.ts")
   const { createRuntime } = await import("../index.ts")
-  const store = fsStore(chooseStore(choice.store, file) ?? defaultStoreRoot())
-  return { store, runtime: createRuntime({ store }) }
+  const chosen = chooseStore(choice.store, file)
+  const store = fsStore(chosen ?? defaultStoreRoot())
+  const isFromFile = choice.store === undefined && chosen !== undefined && !isOwnFolder(chosen)
+  return { store, runtime: createRuntime({ store }), ...(isFromFile && file && { namedBy: file.path }) }
+}
+
+/**
+ * For commands that act on what a run recorded: its commands, sandbox, approvals and folders. A store that came with a
+ * repository may hold forged runs.
+ */
+export function requireNamedStore(command: string, { store, namedBy }: OpenStore): void {
+  if (namedBy === undefined) return
+  const message = `Nothing was done: the store ${store.location} is named by ${namedBy} only, and ${command} acts on what is recorded there.`
+  const fix = `If you trust the runs in it, name it: --store ${shellWord(store.location)}.`
+  throw new LonghaulError("config_invalid", message, { fix })
 }
 
 /** The run whose id is given, or the only one whose id begins so. */

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs"
 import { mkdir, rm, writeFile } from "node:fs/promises"
 import { join, relative, resolve } from "node:path"
 import { LonghaulError } from "../../contract/error.ts"
+import { trustFile } from "../../hosts/node/command-record.ts"
 import { type Command, commonOptions, invocation, parseCommandLine, UsageError } from "../arguments.ts"
 import { dataName } from "../config-file.ts"
 import { shellWord, visible } from "../format.ts"
@@ -35,6 +36,7 @@ export const command: Command = {
     const existing = Object.keys(files).filter((name) => existsSync(join(folder, name)))
     if (existing.length > 0 && !values.force) throw alreadyThere(existing, folder)
     await writeFiles(folder, files, values.force ?? false)
+    trustFile(join(folder, dataName), files[dataName] ?? "")
     const written = Object.keys(files)
     if (values.json) output.printJson({ folder, written, overwritten: existing })
     else printWritten(folder, written, existing, output)

@@ -8,7 +8,7 @@ import {
   storeOption,
 } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
-import { openStore } from "../read-store.ts"
+import { openStore, requireNamedStore } from "../read-store.ts"
 
 const options = {
   stale: { type: "string", value: "<seconds>", help: "How long a run must give no sign. Default: 60." },
@@ -26,7 +26,9 @@ export const command: Command = {
     const { values, positionals } = parseCommandLine("recover", args, options)
     noPositionals("recover", positionals)
     const seconds = numberOption("stale", values.stale, { from: 1, to: 86_400, whole: false }) ?? 60
-    const { store } = await openStore(values, output)
+    const opened = await openStore(values, output)
+    requireNamedStore("recover", opened)
+    const { store } = opened
     const { createRuntime } = await import("../../hosts/node/index.ts")
     // Only the wired runtime knows whether a process of this machine is gone.
     const found = await createRuntime({ store, tools: [], env: {} }).recoverOrphanedRuns({ staleMs: seconds * 1000 })

@@ -8,6 +8,7 @@ import { newNonce } from "../../lib/id.ts"
 import { commandEnvironment } from "./command-environment.ts"
 import { CommandOutput } from "./command-output.ts"
 import { openPipe } from "./command-pipe.ts"
+import { recordCommandsIn } from "./command-record.ts"
 import { killAtExit } from "./kill-at-exit.ts"
 import { endProcesses, killProcesses } from "./process-sweep.ts"
 import { launch, RunningCommand } from "./running-command.ts"
@@ -33,6 +34,7 @@ export function openShell(settings: ShellSettings): Shell {
   async function prepare(): Promise<Place> {
     await swept
     const folder = await openShellFolder(settings.spillFolder, nonce)
+    recordCommandsIn(settings.root)
     const sandbox = await trySandbox(settings, folder, nonce)
     isContained ||= "bubblewrap" in sandbox
     return { folder, sandbox, forgetExit: killAtExit(killAll) }
