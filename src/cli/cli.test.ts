@@ -183,3 +183,36 @@ test("simulate serves a provider that uses the client's tools, logs requests, or
   expect(log.map(({ status }) => status)).toEqual([429, 200, 200])
   expect(log[0]).toMatchObject({ type: "request", fault: "status", text: "Read tide.txt" })
 })
+
+describe("in the home folder, which holds the state folder", () => {
+  const atHome = { XDG_STATE_HOME: "" }
+
+  test("a run works, is kept there and is not shown to its tools", async () => {
+    const looks = [
+      ["Glob", { pattern: "**/*" }],
+      ["List", { path: ".local/state/longhaul" }],
+    ] as const
+    await simulate({
+      script: ({ messages }) => {
+        const [name, args] = looks[messages.filter(({ role }) => role === "assistant").length] ?? []
+        return name ? { parts: [{ toolCall: { name, args } }] } : "Done."
+      },
+    })
+    const { stdout, stderr } = await longhaul(["run", "--json", "Look around"], atHome, place.home)
+    expect(stderr).toBe("")
+    const { status, transcript, toolCalls } = JSON.parse(stdout) as RunResult
+    expect({ status, isThere: transcript.path.startsWith(join(place.home, ".local/state")) }).toEqual({
+      status: "done",
+      isThere: true,
+    })
+    expect(toolCalls[0]?.result).not.toContain("longhaul")
+    expect(toolCalls[1]).toMatchObject({ status: "error", result: expect.stringContaining("denied") })
+  })
+
+  test("Bash without a sandbox is refused with the fix", async () => {
+    const { code, stderr } = await longhaul(["run", "--bash", "--model", "offline", "List"], atHome, place.home)
+    expect(code).toBe(1)
+    expect(stderr).toContain("commands outside a sandbox could change them")
+    expect(stderr).toMatch(/^fix: .*sandbox/m)
+  })
+})

@@ -1,8 +1,7 @@
-import { realpathSync } from "node:fs"
 import { homedir } from "node:os"
-import { basename, dirname, join, resolve } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import type { RunInput, RuntimeConfig } from "../contract/run.ts"
-import { insidePath } from "../hosts/node/confine.ts"
+import { insidePath, realPathOf } from "../hosts/node/confine.ts"
 import { stateFolders } from "../hosts/node/state-folder.ts"
 import { closest } from "../lib/closest.ts"
 import { isJsonObject } from "../lib/json.ts"
@@ -62,22 +61,13 @@ export function narrowed(settings: FileSettings): {
 
 /** Whether runs kept there are the user's own: no repository can hold the folder. */
 export function isOwnFolder(folder: string): boolean {
-  return stateFolders().some((own) => insidePath(realPath(own), realPath(folder)) !== undefined)
+  return stateFolders().some((own) => insidePath(realPathOf(own), realPathOf(folder)) !== undefined)
 }
 
 /** Where a file that is found by itself is looked for under this name. */
 export const programName = "longhaul.config.js"
 
 const defaultTurns = 100
-
-/** Links followed in the part that exists. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path === dirname(path) ? path : join(realPath(dirname(path)), basename(path))
-  }
-}
 
 interface Rule {
   /** Completes: give it as … */

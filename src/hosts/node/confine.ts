@@ -4,6 +4,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "nod
 import { LonghaulError } from "../../contract/error.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { isOurs } from "../../lib/own-names.ts"
+import { stateFolders } from "./state-folder.ts"
 
 /** The folders that paths may lead to, and the way to get there without being led elsewhere. */
 export interface Confinement {
@@ -12,6 +13,8 @@ export interface Confinement {
   display(path: string, cwd: string): string
   /** Where a path really leads, links followed. Throws `denied` where that is not inside the roots. */
   locate(path: string, cwd: string, access: Access): Promise<Location>
+  /** Whether a real path lies in a folder that does not exist for tools. */
+  hides(real: string): boolean
   /** Holds what is at a real path, checked again on what was reached. Close it. */
   pin(real: string, access: Access): Promise<Pin>
 }
@@ -34,8 +37,15 @@ export interface Pin {
   close(): Promise<void>
 }
 
-/** Roots must exist: a misspelt one would otherwise deny everything, or be created by somebody else later. */
-export function confineTo(roots: readonly string[], readOnlyRoots: readonly string[]): Confinement {
+/**
+ * Roots must exist: a misspelt one would otherwise deny everything, or be created by somebody else later. Of `hidden`
+ * folders, and always of the user's state folder, a root shows nothing; a root that lies inside one shows itself.
+ */
+export function confineTo(
+  roots: readonly string[],
+  readOnlyRoots: readonly string[],
+  hidden: readonly string[] = [],
+): Confinement {
   const all = [...roots.map((path) => toRoot(path, true)), ...readOnlyRoots.map((path) => toRoot(path, false))]
   const first = all[0]
   if (first === undefined) {
@@ -45,13 +55,19 @@ export function confineTo(roots: readonly string[], readOnlyRoots: readonly stri
   }
   // The most specific root decides, so that a read-only folder can lie inside a writable one.
   const bySpecificity = [...all].sort((left, right) => right.real.length - left.real.length)
+  const hiddenFolders = [...stateFolders(), ...hidden].map(realPathOf)
+  const isHidden = (root: Root, candidate: string) =>
+    hiddenFolders.some(
+      (folder) => insidePath(folder, candidate) !== undefined && insidePath(folder, root.real) === undefined,
+    )
 
   function check(candidate: string, access: Access, spellings: readonly (keyof Spellings)[]): void {
     for (const root of bySpecificity) {
       for (const spelling of spellings) {
         const inside = insidePath(root[spelling], candidate)
         if (inside === undefined) continue
-        if (inside.split(sep).some(isOurs)) throw new ToolError("denied", "belongs to longhaul itself")
+        if (inside.split(sep).some(isOurs) || isHidden(root, candidate))
+          throw new ToolError("denied", "belongs to longhaul itself")
         if (access === "write" && !root.writable) throw new ToolError("denied", "is read-only")
         return
       }
@@ -78,6 +94,10 @@ export function confineTo(roots: readonly string[], readOnlyRoots: readonly stri
       return all.some(isInside) ? absolute : path
     },
     locate,
+    hides: (real) => {
+      const root = bySpecificity.find((each) => insidePath(each.real, real) !== undefined)
+      return root !== undefined && isHidden(root, real)
+    },
     pin: (real, access) =>
       (hasDescriptorPaths ? pinByDescriptor : pinByName)(real, (at) => check(at, access, ["real"])),
   }
@@ -112,6 +132,15 @@ export function insidePath(root: string, candidate: string): string | undefined 
   if (!isAbsolute(candidate)) return undefined
   const rest = relative(root, candidate)
   return rest === ".." || rest.startsWith(`..${sep}`) || isAbsolute(rest) ? undefined : rest
+}
+
+/** Links followed in the part that exists. */
+export function realPathOf(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    return path === dirname(path) ? path : join(realPathOf(dirname(path)), basename(path))
+  }
 }
 
 async function deepestExisting(absolute: string): Promise<Location> {

@@ -1,6 +1,6 @@
 import type { Dirent, Stats } from "node:fs"
 import { constants, type FileHandle, open, readdir } from "node:fs/promises"
-import { basename, dirname } from "node:path"
+import { basename, dirname, join } from "node:path"
 import type { FileChange, FileEntry, Files } from "../../contract/env.ts"
 import { ToolError, type ToolErrorCode } from "../../contract/tool.ts"
 import { Locks } from "../../lib/locks.ts"
@@ -14,6 +14,8 @@ export interface NodeFilesOptions {
   readonly roots: readonly string[]
   /** Folders that may only be read. */
   readonly readOnlyRoots?: readonly string[]
+  /** Folders inside the roots that do not exist for tools, as where runs are kept. The user's state folder always is one. */
+  readonly hidden?: readonly string[]
   /** Where changes of several files are noted before they are made. Outside the roots. Default: beside the runs. */
   readonly redoFolder?: string
 }
@@ -23,8 +25,8 @@ export interface NodeFilesOptions {
  * that gap is narrowed, not closed. A hard link cannot be told from the file it shares, so reading through one that was
  * made inside the roots is allowed; writing replaces the name and leaves the shared file as it was.
  */
-export function nodeFiles({ roots, readOnlyRoots = [], redoFolder }: NodeFilesOptions): Files {
-  const confinement = confineTo(roots, readOnlyRoots)
+export function nodeFiles({ roots, readOnlyRoots = [], hidden = [], redoFolder }: NodeFilesOptions): Files {
+  const confinement = confineTo(roots, readOnlyRoots, hidden)
   const locks = new Locks()
   const commits = new FileCommits(confinement, redoFolder)
 
@@ -43,11 +45,15 @@ export function nodeFiles({ roots, readOnlyRoots = [], redoFolder }: NodeFilesOp
     }
   }
 
-  async function withExisting<Value>(path: string, cwd: string, use: (pin: Pin) => Promise<Value>): Promise<Value> {
+  async function withExisting<Value>(
+    path: string,
+    cwd: string,
+    use: (pin: Pin, real: string) => Promise<Value>,
+  ): Promise<Value> {
     const { real, missing } = await confinement.locate(path, cwd, "read")
     if (missing.length > 0) throw new ToolError("not_found", "does not exist")
     const pin = await confinement.pin(real, "read")
-    return closing(pin, use)
+    return closing(pin, () => use(pin, real))
   }
 
   async function locateChange(change: FileChange, cwd: string): Promise<Located> {
@@ -79,11 +85,12 @@ export function nodeFiles({ roots, readOnlyRoots = [], redoFolder }: NodeFilesOp
 
     list: (path, cwd) =>
       named(path, cwd, () =>
-        withExisting(path, cwd, async (pin) => {
+        withExisting(path, cwd, async (pin, real) => {
           if (!pin.stats.isDirectory()) throw new ToolError("invalid_input", "is not a folder")
           const entries = await readdir(pin.place, { withFileTypes: true })
           await pin.recheck()
-          return entries.filter((entry) => !isOurs(entry.name)).map(toEntry)
+          const isShown = ({ name }: Dirent) => !isOurs(name) && !confinement.hides(join(real, name))
+          return entries.filter(isShown).map(toEntry)
         }),
       ),
 

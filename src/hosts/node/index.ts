@@ -1,5 +1,5 @@
 import type { hash as Hash } from "node:crypto"
-import { isAbsolute, relative, resolve } from "node:path"
+import { isAbsolute, resolve } from "node:path"
 import { native } from "../../backends/native/index.ts"
 import type { Environment } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
@@ -12,6 +12,7 @@ import { configKeys, oneOf } from "../../runtime/config.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { fileTools } from "../../tools/index.ts"
 import { artifactsBeside, artifactsIn } from "./artifacts.ts"
+import { insidePath, realPathOf } from "./confine.ts"
 import { nodeFiles } from "./files.ts"
 import { fsStore } from "./fs-store.ts"
 import { nodeFetch } from "./guarded-fetch.ts"
@@ -40,11 +41,12 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
   oneOf("sandbox", sandbox, ["off", "auto", "required"])
   const workspace = resolve(config.workspace ?? ".")
   const store = config.store ?? fsStore(defaultStoreRoot())
-  refuseStoreInside(workspace, store.location)
+  const hidden = isAbsolute(store.location) ? [store.location] : []
+  for (const folder of hidden) refuseWorkspaceInside(folder, workspace)
   const variables = { ...process.env, ...valuesOf(config.secrets ?? {}) }
   const model = config.model ?? defaultModelName(variables)
   const tools = config.tools ?? fileTools()
-  const env = config.env ?? environmentOf(workspace, tools, sandbox)
+  const env = config.env ?? environmentOf(workspace, hidden, tools, sandbox)
   const artifacts =
     toolArtifactDir === undefined ? artifactsBeside(store, defaultSpillFolder()) : artifactsIn(toolArtifactDir)
   return assembleRuntime(
@@ -77,12 +79,17 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
 const ownKeys = keys<Omit<NodeRuntimeConfig, keyof RuntimeConfig>>()("toolArtifactDir", "sandbox")
 
 /** A shell comes with Bash: most runtimes run no command. */
-function environmentOf(workspace: string, tools: readonly Tool[], sandbox: "off" | "auto" | "required"): Environment {
+function environmentOf(
+  workspace: string,
+  hidden: readonly string[],
+  tools: readonly Tool[],
+  sandbox: "off" | "auto" | "required",
+): Environment {
   const hasBash = tools.some(({ name }) => name === "Bash")
   return {
-    files: nodeFiles({ roots: [workspace] }),
-    search: nodeSearch({ roots: [workspace] }),
-    ...(hasBash && { shell: nodeShell({ root: workspace, sandbox }) }),
+    files: nodeFiles({ roots: [workspace], hidden }),
+    search: nodeSearch({ roots: [workspace], hidden }),
+    ...(hasBash && { shell: nodeShell({ root: workspace, hidden, sandbox }) }),
     fetch: nodeFetch(),
   }
 }
@@ -101,13 +108,11 @@ function sha256(text: string): string {
   return hash("sha256", text)
 }
 
-/** A tool that can write where runs are kept could rewrite history. */
-function refuseStoreInside(workspace: string, location: string): void {
-  if (!isAbsolute(location)) return
-  const inside = relative(workspace, location)
-  if (inside !== "" && (inside.startsWith("..") || isAbsolute(inside))) return
-  throw new LonghaulError("config_invalid", `The store ${location} lies inside the workspace ${workspace}.`, {
-    fix: "Keep runs outside every folder that tools can write: choose another store or workspace.",
+/** A tool that can write where runs are kept could rewrite history. A store inside the workspace is hidden from tools. */
+function refuseWorkspaceInside(store: string, workspace: string): void {
+  if (insidePath(realPathOf(store), realPathOf(workspace)) === undefined) return
+  throw new LonghaulError("config_invalid", `The workspace ${workspace} lies inside the store ${store}.`, {
+    fix: "Keep runs outside the folders that tools can write: choose another store or workspace.",
   })
 }
 

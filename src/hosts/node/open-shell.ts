@@ -1,4 +1,4 @@
-import { closeSync, existsSync } from "node:fs"
+import { closeSync, existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { Shell, ShellCommand, ShellOutput } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
@@ -15,7 +15,7 @@ import { launch, RunningCommand } from "./running-command.ts"
 import { findBubblewrap, sandboxArguments, sandboxHome, withoutInput } from "./sandbox.ts"
 import { findSandboxFault } from "./sandbox-trial.ts"
 import { closeShellFolder, markOf, openShellFolder, sweepShellFolders } from "./shell-folder.ts"
-import type { ShellSettings } from "./shell-settings.ts"
+import { exposedStore, type ShellSettings } from "./shell-settings.ts"
 import { SpillFile } from "./spill-file.ts"
 
 /** What `nodeShell` is, once it is needed. */
@@ -35,6 +35,8 @@ export function openShell(settings: ShellSettings): Shell {
     await swept
     const folder = await openShellFolder(settings.spillFolder, nonce)
     recordCommandsIn(settings.root)
+    // A folder that is not there could not be covered, and a command could put one in its place.
+    for (const hidden of settings.hidden) mkdirSync(hidden, { recursive: true, mode: 0o700 })
     const sandbox = await trySandbox(settings, folder, nonce)
     isContained ||= "bubblewrap" in sandbox
     return { folder, sandbox, forgetExit: killAtExit(killAll) }
@@ -71,6 +73,8 @@ export function openShell(settings: ShellSettings): Shell {
     const cwd = await locate(settings, command.cwd)
     const { folder, sandbox } = await prepared()
     if (settings.sandbox === "required" && "fault" in sandbox) throw sandboxUnavailable(sandbox.fault)
+    const exposed = "fault" in sandbox ? exposedStore(settings) : undefined
+    if (exposed) throw new ToolError("denied", exposed.message, { cause: exposed })
     if (command.signal.aborted || isClosed) throw new ToolError("aborted", "The command was not started.")
 
     const isSandboxed = "bubblewrap" in sandbox

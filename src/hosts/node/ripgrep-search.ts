@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, real
 import type { FoundFiles, Search, SearchRequest } from "../../contract/env.ts"
 import { isOurs } from "../../lib/own-names.ts"
 import { toRustPattern } from "../../lib/to-rust-pattern.ts"
-import { confineTo, type Pin } from "./confine.ts"
+import { type Confinement, confineTo, type Pin } from "./confine.ts"
 import type { NodeFilesOptions } from "./files.ts"
 import { type RipgrepAnswer, runRipgrep } from "./ripgrep-run.ts"
 
@@ -12,9 +12,9 @@ import { type RipgrepAnswer, runRipgrep } from "./ripgrep-run.ts"
  */
 export function ripgrepSearch(
   program: string,
-  { roots, readOnlyRoots = [] }: Pick<NodeFilesOptions, "roots" | "readOnlyRoots">,
+  { roots, readOnlyRoots = [], hidden = [] }: Pick<NodeFilesOptions, "roots" | "readOnlyRoots" | "hidden">,
 ): Search {
-  const confinement = confineTo(roots, readOnlyRoots)
+  const confinement = confineTo(roots, readOnlyRoots, hidden)
   return {
     async find(request) {
       const pin = await pinFolder(request)
@@ -26,7 +26,7 @@ export function ripgrepSearch(
           cwd: pin.place,
           signal: request.signal,
         })
-        const found = toFound(answer, pin)
+        const found = toFound(answer, pin, confinement)
         if (found === undefined) await pin.close()
         return found
       } catch (error) {
@@ -66,16 +66,22 @@ function toArguments({ pattern, ignoreCase, multiline, names, skippedFolders, ma
 /** Globs of which ripgrep thinks as we do. With others all names are looked into. */
 const plainName = /^(?!.*\*\*)[\w.*-]*(\{[\w.*-]+(,[\w.*-]+)*\}[\w.*-]*)?$/
 
-function toFound({ code, output, complaints }: RipgrepAnswer, pin: Pin): FoundFiles | undefined {
+function toFound(
+  { code, output, complaints }: RipgrepAnswer,
+  pin: Pin,
+  { hides }: Confinement,
+): FoundFiles | undefined {
   const paths = output.split("\0").slice(0, -1)
   const unreadable = complaints === "" ? [] : unreadableIn(complaints)
   // One that did not search at all has complaints of another kind, or none.
   if (code === null || code > 2 || (code === 2 && complaints === "")) return undefined
   if (unreadable === undefined || paths.length > mostFiles) return undefined
   const place = realPlace(pin)
+  const shown = (each: readonly string[]) =>
+    each.map(withoutDot).filter((path) => mayBeTold(path) && !hides(`${place}/${path}`))
   return {
-    paths: paths.map(withoutDot).filter(mayBeTold),
-    unreadable: unreadable.map(withoutDot).filter(mayBeTold),
+    paths: shown(paths),
+    unreadable: shown(unreadable),
     read: async (path, limit) => readChecked(`${pin.place}/${path}`, `${place}/${path}`, limit),
     close: () => pin.close(),
   }

@@ -6,6 +6,7 @@ export interface NodeSearchOptions {
   /** Folders that may be searched, as `nodeFiles` takes them. */
   readonly roots: readonly string[]
   readonly readOnlyRoots?: readonly string[]
+  readonly hidden?: readonly string[]
   /** The ripgrep to use. Default: that of `@vscode/ripgrep` where it is installed, else `rg` on PATH, else none. */
   readonly ripgrepPath?: string
 }

@@ -60,7 +60,7 @@ async function probe(
   { bubblewrap, network, mark }: SandboxTrial,
   task: { readonly inside: string; readonly outside: string; readonly tcp: number; readonly udp: number },
 ): Promise<{ report?: Report; error: string; survived: boolean }> {
-  const view = { root: task.inside, readOnly: [task.outside, process.execPath], network, cwd: task.inside }
+  const view = { root: task.inside, readOnly: [task.outside, process.execPath], hidden: [], network, cwd: task.inside }
   const command = [process.execPath, "-e", sandboxProbe, JSON.stringify(task)]
   const [program = "", ...args] = [...bubblewrap, ...sandboxArguments(view), ...withoutInput, ...command]
   const child = spawn(program, args, {

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, readlinkSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { LonghaulError } from "../../contract/error.ts"
 import { isOurs } from "../../lib/own-names.ts"
 import { insidePath } from "./confine.ts"
@@ -11,6 +11,8 @@ export interface SandboxView {
   readonly root: string
   /** Folders and files that it may only read, besides the system's programs. */
   readonly readOnly: readonly string[]
+  /** Folders inside those that are empty for it. They must exist. */
+  readonly hidden: readonly string[]
   readonly network: "none" | "all"
   readonly cwd: string
 }
@@ -24,7 +26,13 @@ export const sandboxHome = "/tmp/home"
  * capabilities still owns the kernel's settings below /proc: they are read-only. A further user namespace, which would
  * give capabilities back, cannot be made.
  */
-export function sandboxArguments({ root, readOnly, network, cwd }: SandboxView): readonly string[] {
+export function sandboxArguments({ root, readOnly, hidden, network, cwd }: SandboxView): readonly string[] {
+  const mounts: readonly Mount[] = [
+    ["--bind", root, root],
+    ...[...readOnly, ...ownNamesIn(root)].map((path) => ["--ro-bind", path, path] as const),
+    ...hidden.map((path) => ["--tmpfs", path] as const),
+    ...foldersBetween(root, [...readOnly, ...hidden]).map((path) => ["--bind", path, path] as const),
+  ]
   return [
     ...["--unshare-all", "--unshare-user", "--disable-userns"],
     ...(network === "all" ? ["--share-net"] : []),
@@ -34,13 +42,14 @@ export function sandboxArguments({ root, readOnly, network, cwd }: SandboxView):
     ...[...systemFiles, ...(network === "all" ? networkFiles : [])].flatMap((path) => ["--ro-bind-try", path, path]),
     ...["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", sandboxHome],
     // Outer folders first: the most specific one decides.
-    ...[root, ...readOnly, ...ownNamesIn(root)]
-      .toSorted((left, right) => left.length - right.length)
-      .flatMap((path) => [path === root ? "--bind" : "--ro-bind", path, path]),
+    ...mounts.toSorted(([, left], [, right]) => left.length - right.length).flat(),
     // What is written elsewhere would be lost: better to be told.
-    ...["--remount-ro", "/", "--chdir", cwd, "--"],
+    ...[...hidden, "/"].flatMap((path) => ["--remount-ro", path]),
+    ...["--chdir", cwd, "--"],
   ]
 }
+
+type Mount = readonly [kind: "--bind" | "--ro-bind", from: string, to: string] | readonly [kind: "--tmpfs", at: string]
 
 /**
  * The same command line, run with the sandbox's own /dev/null as its input: the one of the machine would be a handle to
@@ -89,6 +98,19 @@ function likeOutside(path: string): readonly string[] {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   if (stats?.isSymbolicLink()) return ["--symlink", readlinkSync(path), path]
   return stats?.isDirectory() ? ["--ro-bind", path, path] : []
+}
+
+/** Mounted on themselves, they cannot be renamed: what is mounted below would move along, and lie open to the next command. */
+function foldersBetween(root: string, paths: readonly string[]): readonly string[] {
+  const folders = paths
+    .filter((path) => insidePath(root, path))
+    .flatMap((path) => {
+      const above: string[] = []
+      for (let at = dirname(path); at !== root; at = dirname(at)) above.push(at)
+      return above
+    })
+  // Not in place of what is read-only or hidden itself.
+  return [...new Set(folders)].filter((folder) => paths.every((path) => insidePath(path, folder) === undefined))
 }
 
 /** What governs the run stays as it is. */

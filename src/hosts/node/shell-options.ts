@@ -5,6 +5,8 @@ export interface NodeShellOptions extends CommandEnvironmentOptions {
   readonly root: string
   /** Folders that a sandboxed command may read too, for programs that are not installed below /usr. */
   readonly readOnlyRoots?: readonly string[]
+  /** Folders inside the root that are empty for a sandboxed command, as `nodeFiles` takes them. Without a sandbox, none may be there. */
+  readonly hidden?: readonly string[]
   /** Where output goes that is too long to be shown. Outside the root. Default: beside the runs. */
   readonly spillFolder?: string
   /** The most bytes of one command's output that are kept. Default 1 GB. */

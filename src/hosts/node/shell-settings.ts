@@ -2,16 +2,18 @@ import { realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import { LonghaulError } from "../../contract/error.ts"
 import type { CommandEnvironmentOptions } from "./command-environment.ts"
-import { type Confinement, confineTo, insidePath } from "./confine.ts"
+import { type Confinement, confineTo, insidePath, realPathOf } from "./confine.ts"
 import { refuseSystemFolder } from "./sandbox.ts"
 import type { NodeShellOptions } from "./shell-options.ts"
-import { defaultSpillFolder } from "./state-folder.ts"
+import { defaultSpillFolder, stateFolders } from "./state-folder.ts"
 
 export interface ShellSettings extends CommandEnvironmentOptions {
   /** Where the root really is. */
   readonly root: string
   readonly confinement: Confinement
   readonly readOnlyRoots: readonly string[]
+  /** Real paths of folders inside the root that commands must not see. */
+  readonly hidden: readonly string[]
   readonly spillFolder: string
   readonly maxSpillBytes: number
   readonly sandbox: "off" | "auto" | "required"
@@ -35,11 +37,17 @@ export function checkShellOptions(options: NodeShellOptions): ShellSettings {
     throw invalid("Without a sandbox the network cannot be closed.", 'Set `sandbox` to "required".')
   }
   const readOnlyRoots = (options.readOnlyRoots ?? []).map((path) => resolve(path))
-  const confinement = confineTo([options.root], readOnlyRoots)
+  const confinement = confineTo([options.root], readOnlyRoots, options.hidden)
   const root = realpathSync.native(options.root)
+  const hidden = [...new Set([...stateFolders(), ...(options.hidden ?? [])].map(realPathOf))].filter(
+    (folder) => insidePath(root, folder) !== undefined,
+  )
+  const exposed = exposedStore({ root, hidden })
+  if (sandbox === "off" && exposed) throw exposed
   if (sandbox !== "off") for (const path of [root, ...readOnlyRoots]) refuseSystemFolder(path)
   const spillFolder = resolve(options.spillFolder ?? defaultSpillFolder())
-  if (insidePath(root, spillFolder) !== undefined) {
+  const isHidden = hidden.some((folder) => insidePath(folder, realPathOf(spillFolder)) !== undefined)
+  if (insidePath(root, spillFolder) !== undefined && !isHidden) {
     throw invalid(
       `The spill folder ${spillFolder} lies inside the root ${root}.`,
       "Keep it where commands do not work.",
@@ -50,11 +58,21 @@ export function checkShellOptions(options: NodeShellOptions): ShellSettings {
     root,
     confinement,
     readOnlyRoots,
+    hidden,
     spillFolder,
     maxSpillBytes,
     sandbox,
     network: network ?? "none",
   }
+}
+
+/** Undefined where no store lies in the root. Without a sandbox nothing hides one: a command could rewrite its runs. */
+export function exposedStore({ root, hidden: [first] }: Pick<ShellSettings, "root" | "hidden">) {
+  if (first === undefined) return undefined
+  return invalid(
+    `Runs are kept in ${first}, inside the folder ${root}, where commands outside a sandbox could change them.`,
+    'Set `sandbox` to "required", work in another folder, or keep runs elsewhere.',
+  )
 }
 
 function invalid(message: string, fix: string): LonghaulError {
