@@ -151,6 +151,11 @@ export interface ShellOutput {
   readonly spillPath?: string
   /** How much of it is there: all, unless it was larger than a file may be or the disk was full. */
   readonly spilledBytes?: number
+  /**
+   * How many processes the commands of an earlier process had left running: that process was killed, and the shell ended
+   * them before its first command. Reported once; absent where there were none.
+   */
+  readonly endedLeftovers?: number
   /** Null while it runs, or where a signal ended it. */
   readonly exitCode: number | null
   readonly running: boolean

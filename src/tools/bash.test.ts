@@ -129,6 +129,13 @@ describe("Bash", () => {
     )
   })
 
+  test("says that processes of an earlier, killed process were ended", async () => {
+    expect(await textOf({ endedLeftovers: 2 })).toBe(
+      "out\n[before this, 2 processes were ended that an earlier, killed process had left running]\n" +
+        "[exit 0 after 1.2 s; containment: sandbox]",
+    )
+  })
+
   test("says where the rest of a long output is", async () => {
     const long = { text: "a\n[… 90 bytes left out …]\nb\n", bytes: 100, leftOutBytes: 90 }
     const ending = "\n[exit 0 after 1.2 s; containment: sandbox]"

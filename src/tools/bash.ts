@@ -122,7 +122,12 @@ function report(output: ShellOutput, ending: string, maxOutputBytes: number): st
     text = cut.text
     leftOutBytes += cut.leftOutBytes
   }
-  const lines = leftOutBytes === 0 ? [] : [`[${leftOutBytes} bytes left out; ${whereIs(output)}]`]
+  const lines: string[] = leftOutBytes === 0 ? [] : [`[${leftOutBytes} bytes left out; ${whereIs(output)}]`]
+  if (output.endedLeftovers !== undefined) {
+    lines.push(
+      `[before this, ${output.endedLeftovers} processes were ended that an earlier, killed process had left running]`,
+    )
+  }
   const separator = text === "" || text.endsWith("\n") ? "" : "\n"
   return `${text}${separator}${[...lines, `[${ending}]`].join("\n")}`
 }

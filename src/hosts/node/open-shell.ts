@@ -24,15 +24,16 @@ export function openShell(settings: ShellSettings): Shell {
   const starting = new Set<Promise<RunningCommand>>()
   const running = new Set<RunningCommand>()
   const started = new Map<string, RunningCommand>()
-  const swept = sweepShellFolders(settings.spillFolder).catch(() => {})
+  const swept = sweepShellFolders(settings.spillFolder).catch(() => 0)
   let place: Promise<Place> | undefined
   let isContained = settings.sandbox === "required"
+  let leftovers = 0
   let count = 0
   let isClosed = false
 
   /** Before the first command, once. */
   async function prepare(): Promise<Place> {
-    await swept
+    leftovers = await swept
     const folder = await openShellFolder(settings.spillFolder, nonce)
     recordCommandsIn(settings.root)
     // A folder that is not there could not be covered, and a command could put one in its place.
@@ -108,6 +109,14 @@ export function openShell(settings: ShellSettings): Shell {
     return command
   }
 
+  /** With the first output that is taken. */
+  function reported<Output extends ShellOutput>(output: Output): Output {
+    if (leftovers === 0) return output
+    const endedLeftovers = leftovers
+    leftovers = 0
+    return { ...output, endedLeftovers }
+  }
+
   function killAll(): void {
     for (const each of running) each.kill()
     killProcesses({ mark: markOf(nonce) })
@@ -125,7 +134,7 @@ export function openShell(settings: ShellSettings): Shell {
       const ending = await begun.ended
       clearTimeout(timer)
       forget()
-      return { ...begun.output.take(false), ...ending, running: false }
+      return reported({ ...begun.output.take(false), ...ending, running: false })
     },
 
     async start(command) {
@@ -145,13 +154,13 @@ export function openShell(settings: ShellSettings): Shell {
     },
 
     async poll(shellId) {
-      return outputOf(named(shellId))
+      return reported(outputOf(named(shellId)))
     },
 
     async stop(shellId) {
       const command = named(shellId)
       await command.stop("abort")
-      return outputOf(command)
+      return reported(outputOf(command))
     },
 
     async close() {

@@ -16,8 +16,9 @@ export const markVariable = "LONGHAUL_SHELL"
 
 /**
  * Asks them to end, waits for as long as `graceMs`, then kills until nobody is left. `spare` is not asked, only killed.
+ * Returns how many there were, as far as the system lists processes.
  */
-export async function endProcesses(which: Processes, graceMs: number, spare?: number): Promise<void> {
+export async function endProcesses(which: Processes, graceMs: number, spare?: number): Promise<number> {
   const known = new Set<string>()
   if (graceMs > 0) {
     signalAll(which, known, "SIGTERM", spare)
@@ -25,6 +26,7 @@ export async function endProcesses(which: Processes, graceMs: number, spare?: nu
     while (performance.now() < until && anyLeft(which, known)) await pause(pauseMs)
   }
   for (let pass = 0; pass < mostPasses && signalAll(which, known, "SIGKILL"); pass++) await pause(pauseMs)
+  return known.size
 }
 
 /** The same for a process that is about to exit, and cannot wait. */

@@ -68,7 +68,7 @@ export class RunningCommand {
   readonly #told: Promise<void>
   /** The first process inside a sandbox: it is gone only when all others are. */
   #innermost: string | undefined
-  #stopping: { readonly by: "timeout" | "abort"; readonly done: Promise<void> } | undefined
+  #stopping: { readonly by: "timeout" | "abort"; readonly done: Promise<unknown> } | undefined
   #hasExited = false
   #ending: Ending | undefined
 

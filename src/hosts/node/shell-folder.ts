@@ -18,18 +18,23 @@ export async function closeShellFolder(folder: string): Promise<void> {
   await rmdir(folder).catch(() => {})
 }
 
-/** Ends what shells of dead processes left running, and removes outputs that nobody wrote to for a week. */
-export async function sweepShellFolders(spillFolder: string): Promise<void> {
+/**
+ * Ends processes that shells of dead processes left running, and removes outputs that nobody wrote to for a week. Returns
+ * how many processes it ended.
+ */
+export async function sweepShellFolders(spillFolder: string): Promise<number> {
+  let ended = 0
   const nonces = (await readdir(spillFolder).catch(() => [])).filter((name) => noncePattern.test(name))
   for (const nonce of nonces) {
     const folder = join(spillFolder, nonce)
     const owner = await readOwner(folder)
     if (owner !== undefined && isGone(owner)) {
-      await endProcesses({ mark: markOf(nonce) }, 0)
+      ended += await endProcesses({ mark: markOf(nonce) }, 0)
       await closeShellFolder(folder)
     }
     await removeOld(folder, owner === undefined)
   }
+  return ended
 }
 
 /** What the environment of every process of a shell holds. */

@@ -111,8 +111,10 @@ describe("a process that has a shell", () => {
     expect(all.every(isRunning)).toBe(true)
     const next = scene.shell()
     expect(all.every(isRunning)).toBe(true)
-    await next.run(scene.command("true"))
+    const { endedLeftovers = 0 } = await next.run(scene.command("true"))
     expect(all.map(countLiving)).toEqual([0, 0, 0])
+    expect(endedLeftovers).toBeGreaterThanOrEqual(all.length)
+    expect(await next.run(scene.command("true"))).not.toHaveProperty("endedLeftovers")
   })
 
   test("does not touch what another living one started", async () => {
