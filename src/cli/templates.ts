@@ -12,7 +12,7 @@ export function configTemplate(): string {
   // The folder that the tools work in, from here; it cannot lead out of this folder.
   "workspace": ".",
 
-  // Where runs are kept, from here; outside of the workspace, so that no tool can rewrite them. Default: the state folder.
+  // Where runs are kept, from here. Outside of the state folder, this counts only where --config names the file.
   // "store": "~/.local/state/longhaul",
 
   // Instructions that stand above every task. Default: none.

@@ -56,6 +56,7 @@ export function confineTo(
   // The most specific root decides, so that a read-only folder can lie inside a writable one.
   const bySpecificity = [...all].sort((left, right) => right.real.length - left.real.length)
   const hiddenFolders = [...stateFolders(), ...hidden].map(realPathOf)
+  for (const root of all) refuseRootInside(hiddenFolders, root)
   const isHidden = (root: Root, candidate: string) =>
     hiddenFolders.some(
       (folder) => insidePath(folder, candidate) !== undefined && insidePath(folder, root.real) === undefined,
@@ -123,6 +124,15 @@ function toRoot(path: string, writable: boolean): Root {
   }
   throw new LonghaulError("config_invalid", `The folder ${JSON.stringify(path)} does not exist.`, {
     fix: "Create it, or name an existing folder as root.",
+  })
+}
+
+/** A tool that can write where runs are kept could rewrite history. */
+function refuseRootInside(folders: readonly string[], { given, real, writable }: Root): void {
+  const folder = folders.find((each) => insidePath(each, real) !== undefined)
+  if (folder === undefined || !writable) return
+  throw new LonghaulError("config_invalid", `The folder ${given} lies inside ${folder}, where runs are kept.`, {
+    fix: "Keep runs outside the folders that tools can write: choose another store or workspace.",
   })
 }
 

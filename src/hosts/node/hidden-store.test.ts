@@ -80,10 +80,13 @@ describe("a run in the home folder, which holds the store", () => {
   })
 })
 
-test("a workspace inside the store, or the store itself, is refused", () => {
-  for (const workspace of [store, join(store, "commands")]) {
-    expect(() => createRuntime({ workspace, store: fsStore(store) })).toThrow("lies inside the store")
+test("a folder inside the store or the state folder is refused as a place to work in", () => {
+  const named = join(home, "runs")
+  mkdirSync(join(named, "workspaces"), { recursive: true })
+  for (const workspace of [store, join(store, "commands"), named, join(named, "workspaces")]) {
+    expect(() => createRuntime({ workspace, store: fsStore(named) })).toThrow("where runs are kept")
   }
+  expect(() => createAgentTools({ root: store })).toThrow("where runs are kept")
 })
 
 test("commands outside a sandbox are refused where the store lies in their folder", async () => {
@@ -95,6 +98,16 @@ test("commands outside a sandbox are refused where the store lies in their folde
   const command = { command: "true", cwd: home, timeoutMs: 1000, signal: new AbortController().signal }
   await expect(shell.run(command)).rejects.toMatchObject({ code: "denied", message: expect.stringContaining(store) })
   await shell.close()
-  await using reading = createAgentTools({ root: home, readOnly: true })
+  const reading = createAgentTools({ root: home, readOnly: true })
   expect((await reading.callTool("Glob", { pattern: "**/*" })).text).toBe("notes.txt")
+})
+
+test("commands are refused where a link in their folder leads to the store: they could lead it elsewhere", () => {
+  const real = mkdtempSync(join(base, "real-"))
+  mkdirSync(join(home, "dotfiles"))
+  for (const target of [real, join(home, "dotfiles")]) {
+    rmSync(join(home, ".local"), { recursive: true })
+    symlinkSync(target, join(home, ".local"))
+    expect(() => nodeShell({ root: home, sandbox: "required" })).toThrow("is reached by a link inside")
+  }
 })

@@ -2,7 +2,6 @@ import type { hash as Hash } from "node:crypto"
 import { isAbsolute, resolve } from "node:path"
 import { native } from "../../backends/native/index.ts"
 import type { Environment } from "../../contract/env.ts"
-import { LonghaulError } from "../../contract/error.ts"
 import type { Runtime, RuntimeConfig } from "../../contract/run.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
@@ -12,7 +11,6 @@ import { configKeys, oneOf } from "../../runtime/config.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { fileTools } from "../../tools/index.ts"
 import { artifactsBeside, artifactsIn } from "./artifacts.ts"
-import { insidePath, realPathOf } from "./confine.ts"
 import { nodeFiles } from "./files.ts"
 import { fsStore } from "./fs-store.ts"
 import { nodeFetch } from "./guarded-fetch.ts"
@@ -42,7 +40,6 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
   const workspace = resolve(config.workspace ?? ".")
   const store = config.store ?? fsStore(defaultStoreRoot())
   const hidden = isAbsolute(store.location) ? [store.location] : []
-  for (const folder of hidden) refuseWorkspaceInside(folder, workspace)
   const variables = { ...process.env, ...valuesOf(config.secrets ?? {}) }
   const model = config.model ?? defaultModelName(variables)
   const tools = config.tools ?? fileTools()
@@ -106,14 +103,6 @@ let hash: typeof Hash | undefined
 function sha256(text: string): string {
   hash ??= process.getBuiltinModule("node:crypto").hash
   return hash("sha256", text)
-}
-
-/** A tool that can write where runs are kept could rewrite history. A store inside the workspace is hidden from tools. */
-function refuseWorkspaceInside(store: string, workspace: string): void {
-  if (insidePath(realPathOf(store), realPathOf(workspace)) === undefined) return
-  throw new LonghaulError("config_invalid", `The workspace ${workspace} lies inside the store ${store}.`, {
-    fix: "Keep runs outside the folders that tools can write: choose another store or workspace.",
-  })
 }
 
 export * from "../../index.ts"

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs"
-import { resolve } from "node:path"
+import { join, resolve } from "node:path"
 import { LonghaulError } from "../../contract/error.ts"
 import type { CommandEnvironmentOptions } from "./command-environment.ts"
 import { type Confinement, confineTo, insidePath, realPathOf } from "./confine.ts"
@@ -12,7 +12,7 @@ export interface ShellSettings extends CommandEnvironmentOptions {
   readonly root: string
   readonly confinement: Confinement
   readonly readOnlyRoots: readonly string[]
-  /** Real paths of folders inside the root that commands must not see. */
+  /** Real paths of folders inside the root or a read-only root that commands must not see. */
   readonly hidden: readonly string[]
   readonly spillFolder: string
   readonly maxSpillBytes: number
@@ -39,8 +39,10 @@ export function checkShellOptions(options: NodeShellOptions): ShellSettings {
   const readOnlyRoots = (options.readOnlyRoots ?? []).map((path) => resolve(path))
   const confinement = confineTo([options.root], readOnlyRoots, options.hidden)
   const root = realpathSync.native(options.root)
-  const hidden = [...new Set([...stateFolders(), ...(options.hidden ?? [])].map(realPathOf))].filter(
-    (folder) => insidePath(root, folder) !== undefined,
+  const stores = [...stateFolders(), ...(options.hidden ?? [])].map((path) => resolve(path))
+  for (const store of stores) refuseLinkTo(store, root, resolve(options.root))
+  const hidden = [...new Set(stores.map(realPathOf))].filter((store) =>
+    [root, ...readOnlyRoots].some((folder) => insidePath(folder, store) !== undefined),
   )
   const exposed = exposedStore({ root, hidden })
   if (sandbox === "off" && exposed) throw exposed
@@ -67,11 +69,22 @@ export function checkShellOptions(options: NodeShellOptions): ShellSettings {
 }
 
 /** Undefined where no store lies in the root. Without a sandbox nothing hides one: a command could rewrite its runs. */
-export function exposedStore({ root, hidden: [first] }: Pick<ShellSettings, "root" | "hidden">) {
-  if (first === undefined) return undefined
+export function exposedStore({ root, hidden }: Pick<ShellSettings, "root" | "hidden">): LonghaulError | undefined {
+  const store = hidden.find((folder) => insidePath(root, folder) !== undefined)
+  if (store === undefined) return undefined
   return invalid(
-    `Runs are kept in ${first}, inside the folder ${root}, where commands outside a sandbox could change them.`,
+    `Runs are kept in ${store}, inside the folder ${root}, where commands outside a sandbox could change them.`,
     'Set `sandbox` to "required", work in another folder, or keep runs elsewhere.',
+  )
+}
+
+/** A command could replace the link, and Longhaul would find a forged store behind it. */
+function refuseLinkTo(store: string, root: string, given: string): void {
+  const inside = insidePath(given, store) ?? insidePath(root, store)
+  if (inside === undefined || realPathOf(store) === join(root, inside)) return
+  throw invalid(
+    `The folder ${store}, where runs are kept, is reached by a link inside ${root}, which commands could change.`,
+    "Let commands work in another folder, or name the store by its real path.",
   )
 }
 

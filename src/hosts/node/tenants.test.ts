@@ -89,8 +89,7 @@ test("a run reads the output of its own commands, also after another runtime res
 
 test("createAgentTools shows the output of its own commands, not of another session's", async () => {
   const root = mkdtempSync(join(base, "root-"))
-  await using mine = createAgentTools({ root })
-  await using other = createAgentTools({ root })
+  const [mine, other] = [createAgentTools({ root }), createAgentTools({ root })]
   const { text } = await mine.callTool("Bash", { command: "seq 1 20000" })
   const [, file = ""] = /whole output is in ([^\]\s]+)\]/.exec(text) ?? []
   expect((await mine.callTool("Read", { path: file, limit: 1 })).text).toContain("1\t1")
@@ -104,4 +103,5 @@ test("createAgentTools shows the output of its own commands, not of another sess
   ] as const) {
     expect([name, (await other.callTool(name, args)).text]).toEqual([name, expect.stringContaining('"code":"denied"')])
   }
+  await Promise.all([mine.close(), other.close()])
 })
