@@ -20,6 +20,8 @@ export const attemptsToPlant: readonly (readonly [what: string, line: string, fo
     `mkdir old && printf %s ${planted} > old/longhaul.config.json && rmdir sub && ln -s old sub`,
     "sub",
   ],
+  ["a pipe, which would block its reader", "mkfifo sub/longhaul.config.json", "sub"],
+  ["a folder of that name", "mkdir sub/longhaul.config.json", "sub"],
   ["a folder that is opened to all", `chmod o+w . sub; printf %s ${planted} > sub/longhaul.config.json`, "sub"],
   [
     "a repository of its own",

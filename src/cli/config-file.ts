@@ -68,7 +68,7 @@ export function findConfig(workspace?: string): FoundConfig {
   const planted: string[] = []
   for (const path of named(dataName)) {
     const text = readText(path)
-    if (text === undefined || !mayBePlanted(path, text)) {
+    if (text === undefined ? !commandsRanIn(dirname(path)) : !mayBePlanted(path, text)) {
       return { data: { path, text }, planted, ...(program !== undefined && { program }) }
     }
     planted.push(path)

@@ -55,8 +55,10 @@ export function confineTo(
   }
   // The most specific root decides, so that a read-only folder can lie inside a writable one.
   const bySpecificity = [...all].sort((left, right) => right.real.length - left.real.length)
-  const hiddenFolders = [...stateFolders(), ...hidden].map(realPathOf)
-  for (const root of all) refuseRootInside(hiddenFolders, root)
+  const stores = [...stateFolders(), ...hidden].map(realPathOf)
+  for (const root of all) refuseRootInside(stores, root)
+  // Nearly always none, so that nothing is compared for each entry of a folder.
+  const hiddenFolders = stores.filter((store) => all.some((root) => insidePath(root.real, store) !== undefined))
   const isHidden = (root: Root, candidate: string) =>
     hiddenFolders.some(
       (folder) => insidePath(folder, candidate) !== undefined && insidePath(folder, root.real) === undefined,
@@ -96,6 +98,7 @@ export function confineTo(
     },
     locate,
     hides: (real) => {
+      if (hiddenFolders.length === 0) return false
       const root = bySpecificity.find((each) => insidePath(each.real, real) !== undefined)
       return root !== undefined && isHidden(root, real)
     },
