@@ -1,6 +1,6 @@
 import type { Json } from "../contract/json.ts"
 
-/** The JSON in a text: the text itself, else what a code fence or the outermost brackets hold. */
+/** The JSON in a text: the text itself, else what a code fence or the outermost brackets hold. In linear time. */
 export function findJson(text: string): { readonly value: Json; readonly whole: boolean } | undefined {
   const whole = parse(text)
   if (whole !== undefined) return { ...whole, whole: true }
@@ -14,7 +14,7 @@ export function findJson(text: string): { readonly value: Json; readonly whole: 
 }
 
 function* candidates(text: string): Generator<string> {
-  for (const [, inside = ""] of text.matchAll(/```[a-z]*\s*\n([\s\S]*?)\n\s*```/gi)) yield inside
+  yield* fenced(text)
   // Only the first bracket: what stands inside an answer that was cut is not the answer.
   const start = text.search(/[{[]/)
   if (start === -1) return
@@ -22,9 +22,36 @@ function* candidates(text: string): Generator<string> {
   if (end > start) yield text.slice(start, end + 1)
 }
 
+/** What stands between two fences, each of which may have words before it and a language behind it. */
+function* fenced(text: string): Generator<string> {
+  let begin = -1
+  let lineStart = 0
+  while (lineStart <= text.length) {
+    const newline = text.indexOf("\n", lineStart)
+    const lineEnd = newline === -1 ? text.length : newline
+    const line = text.slice(lineStart, lineEnd)
+    const at = line.indexOf(FENCE)
+    if (begin === -1 && at !== -1 && isLanguage(line.slice(at + FENCE.length))) begin = lineEnd + 1
+    else if (begin !== -1 && at !== -1 && line.slice(0, at).trim() === "") {
+      yield text.slice(begin, lineStart)
+      begin = -1
+    }
+    lineStart = lineEnd + 1
+  }
+}
+
+function isLanguage(text: string): boolean {
+  return /^[a-z0-9]*$/i.test(text.trim())
+}
+
+const FENCE = "```"
+
+/** What is nested too deep to be written again cannot be kept. */
 function parse(text: string): { readonly value: Json } | undefined {
   try {
-    return { value: JSON.parse(text) as Json }
+    const value = JSON.parse(text) as Json
+    JSON.stringify(value)
+    return { value }
   } catch {
     return undefined
   }

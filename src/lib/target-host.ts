@@ -5,15 +5,22 @@ import { isPublicIp, parseIp } from "./ip-address.ts"
 export function allowedHosts(allow: readonly string[]): (url: URL) => boolean {
   const allowed = new Set(allow.map(readAllowed))
   return ({ hostname, port, protocol }) => {
-    const host = hostname.replace(/\.+$/, "")
+    const host = withoutFinalDots(hostname)
     return allowed.has(host) || allowed.has(`${host}:${port || (protocol === "https:" ? 443 : 80)}`)
   }
 }
 
 /** Whether a URL's host alone says that it is not on the public internet. Any other name may still turn out to be. */
 export function isPrivateHost({ hostname }: URL): boolean {
-  const name = hostname.replace(/^\[|\]$|\.+$/g, "")
+  const name = withoutFinalDots(hostname).replace(/^\[|\]$/g, "")
   return parseIp(name) === undefined ? neverPublic.test(name) : !isPublicIp(name)
+}
+
+/** `host.` is another spelling of `host`. Not by a pattern: a model may write a host of dots, and patterns go back and forth. */
+export function withoutFinalDots(hostname: string): string {
+  let end = hostname.length
+  while (hostname[end - 1] === ".") end--
+  return hostname.slice(0, end)
 }
 
 /** Names that stand for this computer or its network; to look them up would already tell somebody. */
@@ -28,6 +35,6 @@ function readAllowed(entry: string): string {
       fix: 'Name hosts as "host" or "host:port", without a scheme or a path.',
     })
   }
-  const host = new URL(`http://${name}/`).hostname.replace(/\.+$/, "")
+  const host = withoutFinalDots(new URL(`http://${name}/`).hostname)
   return port === undefined ? host : `${host}:${Number(port)}`
 }

@@ -2,7 +2,7 @@ import type { FetchedBody, FetchOptions, GuardedFetch } from "../../contract/env
 import { LonghaulError } from "../../contract/error.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { onAbort } from "../../lib/abort.ts"
-import { allowedHosts } from "../../lib/target-host.ts"
+import { allowedHosts, withoutFinalDots } from "../../lib/target-host.ts"
 import type { Exchange, Resolve } from "./fetch-exchange.ts"
 
 export interface NodeFetchOptions {
@@ -68,7 +68,7 @@ function readTarget(text: string, base?: URL): URL {
     throw new ToolError("denied", "A URL with a user or a password is not fetched.")
   }
   // "localhost." is localhost.
-  url.hostname = url.hostname.replace(/\.+$/, "")
+  url.hostname = withoutFinalDots(url.hostname)
   url.hash = ""
   return url
 }

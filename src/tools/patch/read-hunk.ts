@@ -55,11 +55,8 @@ export function numbersIn(header: string): { readonly line: number; readonly old
 /** The line that `@@ line` or `@@ line @@` says to stand before the hunk. */
 export function anchorIn(header: string): string | undefined {
   if (numbersIn(header) !== undefined) return undefined
-  const anchor = header
-    .slice(2)
-    .trimEnd()
-    .replace(/^ /, "")
-    .replace(/\s*@@$/, "")
+  const line = header.slice(2).trimEnd().replace(/^ /, "")
+  const anchor = line.endsWith("@@") ? line.slice(0, -2).trimEnd() : line
   // Some put dots for what they leave out.
   return /^[\s.\u2026]*$/.test(anchor) ? undefined : anchor
 }

@@ -1,0 +1,134 @@
+import { afterAll, describe, expect, test } from "vitest"
+import { visible } from "../src/cli/format.ts"
+import { findJson } from "../src/lib/find-json.ts"
+import { htmlToText } from "../src/lib/html-to-text.ts"
+import { isOurs } from "../src/lib/own-names.ts"
+import { parseRetryAfter } from "../src/lib/retry.ts"
+import { SseCutter } from "../src/lib/sse.ts"
+import { isPrivateHost } from "../src/lib/target-host.ts"
+import { tellsOverflow } from "../src/providers/failure.ts"
+import { readListing } from "../src/stores/s3/xml.ts"
+import { closestLines } from "../src/tools/closest-lines.ts"
+import { compileGlob } from "../src/tools/glob.ts"
+import { parseIgnoreFile } from "../src/tools/ignore-rules.ts"
+import { readNotebook } from "../src/tools/notebook.ts"
+import { parsePatch } from "../src/tools/patch/parse-patch.ts"
+
+/** Text that a model, a tool, a file or a server chooses: each reader with inputs that grow, written to hurt it. */
+type Attack = readonly [name: string, input: (size: number) => string, read: (text: string) => unknown]
+
+const fill = (piece: string, size: number) => piece.repeat(Math.ceil(size / piece.length))
+const around =
+  (before: string, piece: string, after = "") =>
+  (size: number) =>
+    `${before}${fill(piece, size)}${after}`
+/** A refusal is an outcome like any other. */
+const tried = (read: (text: string) => unknown) => (text: string) => {
+  try {
+    return read(text)
+  } catch (error) {
+    return error
+  }
+}
+const cut = (text: string) => {
+  const cutter = new SseCutter({ event: () => {} })
+  const bytes = new TextEncoder().encode(text)
+  for (let at = 0; at < bytes.length; at += 1000) cutter.push(bytes.subarray(at, at + 1000))
+  cutter.end()
+}
+const notebook = (source: string) =>
+  JSON.stringify({
+    nbformat: 4,
+    nbformat_minor: 5,
+    metadata: {},
+    cells: [{ cell_type: "code", source, metadata: {}, outputs: [], execution_count: null }],
+  })
+
+const attacks: readonly Attack[] = [
+  ["answer: an open fence and blank lines", around("```", "\n"), findJson],
+  ["answer: fences that do not close", around("", "```json\n{\n"), findJson],
+  ["answer: fences and spaces", around("```", " \n"), findJson],
+  ["answer: open brackets", around("", "["), findJson],
+  ["answer: open braces with names", around("", '{"a":'), findJson],
+  ["answer: brackets that close, too deep to be kept", (size) => `x${fill("[", size)}${fill("]", size)}`, findJson],
+  [
+    "patch: an anchor of spaces",
+    around("*** Begin Patch\n*** Update File: a\n@@ ", " ", "x\n+a\n*** End Patch"),
+    tried(parsePatch),
+  ],
+  [
+    "patch: anchors",
+    around("*** Begin Patch\n*** Update File: a\n", "@@ @@\n", "+a\n*** End Patch"),
+    tried(parsePatch),
+  ],
+  ["patch: a header of digits", around("--- a\n+++ a\n@@ -", "1", " @@\n+a"), tried(parsePatch)],
+  [
+    "patch: a name of dates",
+    around("--- a\t", "2020-01-01 00:00:00.", "\n+++ a\n@@ -1 +1 @@\n-a\n+b"),
+    tried(parsePatch),
+  ],
+  ["patch: a quoted name that does not end", around('diff --git "', "\\\\", "\n"), tried(parsePatch)],
+  ["patch: a here-document without its end", around("cat <<", " ", "\n"), tried(parsePatch)],
+  ["patch: fences", around("", "```\n"), tried(parsePatch)],
+  ["edit: a text that is nowhere", around("", "aaaa\n"), (text) => closestLines(text, fill("aaab\n", 2000))],
+  ["page: open tags", around("", "<a "), htmlToText],
+  ["page: attributes without an end", around("<a", ' b="c'), htmlToText],
+  ["page: quotes by turns", around("<a", " b='\" c=\"'"), htmlToText],
+  ["page: comments without an end", around("", "<!--"), htmlToText],
+  ["page: raw elements without an end", around("", "<svg><title>"), htmlToText],
+  ["page: nested lists", around("", "<ul><li>"), htmlToText],
+  ["page: nested tables", around("", "<table><tr><td>"), htmlToText],
+  ["page: references", around("", "&amp"), htmlToText],
+  ["page: a reference without an end", around("&", "a"), htmlToText],
+  ["page: white space", around("", " \n\t"), htmlToText],
+  ["glob: open lists", around("", "["), tried((text) => compileGlob(text.slice(0, 20_000)))],
+  ["glob: open braces", around("", "{a,"), tried((text) => compileGlob(text.slice(0, 20_000)))],
+  ["glob: stars against a long name", around("", "a"), (text) => compileGlob("*a*a*a*a*a*a*a*a*b")(text)],
+  ["ignore file: lines of stars", around("", "*a*a*a*a*b\n"), (text) => parseIgnoreFile(text.slice(0, 20_000))],
+  ["notebook: a line without an end", (size) => notebook(fill("x", size)), tried((text) => readNotebook(text, "n"))],
+  ["notebook: white space", around("", " \n"), tried((text) => readNotebook(text, "n"))],
+  ["stream: a line without an end", around("data: ", "x"), cut],
+  ["stream: data lines of one event", around("", "data: x\n"), cut],
+  ["stream: comments", around("", ": ping\n\n"), cut],
+  ["refusal: words of an overflow", around("", "exceeds the maximum "), tellsOverflow],
+  ["refusal: a time to wait", around("", "1"), parseRetryAfter],
+  ["listing: keys without an end", around("<ListBucketResult>", "<Contents><Key>"), readListing],
+  ["listing: spaces behind its end", around("<ListBucketResult></ListBucketResult>", " ", "x"), readListing],
+  ["host: dots", around("http://a", ".", "b/"), tried((text) => isPrivateHost(new URL(text)))],
+  ["name: marks that are not seen", around("", "\u200b"), isOurs],
+  ["terminal: controls", around("", "\u001b[\u202e"), visible],
+]
+
+/** Linear: 4 from one size to the next but one. Quadratic: 16. */
+const WORST_GROWTH = 9
+const isMeasured = process.env.LONGHAUL_GROWTH !== undefined
+const SIZE = isMeasured ? 200_000 : 100_000
+
+describe("hostile text", () => {
+  test.each(attacks)("%s: four times the text takes about four times the work, and ends", (name, input, read) => {
+    const texts = [SIZE, 2 * SIZE, 4 * SIZE].map((size) => input(size))
+    // The last one would take minutes if the work grew with the square of the text.
+    if (!isMeasured) return void read(texts.at(-1) ?? "")
+    read(texts[0] ?? "")
+    const times = texts.map((text) => Math.min(...Array.from({ length: 3 }, () => cpuTime(() => read(text)))))
+    const [first = 1, , last = 1] = times
+    const growth = last / Math.max(first, 1)
+    growths.push([name, growth, last])
+    // Below a few milliseconds the clock decides.
+    if (last > 20) expect(growth).toBeLessThan(WORST_GROWTH)
+  })
+})
+
+const growths: [string, number, number][] = []
+afterAll(() => {
+  if (!isMeasured) return
+  const [worst, growth] = growths.toSorted((left, right) => right[1] - left[1])[0] ?? ["", 0]
+  console.log(`${growths.length} hostile texts, each doubled twice: worst growth ${growth.toFixed(1)} of 4 (${worst})`)
+})
+
+function cpuTime(work: () => void): number {
+  const before = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
