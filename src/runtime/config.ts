@@ -32,10 +32,10 @@ export interface Defaults {
   digest?(text: string): string
   /** Where artifacts go unless the configuration says so; absent: nowhere. */
   readonly artifacts?: ArtifactStore
-  /** Whether the process that an owner names is known to be gone; absent: nobody can tell. */
-  isGone?(owner: JsonObject): boolean
   /** Secrets that the host has beside those of the configuration. */
   secretValues?(): readonly string[]
+  /** Whether the process that an owner names is known to be gone; absent: never. `isLocal`: only this machine has the store. */
+  isGone?(owner: JsonObject, isLocal: boolean): boolean
   /** Ends what was made for the runtime alone. */
   close?(): Promise<void>
   /** How webhooks are sent; `allow`: hosts that may be private. Default: over `fetch`. */
@@ -62,7 +62,7 @@ export interface ResolvedConfig {
   readonly prices: PriceList
   readonly unknownPrice: "refuse" | "warn"
   readonly unknownOutcome: UnknownOutcome
-  isGone(owner: JsonObject): boolean
+  isGone(owner: JsonObject, isLocal: boolean): boolean
   readonly executor?: BackgroundExecutor
   readonly webhooks: WebhookSettings
   readonly hooks: Hooks

@@ -35,8 +35,10 @@ export class OwnerWatch {
     if (projection.status !== "running" && !unsettled) return "released"
     // What its tools left behind may still be at it, but nobody will record it.
     if (this.#givenUp.get(path) === top) return "silent"
-    if (owner !== null && this.#config.isGone(owner)) return "gone"
-    const sign = `${mark} ${await readBeat(this.#config.store.folder(path), top)}`
+    const folder = this.#config.store.folder(path)
+    // Stores that append are never shared between machines; on any other one the lease decides about other machines.
+    if (owner !== null && this.#config.isGone(owner, folder.append !== undefined)) return "gone"
+    const sign = `${mark} ${await readBeat(folder, top)}`
     return this.#isSilent(path, sign, leaseMs) ? "silent" : "alive"
   }
 

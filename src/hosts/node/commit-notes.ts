@@ -2,6 +2,7 @@ import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises
 import { dirname, join } from "node:path"
 import type { JsonObject } from "../../contract/json.ts"
 import { newNonce } from "../../lib/id.ts"
+import { isCoherent } from "./fs-store.ts"
 import { isGone, processOwner } from "./owner.ts"
 import { closing, errnoOf, writeNew } from "./place-file.ts"
 
@@ -74,9 +75,10 @@ export class CommitNotes {
   /** Those whose owners are gone. */
   async abandoned(): Promise<readonly Note[]> {
     const notes: Note[] = []
+    const isLocal = isCoherent(this.#folder)
     for (const name of await namesIn(this.#folder)) {
       const [, word, state] = /^\w+\.([\w-]+)\.(staged|counts)\.json$/.exec(name) ?? []
-      if (word === undefined || !isAbandoned(word)) continue
+      if (word === undefined || !isAbandoned(word, isLocal)) continue
       const path = join(this.#folder, name)
       const plan = parse(await readFile(path, "utf8").catch(unlessMissing))
       if (plan !== undefined) notes.push({ ...plan, path, counts: state === "counts" })
@@ -97,10 +99,10 @@ function toWord(owner: JsonObject): string {
   return Buffer.from(JSON.stringify(owner)).toString("base64url")
 }
 
-function isAbandoned(word: string): boolean {
+function isAbandoned(word: string, isLocal: boolean): boolean {
   if (word === nobody) return true
   try {
-    return isGone(JSON.parse(Buffer.from(word, "base64url").toString()) as JsonObject)
+    return isGone(JSON.parse(Buffer.from(word, "base64url").toString()) as JsonObject, isLocal)
   } catch {
     return false
   }

@@ -3,45 +3,57 @@ import type { JsonObject } from "../../contract/json.ts"
 
 /** Who this process is, so that a successor on the same boot can tell that it is gone. Linux only; elsewhere the pid. */
 export function processOwner(): JsonObject {
+  const { pid } = process
+  const self = statOf("self")
+  if (self === undefined) return { pid }
   try {
-    return {
-      boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
-      pidns: readlinkSync("/proc/self/ns/pid"),
-      pid: process.pid,
-      started: startIn(readFileSync("/proc/self/stat", "utf8")),
-    }
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()
+    return { boot, pidns: readlinkSync("/proc/self/ns/pid"), pid, started: self.started }
   } catch {
-    return { pid: process.pid }
+    return { pid }
   }
 }
 
-/** Whether a process is known to be gone. One of another machine or container is not: nobody here can tell. */
-export function isGone(owner: JsonObject): boolean {
+/**
+ * Whether a process is known to be gone. `isLocal`: it can only have run on this machine, so that another boot means
+ * before this one. Elsewhere another boot is another machine, and nothing here tells whether that is alive.
+ */
+export function isGone(owner: JsonObject, isLocal: boolean): boolean {
   const self = processOwner()
-  if (self.boot === undefined || owner.boot === undefined) return !answers(Number(owner.pid))
-  if (owner.boot !== self.boot) return true
+  if (owner.boot === undefined || self.boot === undefined) return isLocal && isGonePid(owner, self)
+  if (owner.boot !== self.boot) return isLocal
   if (owner.pidns !== self.pidns) return false
-  return startOf(Number(owner.pid)) !== owner.started
+  const found = statOf(String(owner.pid))
+  return found === undefined || found.started !== owner.started || found.isDead
 }
 
-function startOf(pid: number): number | undefined {
+interface ProcessStat {
+  readonly started: number
+  /** It has ended, and its parent has not asked for its exit code. */
+  readonly isDead: boolean
+}
+
+/** Fields 3, 20 and 22, counted behind the command's name, which may hold spaces and brackets. */
+function statOf(process: string): ProcessStat | undefined {
+  let stat: string
   try {
-    return startIn(readFileSync(`/proc/${pid}/stat`, "utf8"))
+    stat = readFileSync(`/proc/${process}/stat`, "utf8")
   } catch {
     return undefined
   }
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+  // A process whose other threads are still at something is not over, whatever its first one says.
+  const isDead = (fields[0] === "Z" || fields[0] === "X") && Number(fields[17]) <= 1
+  return { started: Number(fields[19]), isDead }
 }
 
-/** Field 22, counted behind the command's name, which may hold spaces and brackets. */
-function startIn(stat: string): number {
-  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19])
-}
-
-function answers(pid: number): boolean {
+/** Where both have nothing but a pid. On Linux a pid without its namespace names no process. */
+function isGonePid(owner: JsonObject, self: JsonObject): boolean {
+  if (owner.boot !== self.boot || process.platform === "linux" || typeof owner.pid !== "number") return false
   try {
-    process.kill(pid, 0)
-    return true
+    process.kill(owner.pid, 0)
+    return false
   } catch (error) {
-    return !(error instanceof Error && "code" in error && error.code === "ESRCH")
+    return error instanceof Error && "code" in error && error.code === "ESRCH"
   }
 }

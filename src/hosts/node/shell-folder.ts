@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { JsonObject } from "../../contract/json.ts"
+import { isCoherent } from "./fs-store.ts"
 import { isGone, processOwner } from "./owner.ts"
 import { endProcesses } from "./process-sweep.ts"
 
@@ -25,10 +26,11 @@ export async function closeShellFolder(folder: string): Promise<void> {
 export async function sweepShellFolders(spillFolder: string): Promise<number> {
   let ended = 0
   const nonces = (await readdir(spillFolder).catch(() => [])).filter((name) => noncePattern.test(name))
+  const isLocal = isCoherent(spillFolder)
   for (const nonce of nonces) {
     const folder = join(spillFolder, nonce)
     const owner = await readOwner(folder)
-    if (owner !== undefined && isGone(owner)) {
+    if (owner !== undefined && isGone(owner, isLocal)) {
       ended += await endProcesses({ mark: markOf(nonce) }, 0)
       await closeShellFolder(folder)
     }

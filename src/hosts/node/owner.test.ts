@@ -1,0 +1,55 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { readFileSync } from "node:fs"
+import { expect, test } from "vitest"
+import { isGone, processOwner } from "./owner.ts"
+
+const self = processOwner()
+
+test("this process is not gone, on a local store or a shared one", () => {
+  expect(isGone(self, true)).toBe(false)
+  expect(isGone(self, false)).toBe(false)
+})
+
+test("a process of this boot whose pid is free, or has another start time, is gone on every store", () => {
+  for (const isLocal of [true, false]) {
+    expect(isGone({ ...self, pid: 2 ** 23 }, isLocal)).toBe(true)
+    expect(isGone({ ...self, started: 1 }, isLocal)).toBe(true)
+  }
+})
+
+test("a process of another boot is gone on a local store and unknown on a shared one", () => {
+  expect(isGone({ ...self, boot: "other" }, true)).toBe(true)
+  expect(isGone({ ...self, boot: "other" }, false)).toBe(false)
+})
+
+test("a process of another pid namespace of this boot is unknown on every store", () => {
+  expect(isGone({ ...self, pidns: "pid:[1]", pid: 2 ** 23 }, true)).toBe(false)
+  expect(isGone({ ...self, pidns: "pid:[1]", pid: 2 ** 23 }, false)).toBe(false)
+})
+
+test("an owner that names no boot, or no process at all, is unknown to a process that has a boot id", () => {
+  for (const isLocal of [true, false]) {
+    expect(isGone({ pid: 2 ** 23 }, isLocal)).toBe(false)
+    expect(isGone({ name: "worker" }, isLocal)).toBe(false)
+  }
+})
+
+test("a process that has ended and that its parent has not reaped is gone", async () => {
+  // The shell becomes a program that never waits for the child that the shell started.
+  const parent = spawn("sh", ["-c", "sleep 0.05 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] })
+  try {
+    const [line] = (await once(parent.stdout, "data")) as [Buffer]
+    const pid = Number(line.toString())
+    const stat = () => {
+      const text = readFileSync(`/proc/${pid}/stat`, "utf8")
+      return text.slice(text.lastIndexOf(")") + 2).split(" ")
+    }
+    const owner = { ...self, pid, started: Number(stat()[19]) }
+    while (stat()[0] !== "Z") await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(isGone(owner, true)).toBe(true)
+    expect(isGone(owner, false)).toBe(true)
+  } finally {
+    parent.kill("SIGKILL")
+  }
+})
