@@ -16,11 +16,12 @@ const disk = "src/testing/simulated-disk.ts"
 const test = "src/journal"
 
 const look = "        if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()\n"
-const write = "        await file.write(bytes)\n"
+const write = "        await file.write(this.#headless ? bytes.subarray(this.#ownership.claim.length) : bytes)\n"
+const stands = "        if (!(await file.stands())) throw vanished(this.#folder, this.#top)\n"
 const syncBase = "    await this.#folder.append?.sync(shardName(shard))\n"
 const syncFolder = "          await this.#folder.append?.syncFolder()\n"
-const openNext =
-  "    const file = await this.#folder.append?.open(shardName(this.#top + 1))\n    if (!file) throw fenced()\n"
+const openNext = `    const file = await this.#folder.append?.open(shardName(this.#top + 1), this.#ownership.claim)
+    if (!file) throw fenced()\n`
 const sendNext = "    if (this.#flushed.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]\n"
 const sendAll = `    for (const record of this.#riding.take()) this.#flushed.add(record)
     if (this.#riding.isWanted) this.#flushed.durable.then(() => this.#riding.resolve(), () => {})\n`
@@ -112,8 +113,8 @@ export const mutations = [
   mutation("F4 self-take skips a shard that somebody else created", [
     appending,
     openNext,
-    `    let file = await this.#folder.append?.open(shardName(this.#top + 1))
-    while (!file) file = await this.#folder.append?.open(shardName(++this.#top + 1))\n`,
+    `    let file = await this.#folder.append?.open(shardName(this.#top + 1), this.#ownership.claim)
+    while (!file) file = await this.#folder.append?.open(shardName(++this.#top + 1), this.#ownership.claim)\n`,
   ]),
   mutation("F5 reader without a look", [
     reader,
@@ -141,20 +142,53 @@ export const mutations = [
     }\n`,
   ]),
   mutation(
-    "F6 the top shard is adopted while it is empty",
+    "F6 the top shard is adopted while it has no header",
+    [journal, "import type { Position }", "import { type Position, scanShard }"],
     [
       journal,
       "  const top = options.fresh ? -1 : (options.after ?? (await findTop(folder)))\n",
       `  let top = options.fresh ? -1 : (options.after ?? (await findTop(folder)))
-  if (top >= 0 && (await folder.read(shardName(top)))?.length === 0) top--\n`,
+  const made = top < 0 ? null : await folder.read(shardName(top))
+  if (made && scanShard(made).header === null) top--\n`,
     ],
     [
       disk,
       "          if (files.has(name)) return null\n",
       `          const old = files.get(name)
-          if (old) return old.bytes.length === 0 ? appendFile(old, name, step) : null\n`,
+          if (old) return old.bytes.length <= first.length ? appendFile(old, name, step, () => true) : null\n`,
     ],
   ),
+  mutation("a shard shows before its claim does", [
+    disk,
+    "{ bytes: first.slice(), durableLength: 0, durableName: false }\n          files.set(name, file)\n",
+    `{ bytes: new Uint8Array(), durableLength: 0, durableName: false }
+          files.set(name, file)
+          await step("write", name)
+          file.bytes = first.slice()\n`,
+  ]),
+  mutation("a take that is not on record is judged by the owner before", [
+    reader,
+    "  return { claim: bytes && claimOf(bytes) }\n",
+    `  const below = await folder.read(shardName(top - 1))
+  return { claim: bytes && below && claimOf(below) }\n`,
+  ]),
+  mutation("an abandoned take hides which shard it leaves", [
+    journal,
+    "    if (file) options.abandoned?.(owned?.shard ?? top + 1)\n",
+    "",
+  ]),
+  mutation("a claim without its base counts as a header", [
+    shard,
+    '  if (second === undefined || !("base" in second)) return null\n',
+    "",
+  ]),
+  mutation("a flush in a deleted shard is acknowledged", [appending, stands, ""]),
+  mutation("an owner builds on a shard that was deleted", [
+    appending,
+    "    if (base && !(await this.#folder.exists(shardName(base.shard)))) throw vanished(this.#folder, base.shard)\n",
+    "",
+  ]),
+  mutation("a deleted shard is looked for before the next one", [appending, look + stands, stands + look]),
   mutation("O1 M1 own write not recognised", [own, ownBytes, "      if (found !== null) return false\n"]),
   mutation("O1 unreadable slot concluded to be foreign", [
     own,

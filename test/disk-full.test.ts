@@ -18,9 +18,7 @@ describe.each<{ form: NonNullable<Order["form"]> }>([{ form: "append" }, { form:
       const full = await bench.start(order, limited(8)).ended
       expect(full.state).toMatchObject({ status: "failed", data: null, error: { code: "storage", retryable: true } })
       expect(full.deeds.some(({ effect }) => effect === "once")).toBe(true)
-      // Whether the one who could not write its header is gone, its shard does not say.
-      const again = { ...order, takeover: form === "append" }
-      const still = await bench.start(again, limited(1)).ended
+      const still = await bench.start(order, limited(1)).ended
       expect(still.state).toMatchObject({ status: "failed", error: { code: "storage" } })
       const free = await bench.start(order).ended
       const { state, history } = await standing(order)

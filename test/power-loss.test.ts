@@ -141,9 +141,13 @@ async function runThrough(world: World, stops: readonly number[], survives: Surv
 
 const nothing: Report = { losses: 0, begun: true, flagged: 0, told: 0, violations: [] }
 
-/** The power went before its first record was durable: nobody was told of it, nothing was done, only its name is taken. */
-function neverBegan({ disk, told, deeds }: World, { status }: RunState): boolean {
-  return status === "not_found" && disk.bytes("000000.jsonl") !== undefined && told.length + deeds.length === 0
+/**
+ * The power went before its first record was durable: nobody was told of it and nothing was done. Where a host cannot tell
+ * that its process is gone, only its name is taken.
+ */
+function neverBegan({ disk, told, deeds, tellsBoots }: World, { status }: RunState): boolean {
+  if (tellsBoots || status !== "not_found") return false
+  return disk.bytes("000000.jsonl") !== undefined && told.length + deeds.length === 0
 }
 
 /** As the next boot finds it. */
@@ -225,8 +229,8 @@ test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
 /** A disk that says of each write that it is durable when only the one before it is. */
 function lateWrites(): Flaw {
   const late = new Map<string, Uint8Array>()
-  const open = async (name: string, { append }: Folder) => {
-    const file = await append?.open(name)
+  const open = async (name: string, first: Uint8Array, { append }: Folder) => {
+    const file = await append?.open(name, first)
     if (!file) return null
     const write = async (bytes: Uint8Array) => {
       const before = late.get(name)
@@ -245,7 +249,11 @@ function lateWrites(): Flaw {
         return bytes && Uint8Array.from([...bytes, ...(late.get(name) ?? [])])
       },
       ...(folder.append && {
-        append: { ...folder.append, open: (name: string) => open(name, folder), sync: async () => {} },
+        append: {
+          ...folder.append,
+          open: (name: string, first: Uint8Array) => open(name, first, folder),
+          sync: async () => {},
+        },
       }),
     }),
   }

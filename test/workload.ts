@@ -69,9 +69,7 @@ export function goOn(
   options: { readonly takeover?: boolean } = {},
 ): Promise<RunState> {
   if (state === undefined || state.status === "not_found") return runtime.run({ task: "Work.", runId: "r", onEvent })
-  // Who began to take it and left no name may live: only we know that nobody does.
-  const isBeingTaken = state.warnings.some(({ code }) => code === "takeover_under_way")
-  const how = { runId: "r", onEvent, ...options, ...(isBeingTaken && { takeover: true }) }
+  const how = { runId: "r", onEvent, ...options }
   if (state.status !== "paused") return runtime.resume(how)
   const said = state.pause?.reason === "input" ? { answer: "The second." } : { decision: "approve" as const }
   return runtime.resume({ ...how, ...said })

@@ -27,8 +27,11 @@ export interface Folder {
 }
 
 export interface Appending {
-  /** Creates the file or answers null where it exists. The only description that ever writes to it. */
-  open(name: string): Promise<AppendFile | null>
+  /**
+   * Creates the file with these first bytes, which are there as soon as its name is, or returns null where it exists. Only
+   * the file that this returns ever writes to it.
+   */
+  open(name: string, first: Uint8Array): Promise<AppendFile | null>
   /** What lies behind the first `offset` bytes; null where there is no such file. */
   readFrom(name: string, offset: number): Promise<Uint8Array | null>
   /** Makes durable what anybody wrote to the file so far. */
@@ -38,8 +41,13 @@ export interface Appending {
 }
 
 export interface AppendFile {
-  /** Durable when it resolves. Rejects where the write was short or failed: the file must then never be written again. */
+  /**
+   * Appends. When it resolves, all of the file is durable, its first bytes too. Rejects where the write was short or failed:
+   * the file must then never be written again.
+   */
   write(bytes: Uint8Array): Promise<void>
+  /** Whether the file is still there under its name: what is written to a deleted one is lost. */
+  stands(): Promise<boolean>
   close(): Promise<void>
 }
 

@@ -42,14 +42,16 @@ export class AppendWriter implements FlushWriter {
       const file = this.#file ?? (await this.#openNext())
       try {
         const from = this.#headless ? 0 : (this.#good as Position).bytes
-        const bytes = lines.sealed(from, this.#headless ? this.#ownership.headerLine(this.#good) : undefined)
+        const bytes = lines.sealed(from, this.#headless ? this.#ownership.claimedHeader(this.#good) : undefined)
         if (this.#headless) {
           // Bytes that a header counts must outlive it: they and the row's names are synced before it is written.
           if (this.#good) await this.#syncBase(this.#good)
           await this.#folder.append?.syncFolder()
         }
-        await file.write(bytes)
+        // The shard was created with its claim, which belongs to its first flush.
+        await file.write(this.#headless ? bytes.subarray(this.#ownership.claim.length) : bytes)
         if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()
+        if (!(await file.stands())) throw vanished(this.#folder, this.#top)
         this.#headless = false
         this.#good = { shard: this.#top, bytes: from + bytes.length }
         return
@@ -70,7 +72,9 @@ export class AppendWriter implements FlushWriter {
   /** From ourselves we take exactly the next shard: if it exists, somebody else took the run. */
   async #openNext(): Promise<AppendFile> {
     if (this.#baseFailed) throw baseLost()
-    const file = await this.#folder.append?.open(shardName(this.#top + 1))
+    const base = this.#good
+    if (base && !(await this.#folder.exists(shardName(base.shard)))) throw vanished(this.#folder, base.shard)
+    const file = await this.#folder.append?.open(shardName(this.#top + 1), this.#ownership.claim)
     if (!file) throw fenced()
     this.#top++
     this.#file = file
@@ -84,6 +88,15 @@ export class AppendWriter implements FlushWriter {
     await this.#folder.append?.sync(shardName(shard))
     this.#baseFailed = false
   }
+}
+
+/** Nothing may be acknowledged that stands in a file without a name, nor built on one. */
+function vanished(folder: Folder, shard: number): LonghaulError {
+  const message = `Journal shard ${shardName(shard)} in ${folder.location} was deleted or moved while the run was under way.`
+  return new LonghaulError("storage", message, {
+    retryable: false,
+    fix: "Put the run's folder back, then resume the run; what cannot be put back is lost.",
+  })
 }
 
 function baseLost(): LonghaulError {

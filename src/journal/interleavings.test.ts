@@ -5,6 +5,7 @@ import { createReader } from "../journal/reader.ts"
 import { type DiskStep, simulatedDisk } from "../testing/simulated-disk.ts"
 import { takeRun } from "./journal.ts"
 import { project } from "./projection.ts"
+import { claimOf } from "./shard.ts"
 
 const schedules = Number(process.env.LONGHAUL_SCHEDULES ?? 300)
 
@@ -28,6 +29,7 @@ async function explore(seed: number, createOnly: boolean): Promise<void> {
     acknowledged.push(mine)
     let history: readonly RunRecord[] = []
     const journal = await takeRun(disk.view(actor, { intercept, createOnly }).folder("run"), {
+      owner: { actor },
       first(found) {
         history = found
         return opening(found)
@@ -50,6 +52,11 @@ async function explore(seed: number, createOnly: boolean): Promise<void> {
     await journal.release()
   }
 
+  /** Who made a shard, by what it says, and who may have. */
+  const makerOf = (name: string) => claimOf(disk.bytes(name) ?? new Uint8Array())?.owner?.actor
+  const makers = (name: string) =>
+    disk.steps.filter((step) => step.name === name && /^(open|create)$/.test(step.kind)).map((step) => step.actor)
+
   async function reads(): Promise<void> {
     const reader = createReader(disk.view("R", { intercept, createOnly }).folder("run"))
     for (let poll = 0; poll < 4; poll++) published.push(...(await reader.next()))
@@ -62,6 +69,7 @@ async function explore(seed: number, createOnly: boolean): Promise<void> {
   })
   for (let quiet = 0; !finished && quiet < 3; ) {
     await new Promise((resolve) => setImmediate(resolve))
+    for (const name of disk.names()) expect(makers(name), `${name}, seed ${seed}`).toContain(makerOf(name))
     const ready = waiting.filter(({ step }) => !stopped.has(step.actor))
     const chosen = ready[pick(ready.length)]
     if (!chosen) {

@@ -45,6 +45,8 @@ export interface TakeOptions {
   first(history: readonly RunRecord[]): readonly RecordBody[]
   /** Hears records once they are durable, in order. */
   readonly acknowledged?: (records: readonly RunRecord[]) => void
+  /** Hears of a take that failed after it had made a shard, which this process will never write again. */
+  readonly abandoned?: (shard: number) => void
   /** Hears why a flush failed that nobody waited for. */
   readonly failed?: (error: unknown) => void
 }
@@ -55,8 +57,9 @@ export interface TakeOptions {
  */
 export async function takeRun(folder: Folder, options: TakeOptions): Promise<Journal> {
   const top = options.fresh ? -1 : (options.after ?? (await findTop(folder)))
+  const ownership = new Ownership(options.owner)
   const append = folder.append
-  const file = append ? await append.open(shardName(top + 1)) : undefined
+  const file = append ? await append.open(shardName(top + 1), ownership.claim) : undefined
   if (file === null) throw options.fresh ? runExists() : fenced()
   let owned: OwnedJournal | undefined
   try {
@@ -65,7 +68,7 @@ export async function takeRun(folder: Folder, options: TakeOptions): Promise<Jou
     const head = options.afresh ? null : await findHead(folder, top, known?.head)
     const history = head ? await historyOf(folder, head, known) : []
     const base = head && { shard: head.shard, bytes: head.scanned.validBytes }
-    owned = new OwnedJournal(folder, options, writerFor(folder, options, file, top, base), history.length)
+    owned = new OwnedJournal(folder, options, writerFor(folder, ownership, file, top, base), history.length)
     if (head && head.droppedBytes > 0) owned.append(tailDropped(head))
     for (const body of options.first(history)) owned.append(body)
     await owned.flush()
@@ -73,18 +76,18 @@ export async function takeRun(folder: Folder, options: TakeOptions): Promise<Jou
   } catch (error) {
     // Closed once, by whoever has it: the number of a descriptor may be somebody else's by the second time.
     await (owned ? owned.abandon() : file?.close().catch(() => {}))
+    if (file) options.abandoned?.(owned?.shard ?? top + 1)
     throw options.fresh && isFenced(error) ? runExists() : error
   }
 }
 
 function writerFor(
   folder: Folder,
-  { owner }: TakeOptions,
+  ownership: Ownership,
   file: AppendFile | undefined,
   top: number,
   base: Position | null,
 ): FlushWriter {
-  const ownership = new Ownership(owner)
   return file
     ? new AppendWriter(folder, ownership, file, top + 1, base)
     : new CreateWriter(folder, ownership, top, base)

@@ -2,7 +2,7 @@ import { LonghaulError } from "../contract/error.ts"
 import type { JsonObject } from "../contract/json.ts"
 import { newNonce } from "../lib/id.ts"
 import type { FlushLines } from "./flush-lines.ts"
-import type { Position, ShardHeader } from "./shard.ts"
+import type { Position, ShardClaim, ShardHeader } from "./shard.ts"
 import { SCHEMA_VERSION } from "./upgrade.ts"
 
 /** Puts an owner's flushes into the row of shards. */
@@ -26,14 +26,24 @@ export class Ownership {
     this.#owner = owner
   }
 
+  /** The whole header of a shard that appears whole. */
   headerLine(base: Position | null): string {
-    const header: ShardHeader = {
-      v: SCHEMA_VERSION,
-      writer: this.#writer,
-      base,
-      ...(this.#owner && { owner: this.#owner }),
-    }
+    const header: ShardHeader = { ...this.#claim, base }
     return JSON.stringify(header)
+  }
+
+  /** What a shard that is appended to is created with: its first line. */
+  get claim(): Uint8Array {
+    return new TextEncoder().encode(`${JSON.stringify(this.#claim)}\n`)
+  }
+
+  /** The header of such a shard: its first line once more, and its base in a line of its own. */
+  claimedHeader(base: Position | null): string {
+    return `${JSON.stringify(this.#claim)}\n${JSON.stringify({ base })}`
+  }
+
+  get #claim(): ShardClaim {
+    return { v: SCHEMA_VERSION, writer: this.#writer, ...(this.#owner && { owner: this.#owner }) }
   }
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from "../contract/json.ts"
 import type { Folder } from "../contract/store.ts"
 import { shardName } from "./paths.ts"
 import { findHead, findTop, type Head, historyOf, readingAhead, recordsOf, scanCounted } from "./row.ts"
-import { type KnownShard, type Position, scanShard } from "./shard.ts"
+import { claimOf, type KnownShard, type Position, type ShardClaim, scanShard } from "./shard.ts"
 
 /** What a row of shards shows beside its records. */
 export interface RowView {
@@ -13,7 +13,7 @@ export interface RowView {
   readonly unsettled: boolean
   /** Bytes of an unfinished write behind the newest shard. */
   readonly droppedBytes: number
-  /** Who owns the run, or owned it last; null where nobody can tell: it does not say, or a takeover is under way. */
+  /** Who wrote the newest records; null where they do not say. */
   readonly owner: JsonObject | null
   /** Another one whenever the run's owner has written anything. */
   readonly mark: string
@@ -27,27 +27,43 @@ export interface RunReader extends RowView {
   next(): Promise<RunRecord[]>
 }
 
-/**
- * The row as whoever takes it now would find it: to decide on, never to publish, since another may be taking it. Null
- * where no shard has a header, and `top` says whether there is one at all.
- */
-export async function readRow(
-  folder: Folder,
-): Promise<{ readonly top: number; readonly row: (RowView & { readonly records: readonly RunRecord[] }) | null }> {
+/** A take that came as far as making the top shard, and not to its header. */
+export interface Taking {
+  /** Null where the shard does not say who made it. */
+  readonly claim: ShardClaim | null
+}
+
+/** The row as whoever takes it now would find it: to decide on, never to publish, since another may be taking it. */
+export interface JudgedRow {
+  /** -1 where there is none. */
+  readonly top: number
+  /** Present where the top shard has no header. */
+  readonly taking?: Taking
+  /** Null where no shard has a header. */
+  readonly row: (RowView & { readonly records: readonly RunRecord[] }) | null
+}
+
+export async function readRow(folder: Folder): Promise<JudgedRow> {
   const top = await findTop(folder)
   const head = await findHead(folder, top)
-  if (head === null) return { top, row: null }
-  const unsettled = top > head.shard
+  const unsettled = top > (head?.shard ?? -1)
+  const taking = unsettled ? { taking: await takingAt(folder, top) } : {}
+  if (head === null) return { top, ...taking, row: null }
   const row = {
     top,
     unsettled,
     droppedBytes: head.droppedBytes,
-    owner: unsettled ? null : (head.header.owner ?? null),
+    owner: head.header.owner ?? null,
     mark: markOf(top, head),
     known: { ...head, validBytes: head.scanned.validBytes },
     records: await historyOf(folder, head),
   }
-  return { top, row }
+  return { top, ...taking, row }
+}
+
+async function takingAt(folder: Folder, top: number): Promise<Taking> {
+  const bytes = await folder.read(shardName(top))
+  return { claim: bytes && claimOf(bytes) }
 }
 
 function markOf(top: number, { shard, scanned }: Head): string {
@@ -89,7 +105,7 @@ export function createReader(folder: Folder): RunReader {
       if (head === null) return []
       droppedBytes = head.droppedBytes
       unsettled = !(await isSettled(folder, head))
-      owner = unsettled ? null : (head.header.owner ?? null)
+      owner = head.header.owner ?? null
       // What was not handed out is read once more.
       known = unsettled ? undefined : { ...head, validBytes: head.scanned.validBytes }
       mark = markOf(top, head)

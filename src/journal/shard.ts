@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { JsonObject } from "../contract/json.ts"
 import { crc32, platformCrc32 } from "../lib/crc32.ts"
+import { isJsonObject } from "../lib/json.ts"
 import { LONGEST_MARK } from "./flush-lines.ts"
 
 /** A place in the row: how many bytes of a shard count. */
@@ -9,14 +10,21 @@ export interface Position {
   readonly bytes: number
 }
 
-/** A shard's first line. `base` is the last headed shard below and how much of it counts; shards between are void. */
-export interface ShardHeader {
+/** A shard's first line: who made it. Where shards are appended to, it is there as soon as the shard's name is. */
+export interface ShardClaim {
   readonly v: number
   /** 128 random bits per take: tells one writer's bytes from another's. */
   readonly writer: string
-  readonly base: Position | null
   /** Who the writer is on its host, where that can tell whether it still lives. */
   readonly owner?: JsonObject
+}
+
+/**
+ * A claim and its base: the last headed shard below, and how much of it counts; shards between are void. The base is in the
+ * claim's line where a shard appears whole, and in the line behind it where the claim came first.
+ */
+export interface ShardHeader extends ShardClaim {
+  readonly base: Position | null
 }
 
 /** What a shard's bytes say. `null` header: void, its first flush is not complete. */
@@ -53,10 +61,11 @@ export function scanShard(bytes: Uint8Array, limit?: number, known?: KnownShard)
       fix: "Restore the run's folder from a backup; longhaul never skips records it once acknowledged.",
     })
   }
-  const header = known?.header ?? headerOf(lines[0])
+  const begins = known ? null : headerOf(lines)
+  const header = known?.header ?? begins?.header ?? null
   return {
     header,
-    lines: header === null ? [] : known ? lines : lines.slice(1),
+    lines: header === null ? [] : begins ? lines.slice(begins.lines) : lines,
     validBytes: header === null ? 0 : begin + valid,
     certainBytes: header === null ? 0 : begin + (valid < counted.length ? valid : flushBefore),
     damaged: valid < counted.length && holdsLaterFlush(counted, valid, begin),
@@ -149,10 +158,33 @@ function holdsLaterFlush(bytes: Uint8Array, valid: number, begin: number): boole
   return false
 }
 
-function headerOf(line: JsonObject | undefined): ShardHeader | null {
-  if (typeof line?.v !== "number" || typeof line.writer !== "string") return null
+/** The header that lines begin with, and how many of them it takes. */
+function headerOf([first, second]: readonly JsonObject[]): { header: ShardHeader; lines: number } | null {
+  if (!isClaim(first)) return null
   // The crc of its flush vouches for it, so the rest has a header's shape.
-  return line as unknown as ShardHeader
+  if ("base" in first) return { header: first as unknown as ShardHeader, lines: 1 }
+  if (second === undefined || !("base" in second)) return null
+  return { header: { ...first, base: second.base as unknown as Position | null }, lines: 2 }
+}
+
+/**
+ * What the first line of a shard says of who made it, header or not. Null where that line is not there: power was lost
+ * before it was durable, or the shard is of version 1, whose writers created it empty.
+ */
+export function claimOf(bytes: Uint8Array): ShardClaim | null {
+  const end = bytes.indexOf(LF)
+  if (end === -1) return null
+  try {
+    const line: unknown = JSON.parse(decoder.decode(bytes.subarray(0, end)))
+    return isClaim(line) ? line : null
+  } catch {
+    return null
+  }
+}
+
+/** No crc covers a claim alone; `owner` is for the host that wrote it to judge. */
+function isClaim(line: unknown): line is JsonObject & ShardClaim {
+  return isJsonObject(line) && typeof line.v === "number" && typeof line.writer === "string"
 }
 
 const LF = 10

@@ -4,6 +4,7 @@ import { memoryStore } from "../stores/memory.ts"
 import { project } from "./projection.ts"
 import { createReader } from "./reader.ts"
 import { resultOf } from "./result.ts"
+import { claimOf } from "./shard.ts"
 import { SCHEMA_VERSION, upgradeRecord } from "./upgrade.ts"
 
 test("a journal of version 1 is read for ever", async () => {
@@ -29,6 +30,23 @@ test("a journal of version 1 is read for ever", async () => {
     origin: "scripted:scripted",
   })
   expect(run.input).toMatchObject({ system: "Be brief", metadata: { ticket: 7 } })
+})
+
+test("a journal of version 2 is read for ever, with a shard that was made and never begun with", async () => {
+  const folder = memoryStore().folder("run")
+  for (const name of ["000000.jsonl", "000001.jsonl", "000002.jsonl"]) {
+    await folder.create(name, readFileSync(new URL(`./__fixtures__/v2/${name}`, import.meta.url)))
+  }
+  const run = project(await createReader(folder).next())
+  expect(resultOf(run, { path: "", lastShard: 2 })).toMatchObject({
+    runId: "fixture",
+    status: "done",
+    text: "Paid.",
+    turns: 2,
+    toolCalls: [{ id: "1.1", name: "Pay", args: { euros: 5 }, result: '{"paid":true}', status: "ok" }],
+  })
+  const claim = claimOf((await folder.read("000001.jsonl")) as Uint8Array)
+  expect(claim).toMatchObject({ v: 2, owner: { pid: 2 } })
 })
 
 test("an older record goes through every step up to today's version", () => {

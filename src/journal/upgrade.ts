@@ -3,9 +3,12 @@ import type { RunRecord } from "../contract/event.ts"
 import type { JsonObject } from "../contract/json.ts"
 
 /** The version that headers carry today. What older versions wrote is read for ever. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
-/** `steps[n]` turns a record of version n into one of version n + 1. Grows with the first change of a record. */
+/**
+ * `steps[n]` turns a record of version n into one of version n + 1. Grows with the first change of a record: version 2
+ * changed headers alone.
+ */
 export type UpgradeSteps = Readonly<Record<number, (record: JsonObject) => JsonObject>>
 
 const steps: UpgradeSteps = {}

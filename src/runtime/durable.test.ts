@@ -2,16 +2,18 @@ import { describe, expect, test, vi } from "vitest"
 import { native } from "../backends/native/index.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
-import type { Json } from "../contract/json.ts"
+import type { Json, JsonObject } from "../contract/json.ts"
 import type { Runtime, RuntimeConfig } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
 import { createRuntime } from "../index.ts"
 import { takeRun } from "../journal/journal.ts"
-import { runPath } from "../journal/paths.ts"
+import { Ownership } from "../journal/ownership.ts"
+import { runPath, shardName } from "../journal/paths.ts"
 import { project } from "../journal/projection.ts"
 import { defineTool } from "../lib/define-tool.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
+import { assembleRuntime } from "./runtime.ts"
 
 const anyInput = { type: "object" } as const
 const call = (name: string, args = {}) => ({ parts: [{ toolCall: { name, args } }] })
@@ -42,7 +44,7 @@ async function recordsOf(runtime: Runtime, runId: string): Promise<RunRecord[]> 
 }
 
 /** A run whose process dies in the middle of a call: what another process finds is its journal. */
-async function crashed(store: Store, name: string, more: object = {}): Promise<void> {
+async function crashed(store: Store, name: string, more: object = {}, config: RuntimeConfig = {}): Promise<void> {
   const started = deferred<void>()
   const stuck = tool(
     name,
@@ -52,7 +54,7 @@ async function crashed(store: Store, name: string, more: object = {}): Promise<v
     },
     more,
   )
-  const { runtime } = runtimeOver(store, [call(name, { n: 1 })], { tools: [stuck] })
+  const { runtime } = runtimeOver(store, [call(name, { n: 1 })], { tools: [stuck], ...config })
   void runtime.run({ task: "x", runId: "r" })
   await started.promise
 }
@@ -155,37 +157,125 @@ describe("a run that lost its process", () => {
   })
 })
 
-describe("a shard that was made and never begun with", () => {
+describe("a shard that was made and has no header", () => {
   const folderOf = (store: Store) => store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
+  const dead: JsonObject = { name: "dead" }
+  const alive: JsonObject = { name: "alive" }
+  const here: JsonObject = { name: "here" }
 
-  test("over a paused run leaves it to be decided, after a lease or by a takeover", async () => {
+  /** A take by another process, which comes as far as making the shard. */
+  const take = (store: Store, shard: number, owner?: JsonObject) =>
+    folderOf(store).append?.open(shardName(shard), new Ownership(owner).claim)
+
+  /** On a host that can tell which processes are gone. */
+  function hostOver(store: Store, steps: readonly ScriptedStep[], config: RuntimeConfig = {}): Runtime {
+    const model = scriptedModel(steps)
+    return assembleRuntime(
+      { model, store, owner: here, ...config },
+      { store: memoryStore, backend: native, isGone: ({ name }) => name === "dead", again: createRuntime },
+    )
+  }
+
+  const asks = {
+    tools: [tool("pay", () => "paid")],
+    hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const },
+  }
+  const approve = { runId: "r", decision: "approve" } as const
+
+  async function paused(store: Store): Promise<void> {
+    await hostOver(store, [call("pay")], asks).run({ task: "x", runId: "r" })
+  }
+
+  test("over a paused run, by a process that is gone: the next decision counts at once", async () => {
     const store = memoryStore()
-    const config = {
-      tools: [tool("pay", () => "paid")],
-      hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const },
+    await paused(store)
+    await take(store, 1, dead)
+    expect(await hostOver(store, ["Done."], asks).resume(approve)).toMatchObject({ status: "done", text: "Done." })
+  })
+
+  test("over a paused run, by a process that is alive: refused as run_active until a takeover is asked for", async () => {
+    const store = memoryStore()
+    await paused(store)
+    await take(store, 1, alive)
+    expect((await hostOver(store, ["Done."], asks).resume(approve)).error?.code).toBe("run_active")
+    expect((await hostOver(store, ["Done."], asks).resume(approve)).error?.code).toBe("run_active")
+    const taken = hostOver(store, ["Done."], asks).resume({ ...approve, takeover: true })
+    expect(await taken).toMatchObject({ status: "done", text: "Done." })
+  })
+
+  test("over a paused run, by a process that does not say who it is: refused as run_active", async () => {
+    const store = memoryStore()
+    await paused(store)
+    await take(store, 1)
+    expect((await hostOver(store, ["Done."], asks).resume(approve)).error?.code).toBe("run_active")
+  })
+
+  test.each([
+    ["empty", ""],
+    ["cut in its first line", '{"v":2,"writer":"a'],
+    ["zeros", "\0\0\0\0\n"],
+  ])("over a paused run and unreadable after a power loss (%s): the next decision counts at once", async (_, text) => {
+    const store = memoryStore()
+    await paused(store)
+    await folderOf(store).append?.open(shardName(1), new TextEncoder().encode(text))
+    expect(await hostOver(store, ["Done."], asks).resume(approve)).toMatchObject({ status: "done", text: "Done." })
+  })
+
+  test("unreadable on a store that machines share: nothing is concluded from it", async () => {
+    const store = memoryStore()
+    await paused(store)
+    await folderOf(store).create(shardName(1), new Uint8Array())
+    const shared: Store = {
+      ...store,
+      folder(path) {
+        const { append: _, ...folder } = store.folder(path)
+        return folder
+      },
     }
-    await runtimeOver(store, [call("pay")], config).runtime.run({ task: "x", runId: "r" })
-    await folderOf(store).append?.open("000001.jsonl") // Somebody approved, and died before that was on record.
-    const { runtime } = runtimeOver(store, ["Done."], config)
-    const decision = { runId: "r", decision: "approve" } as const
-    expect((await runtime.resume(decision)).error?.code).toBe("run_active")
-    expect(await runtime.resume({ ...decision, takeover: true })).toMatchObject({ status: "done", text: "Done." })
+    expect((await hostOver(shared, ["Done."], asks).resume(approve)).error?.code).toBe("run_active")
+  })
+
+  test("over a run whose owner is gone, by a process that is gone: a repeatable call is repeated", async () => {
+    const store = memoryStore()
+    await crashed(store, "put", { effect: "repeatable" }, { owner: dead })
+    await take(store, 1, dead)
+    const again = hostOver(store, ["Done."], { tools: [tool("put", () => "put", { effect: "repeatable" })] })
+    expect(await again.resume({ runId: "r" })).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
+  })
+
+  test.each([
+    ["a process that is gone", dead],
+    ["nobody that can be read", null],
+  ])("over a run whose owner may be alive, by %s: taken, and a repeatable call is flagged", async (_, owner) => {
+    const store = memoryStore()
+    await crashed(store, "put", { effect: "repeatable" }, { owner: alive })
+    if (owner) await take(store, 1, owner)
+    else await folderOf(store).append?.open(shardName(1), new Uint8Array())
+    const again = hostOver(store, ["Done."], { tools: [tool("put", () => "put", { effect: "repeatable" })] })
+    expect(await again.resume({ runId: "r" })).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
   })
 
   test("over a run with one flush hides nothing of it", async () => {
     const store = memoryStore()
     await abandoned(store)
-    await folderOf(store).append?.open("000001.jsonl")
+    await take(store, 1, alive)
     const { runtime } = runtimeOver(store, ["Done."])
     expect((await runtime.status("r")).status).toBe("running")
     expect(await runtime.runs()).toMatchObject([{ runId: "r", status: "running" }])
     expect(await runtime.resume({ runId: "r", takeover: true })).toMatchObject({ status: "done" })
   })
 
-  test("where there is no run leaves the name to be used, once nobody has gone on with it for a lease", async () => {
+  test("where there is no run, by a process that is gone: the id is free at once", async () => {
     const store = memoryStore()
-    await folderOf(store).append?.open("000000.jsonl")
-    const { runtime } = runtimeOver(store, ["Done."])
+    await take(store, 0, dead)
+    expect(await hostOver(store, ["Done."]).run({ task: "x", runId: "r" })).toMatchObject({ status: "done" })
+    expect(await hostOver(store, []).status("r")).toMatchObject({ status: "done" })
+  })
+
+  test("where there is no run, by a process that is alive: the id is free after a lease without a sign of it", async () => {
+    const store = memoryStore()
+    await take(store, 0, alive)
+    const runtime = hostOver(store, ["Done."])
     expect((await runtime.run({ task: "x", runId: "r" })).error?.code).toBe("run_active")
     const later = performance.now() + 61_000
     const clock = vi.spyOn(performance, "now").mockReturnValue(later)
@@ -193,6 +283,47 @@ describe("a shard that was made and never begun with", () => {
     clock.mockRestore()
     expect(result).toMatchObject({ status: "done" })
     expect(await runtime.status("r")).toMatchObject({ status: "done" })
+  })
+
+  test.each(["mark", "resume"] as const)(
+    "over a paused run, by a process that is gone: recovery (%s) leaves it paused and shows its newest records again",
+    async (action) => {
+      const store = memoryStore()
+      await paused(store)
+      const before = await recordsOf(hostOver(store, []), "r")
+      await take(store, 1, dead)
+      const runtime = hostOver(store, ["Done."], asks)
+      expect((await recordsOf(runtime, "r")).length).toBeLessThan(before.length)
+      expect(await runtime.recoverOrphanedRuns({ action })).toEqual([])
+      const after = await recordsOf(runtime, "r")
+      expect(after.slice(0, before.length)).toEqual(before)
+      expect(after.slice(before.length)).toMatchObject([{ type: "warning", code: "takeover_abandoned" }])
+      expect(await runtime.status("r")).toMatchObject({ status: "paused" })
+      expect(await runtime.resume(approve)).toMatchObject({ status: "done" })
+    },
+  )
+
+  test("by this process, which could not write its header: the run goes on here when there is room again", async () => {
+    const store = memoryStore()
+    await paused(store)
+    let isFull = true
+    const filling: Store = {
+      ...store,
+      folder(path) {
+        const folder = store.folder(path)
+        const append = folder.append as NonNullable<typeof folder.append>
+        const open: typeof append.open = async (name, first) => {
+          const file = await append.open(name, first)
+          if (!isFull) return file
+          return file && { ...file, write: () => Promise.reject(new LonghaulError("storage", "There is no room.")) }
+        }
+        return { ...folder, append: { ...append, open } }
+      },
+    }
+    const runtime = hostOver(filling, ["Done."], asks)
+    expect((await runtime.resume(approve)).error?.code).toBe("storage")
+    isFull = false
+    expect(await runtime.resume(approve)).toMatchObject({ status: "done", text: "Done." })
   })
 })
 
@@ -211,18 +342,14 @@ test("a run that could not be written any more goes on in the same process when 
         ...folder,
         append: {
           ...append,
-          async open(name) {
+          async open(name, first) {
             full()
-            const file = await append.open(name)
-            return (
-              file && {
-                write: async (bytes) => {
-                  full()
-                  await file.write(bytes)
-                },
-                close: () => file.close(),
-              }
-            )
+            const file = await append.open(name, first)
+            const write = async (bytes: Uint8Array) => {
+              full()
+              await file?.write(bytes)
+            }
+            return file && { ...file, write }
           },
         },
       }

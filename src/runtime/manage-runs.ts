@@ -3,7 +3,7 @@ import type { RecordBody, RunEvent } from "../contract/event.ts"
 import type { RunState } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { type InboxMessage, postMessage } from "../journal/inbox.ts"
-import { takeRun } from "../journal/journal.ts"
+import { type TakeOptions, takeRun } from "../journal/journal.ts"
 import { isFenced } from "../journal/ownership.ts"
 import { runPath, shardName } from "../journal/paths.ts"
 import { project } from "../journal/projection.ts"
@@ -25,25 +25,43 @@ export async function tellRun(
   const found = await judgeRun(config, key)
   if (found === null || isOver(found)) return false
   const stops = message.type !== "steer"
-  if (stops && (await watch.look(key, found)) !== "alive") return endRun(config, key, found, wasCancelled)
+  if (stops && (await watch.look(key, found)) !== "alive") return endRun(config, watch, key, found, wasCancelled)
   await postMessage(config.store.folder(runPath(key)), message, found.projection.nextInbox)
   // It may have paused just before it could see the message: then nobody else will heed it.
   const now = await judgeRun(config, key)
   if (!stops || now === null || now.projection.status !== "paused") return true
-  return endRun(config, key, now, wasCancelled)
+  return endRun(config, watch, key, now, wasCancelled)
 }
 
 /** Takes a run that nobody is at and puts its end on record. False: somebody was faster, and will say how it ends. */
-export async function endRun(config: ResolvedConfig, key: RunKey, found: FoundRun, end: RecordBody): Promise<boolean> {
+export function endRun(
+  config: ResolvedConfig,
+  watch: OwnerWatch,
+  key: RunKey,
+  found: FoundRun,
+  end: RecordBody,
+): Promise<boolean> {
+  return takeOnce(config, watch, key, found, (history) => {
+    const run = project(history)
+    const { webhook } = run
+    return [{ type: "run-resume", cause: "recovery", ...(webhook && { webhook }) }, ...flagUnknown(run), end]
+  })
+}
+
+/** Takes a run for one flush. False: another process was faster. */
+export async function takeOnce(
+  config: ResolvedConfig,
+  watch: OwnerWatch,
+  key: RunKey,
+  found: FoundRun,
+  first: TakeOptions["first"],
+): Promise<boolean> {
   try {
     const journal = await takeRun(config.store.folder(runPath(key)), {
       after: found.top,
       ...(config.owner && { owner: config.owner }),
-      first(history) {
-        const run = project(history)
-        const { webhook } = run
-        return [{ type: "run-resume", cause: "recovery", ...(webhook && { webhook }) }, ...flagUnknown(run), end]
-      },
+      first,
+      abandoned: (shard) => watch.giveUp(key, shard),
     })
     await journal.release()
     return true
@@ -51,6 +69,12 @@ export async function endRun(config: ResolvedConfig, key: RunKey, found: FoundRu
     if (isFenced(error)) return false
     throw error
   }
+}
+
+export const wasHalfTaken: RecordBody = {
+  type: "warning",
+  code: "takeover_abandoned",
+  message: "A process that had begun to take this run over ended before it was on record.",
 }
 
 export const wasOrphaned: RecordBody = {
@@ -128,6 +152,7 @@ async function removeNode(config: ResolvedConfig, key: RunKey, watch: OwnerWatch
     afresh: true,
     ...(config.owner && { owner: config.owner }),
     first: () => [{ type: "run-remove", runId, nodeId }],
+    abandoned: (shard) => watch.giveUp(key, shard),
   })
   await journal.release()
   const tombstone = shardName(journal.shard)

@@ -39,7 +39,7 @@ export interface OpenRun {
 }
 
 /** How a run comes into our hands: as a new one, or as one that goes on. */
-export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known"> {
+export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known" | "abandoned"> {
   readonly input: CheckedInput
   /** There was no such run before. */
   readonly isNew: boolean
@@ -78,6 +78,7 @@ export async function openRun(
       publisher.records(records)
     },
     failed: (error) => controls.lose(error),
+    ...(opening.abandoned && { abandoned: opening.abandoned }),
     ...(opening.fresh && { fresh: true }),
     ...(opening.after !== undefined && { after: opening.after }),
     ...(opening.known && { known: opening.known }),

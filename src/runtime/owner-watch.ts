@@ -1,7 +1,9 @@
 import { LonghaulError } from "../contract/error.ts"
+import type { JsonObject } from "../contract/json.ts"
 import type { RunKey } from "../contract/store.ts"
 import { LEASE_MS } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
+import type { Taking } from "../journal/reader.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { FoundRun } from "./read-runs.ts"
 import { readBeat } from "./state-file.ts"
@@ -31,25 +33,45 @@ export class OwnerWatch {
   }
 
   async #judge(path: string, found: FoundRun, leaseMs: number): Promise<OwnerState> {
-    const { projection, owner, mark, top, unsettled } = found
-    if (projection.status !== "running" && !unsettled) return "released"
-    // What its tools left behind may still be at it, but nobody will record it.
-    if (this.#givenUp.get(path) === top) return "silent"
-    const folder = this.#config.store.folder(path)
-    // Stores that append are never shared between machines; on any other one the lease decides about other machines.
-    if (owner !== null && this.#config.isGone(owner, folder.append !== undefined)) return "gone"
-    const sign = `${mark} ${await readBeat(folder, top)}`
+    const { projection, owner, mark, top, taking } = found
+    const isReleased = projection.status !== "running"
+    if (taking) {
+      // Whoever takes a run acts only once its header is durable: what was begun was begun by the owner before.
+      if (this.#isOver(path, top, taking)) return isReleased || this.#isGone(path, owner) ? "gone" : "silent"
+    } else {
+      if (isReleased) return "released"
+      // What its tools left behind may still be at it, but nobody will record it.
+      if (this.#givenUp.get(path) === top) return "silent"
+      if (this.#isGone(path, owner)) return "gone"
+    }
+    const sign = `${mark} ${await readBeat(this.#config.store.folder(path), top)}`
     return this.#isSilent(path, sign, leaseMs) ? "silent" : "alive"
   }
 
-  /** A run of ours that could not be written any more: `top` is the last shard that we made. */
+  /** Whether a take that is not on record will never be: see docs/decisions/0014. */
+  #isOver(path: string, top: number, { claim }: Taking): boolean {
+    if (this.#givenUp.get(path) === top) return true
+    return claim === null ? this.#isLocal(path) : this.#isGone(path, claim.owner ?? null)
+  }
+
+  #isGone(path: string, owner: JsonObject | null): boolean {
+    return owner !== null && this.#config.isGone(owner, this.#isLocal(path))
+  }
+
+  /** Stores that append are never shared between machines; on any other one the lease decides about other machines. */
+  #isLocal(path: string): boolean {
+    return this.#config.store.folder(path).append !== undefined
+  }
+
+  /** A run that could not be written here, or not any more: `top` is the last shard that we made. */
   giveUp(key: RunKey, top: number): void {
     this.#givenUp.set(runPath(key), top)
   }
 
-  /** Whether nobody has gone on with a row that has shards and no beginning. */
-  isAbandoned(key: RunKey, top: number): boolean {
-    return this.#isSilent(runPath(key), `void ${top}`, LEASE_MS)
+  /** Whether nobody goes on with a row that has shards and no beginning. */
+  isAbandoned(key: RunKey, top: number, taking: Taking): boolean {
+    const path = runPath(key)
+    return this.#isOver(path, top, taking) || this.#isSilent(path, `void ${top}`, LEASE_MS)
   }
 
   #isSilent(path: string, sign: string, leaseMs: number): boolean {

@@ -5,7 +5,7 @@ import type { RunFilter, RunState, RunSummary } from "../contract/run.ts"
 import type { Folder, RunKey } from "../contract/store.ts"
 import { nodesPath, projectsPath, runPath } from "../journal/paths.ts"
 import { project, RunProjection } from "../journal/projection.ts"
-import { createReader, type RowView, readRow } from "../journal/reader.ts"
+import { createReader, type RowView, readRow, type Taking } from "../journal/reader.ts"
 import { factsWithout, resultOf, summaryOf } from "../journal/result.ts"
 import type { KnownShard } from "../journal/shard.ts"
 import { delay } from "../lib/abort.ts"
@@ -95,11 +95,14 @@ export interface FoundRun {
   readonly top: number
   /** The head as far as it was read; undefined while a takeover is under way. */
   readonly head: KnownShard | undefined
+  /** Who wrote its newest records. */
   readonly owner: JsonObject | null
   /** Another one whenever the run's owner has written anything. */
   readonly mark: string
-  /** Somebody has begun to take it and not said so yet; may be dead by now. */
+  /** Its newest records are hidden while another process may be taking it. */
   readonly unsettled: boolean
+  /** A take that was begun and is not on record, where the run was judged. */
+  readonly taking?: Taking
   /** Warnings that are in no record. */
   readonly hints: RunState["warnings"]
 }
@@ -115,15 +118,17 @@ export async function loadRun(config: ResolvedConfig, key: RunKey): Promise<Foun
 /** The run as whoever takes it now would find it: to look at and to decide on, not to act on as if it were certain. */
 export async function judgeRun(config: ResolvedConfig, key: RunKey): Promise<FoundRun | null> {
   const folder = config.store.folder(runPath(key))
-  const { row } = await readRow(folder)
-  return row && foundRun(folder, row.records, row)
+  const { row, taking } = await readRow(folder)
+  return row && foundRun(folder, row.records, row, taking)
 }
 
-function foundRun(folder: Folder, records: readonly RunRecord[], view: RowView): FoundRun | null {
+function foundRun(folder: Folder, records: readonly RunRecord[], view: RowView, taking?: Taking): FoundRun | null {
   const projection = project(records)
   if (projection.removed) return null
   const { top, owner, mark, known: head, unsettled } = view
-  return { projection, records, path: folder.location, top, head, owner, mark, unsettled, hints: hintsOf(view) }
+  const { location: path } = folder
+  const hints = hintsOf(view)
+  return { projection, records, path, top, head, owner, mark, unsettled, ...(taking && { taking }), hints }
 }
 
 /** What a reader saw beside the records. */

@@ -4,7 +4,7 @@ import type { RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { runExists } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
-import { readRow } from "../journal/reader.ts"
+import { readRow, type Taking } from "../journal/reader.ts"
 import { failedToBegin } from "../journal/result.ts"
 import { onAbort } from "../lib/abort.ts"
 import { choose } from "./choose.ts"
@@ -38,7 +38,7 @@ export async function beginning(
   config: ResolvedConfig,
   key: RunKey,
   input: RunInput,
-  isAbandoned: (top: number) => boolean,
+  isAbandoned: (top: number, taking: Taking) => boolean,
 ): Promise<Opening> {
   const checked = await checkInput(config, key, input)
   return input.runId === undefined ? newRun(config, key, checked) : chosenRun(config, key, checked, isAbandoned)
@@ -49,11 +49,11 @@ export async function chosenRun(
   config: ResolvedConfig,
   key: RunKey,
   checked: CheckedInput,
-  isAbandoned: (top: number) => boolean,
+  isAbandoned: (top: number, taking: Taking) => boolean,
 ): Promise<Opening> {
-  const { top, row } = await readRow(config.store.folder(runPath(key)))
-  if (row !== null || (top >= 0 && !isAbandoned(top))) throw runExists()
-  return newRun(config, key, checked, top < 0 ? undefined : top)
+  const { top, taking, row } = await readRow(config.store.folder(runPath(key)))
+  if (row !== null || (taking && !isAbandoned(top, taking))) throw runExists()
+  return newRun(config, key, checked, taking && top)
 }
 
 /** One run, from how it is opened to its result. Resolves for every ending. */

@@ -590,10 +590,10 @@ describe("the store", () => {
                 ...(folder.append as NonNullable<typeof folder.append>),
                 sync: async () => {},
                 syncFolder: async () => {},
-                async open(name) {
+                async open(name, first) {
                   await failing()
-                  const file = await folder.append?.open(name)
-                  return file ? { close: () => file.close(), write: (bytes) => failing() ?? file.write(bytes) } : null
+                  const file = await folder.append?.open(name, first)
+                  return file ? { ...file, write: (bytes) => failing() ?? file.write(bytes) } : null
                 },
               },
             }

@@ -16,12 +16,13 @@ import type { RunKey } from "../contract/store.ts"
 import type { WithWebhook } from "../contract/webhook.ts"
 import type { InboxMessage } from "../journal/inbox.ts"
 import { LEASE_MS } from "../journal/journal.ts"
+import type { Taking } from "../journal/reader.ts"
 import { factsWithout, failedToBegin } from "../journal/result.ts"
 import { delay } from "../lib/abort.ts"
 import { contain } from "../lib/contained.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
 import { Permits } from "../lib/permits.ts"
-import { findOrphans, markOrphans, type Orphan, waitUntilSettled } from "./background.ts"
+import { findOrphans, markOrphans, type Orphan, settleHalfTaken, waitUntilSettled } from "./background.ts"
 import { type Defaults, oneOf, resolveConfig, wholeNumber } from "./config.ts"
 import { nextExchange } from "./continue-run.ts"
 import type { RunControls } from "./controls.ts"
@@ -80,7 +81,8 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
       place.queued = false
       return leave
     }
-    const handle = startRun(config, key, open, {
+    const abandoned = (shard: number) => watch.giveUp(key, shard)
+    const handle = startRun(config, key, async () => ({ ...(await open()), abandoned }), {
       streamed,
       ...(onEvent && { onEvent }),
       ...(onProgress && { onProgress }),
@@ -109,27 +111,23 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     return handle as RunHandle<never>
   }
 
+  const isAbandoned = (key: RunKey) => (top: number, taking: Taking) => watch.isAbandoned(key, top, taking)
   const launchNew = (input: RunInput, streamed: boolean) => {
     const key = runKey(config, input)
-    return launch(key, () => beginning(config, key, input, (top) => watch.isAbandoned(key, top)), input, streamed)
+    return launch(key, () => beginning(config, key, input, isAbandoned(key)), input, streamed)
   }
   const launchNext = async (runId: string, text: string, given: ContinueInput | undefined, streamed: boolean) => {
     const options = given ?? {}
     const base = key(runId, options.nodeId)
     const next = await nextExchange(config, base, text, options, watch)
-    const isAbandoned = (top: number) => watch.isAbandoned(next.key, top)
-    const opening = async () => chosenRun(config, next.key, await next.input(), isAbandoned)
+    const opening = async () => chosenRun(config, next.key, await next.input(), isAbandoned(next.key))
     return launch(next.key, opening, options, streamed)
   }
   const launchBackground = (given: RunInput & WithWebhook) => {
     const { webhook, ...input } = given ?? {}
     const key = runKey(config, input)
-    return launch(
-      key,
-      () =>
-        webhooks.open(key, () => beginning(config, key, input, (top) => watch.isAbandoned(key, top)), "asked", webhook),
-      input,
-    )
+    const begin = () => beginning(config, key, input, isAbandoned(key))
+    return launch(key, () => webhooks.open(key, begin, "asked", webhook), input)
   }
   const launchResumed = (
     input: ResumeInput,
@@ -199,10 +197,11 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     // Each finds out by itself what it has to do.
     const pending = webhooks.deliverAll().catch(recoveryFailed)
     const isOurs = (found: RunKey) => handleOf(found) !== undefined
-    const orphans = await findOrphans(config, watch, isOurs, staleMs, closing.signal)
+    const { orphans, halfTaken } = await findOrphans(config, watch, isOurs, staleMs, closing.signal)
     await pending
+    for (const found of await settleHalfTaken(config, watch, halfTaken)) webhooks.deliver(found, "all")
     if (action === "mark") {
-      const marked = await markOrphans(config, orphans)
+      const marked = await markOrphans(config, watch, orphans)
       for (const { runId, nodeId } of marked) webhooks.deliver(key(runId, nodeId), "newest")
       return marked
     }

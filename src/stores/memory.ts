@@ -1,4 +1,4 @@
-import type { AppendFile, Folder, Store } from "../contract/store.ts"
+import type { Folder, Store } from "../contract/store.ts"
 
 /** Keeps everything in this process: for tests, workers and runs that nobody needs afterwards. */
 export function memoryStore(): Store {
@@ -31,11 +31,15 @@ function memoryFolder(files: Files, path: string): Folder {
       files.delete(at(name))
     },
     append: {
-      open: async (name) => {
+      open: async (name, first) => {
         if (files.has(at(name))) return null
-        const file = new GrowingBytes()
+        const file = new GrowingBytes(first)
         files.set(at(name), file)
-        return file
+        return {
+          write: (bytes) => file.write(bytes),
+          stands: async () => files.get(at(name)) === file,
+          close: async () => {},
+        }
       },
       readFrom: async (name, offset) => files.get(at(name))?.bytes(offset) ?? null,
       sync: async () => {},
@@ -45,7 +49,7 @@ function memoryFolder(files: Files, path: string): Folder {
 }
 
 /** Grows by doubling, so that a long run does not copy its journal at every flush. */
-class GrowingBytes implements AppendFile {
+class GrowingBytes {
   #buffer: Uint8Array
   #length: number
 
@@ -68,8 +72,6 @@ class GrowingBytes implements AppendFile {
     this.#buffer.set(bytes, this.#length)
     this.#length = length
   }
-
-  async close(): Promise<void> {}
 }
 
 function namesUnder(files: Files, path: string): string[] {

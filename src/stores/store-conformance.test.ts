@@ -113,10 +113,10 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
     brokenStore((_, append) => ({
       append: {
         ...append,
-        async open(name) {
-          const file = await append.open(name)
+        async open(name, first) {
+          const file = await append.open(name, first)
           let writes = 0
-          return file && { ...closing(file), write: async (bytes) => (writes++ === 1 ? undefined : file.write(bytes)) }
+          return file && { ...file, write: async (bytes) => (writes++ === 1 ? undefined : file.write(bytes)) }
         },
       },
     })),
@@ -124,11 +124,12 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
     brokenStore((_, append) => ({
       append: {
         ...append,
-        async open(name) {
-          const file = await append.open(name)
+        async open(name, first) {
+          const file = await append.open(name, first)
           const held: Uint8Array[] = []
           if (file === null) return null
           return {
+            ...file,
             write: async (bytes) => void held.push(bytes.slice()),
             async close() {
               for (const bytes of held) await file.write(bytes)
@@ -137,13 +138,35 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
         },
       },
     })),
+  "an open whose first bytes come after its name": () =>
+    brokenStore((_, append) => ({
+      append: {
+        ...append,
+        async open(name, first) {
+          const file = await append.open(name, new Uint8Array())
+          await new Promise((resolve) => setImmediate(resolve))
+          await file?.write(first)
+          return file
+        },
+      },
+    })),
+  "an open file that never misses its name": () =>
+    brokenStore((_, append) => ({
+      append: {
+        ...append,
+        async open(name, first) {
+          const file = await append.open(name, first)
+          return file && { ...file, stands: async () => true }
+        },
+      },
+    })),
   "an open that reopens": () => {
     const files = new Map<string, Awaited<ReturnType<Appending["open"]>>>()
     return brokenStore((folder, append) => ({
       append: {
         ...append,
-        async open(name) {
-          const file = (await append.open(name)) ?? files.get(folder.location + name) ?? null
+        async open(name, first) {
+          const file = (await append.open(name, first)) ?? files.get(folder.location + name) ?? null
           files.set(folder.location + name, file)
           return file
         },
@@ -152,7 +175,10 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
   },
   "an open that does not see created names": () =>
     brokenStore((folder, append) => ({
-      append: { ...append, open: async (name) => (await append.open(name)) ?? append.open(`${name}-${Math.random()}`) },
+      append: {
+        ...append,
+        open: async (name, first) => (await append.open(name, first)) ?? append.open(`${name}-${Math.random()}`, first),
+      },
       create: (name, bytes) => folder.create(name, bytes),
     })),
   "a list that matches by prefix": () => {
@@ -191,10 +217,6 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
   },
 }
 
-function closing(file: { close(): Promise<void> }): { close(): Promise<void> } {
-  return { close: () => file.close() }
-}
-
 describe("a broken store is caught", () => {
   test.each(Object.entries(brokenStores))("%s", async (_, make) => {
     const broken: string[] = []
@@ -221,7 +243,7 @@ describe.each([
     await folder.create("000000.jsonl", bytes)
     await folder.create("inbox/000000.json", bytes)
     await folder.replace("state.json", bytes)
-    await (await folder.append?.open("000001.jsonl"))?.close()
+    await (await folder.append?.open("000001.jsonl", bytes))?.close()
     const modes = new Set<string>()
     for (const name of ["", ...(readdirSync(base, { recursive: true }) as string[])]) {
       const stat = statSync(join(base, name))
@@ -261,7 +283,7 @@ describe.each([
     await expect(folder.create(name, bytes)).rejects.toEqual(storage)
     await expect(folder.replace(name, bytes)).rejects.toEqual(storage)
     if (!folder.append) return
-    await expect(folder.append.open(name)).rejects.toEqual(storage)
+    await expect(folder.append.open(name, bytes)).rejects.toEqual(storage)
     await expect(folder.append.sync(name)).rejects.toEqual(storage)
   }
 

@@ -31,6 +31,7 @@ export interface SimulatedDisk {
   /** A process's view. `createOnly`: without appending. */
   view(actor: string, options?: { readonly intercept?: DiskIntercept; readonly createOnly?: boolean }): Store
   readonly steps: readonly DiskStep[]
+  names(): readonly string[]
   bytes(name: string): Uint8Array | undefined
   /** What was not synced vanishes wherever `keeps` says no. Processes of before must not go on. */
   losePower(keeps?: (what: "bytes" | "name", file: string) => boolean): void
@@ -47,6 +48,7 @@ export function simulatedDisk(): SimulatedDisk {
   const steps: DiskStep[] = []
   return {
     steps,
+    names: () => [...files.keys()],
     bytes: (name) => files.get(name)?.bytes,
     view(actor, { intercept, createOnly = false } = {}) {
       const step = async (kind: DiskStepKind, name: string) => {
@@ -97,12 +99,12 @@ function diskFolder(files: Map<string, DiskFile>, step: Step, createOnly: boolea
     },
     ...(!createOnly && {
       append: {
-        async open(name: string) {
+        async open(name: string, first: Uint8Array) {
           await step("open", name)
           if (files.has(name)) return null
-          const file: DiskFile = { bytes: new Uint8Array(), durableLength: 0, durableName: false }
+          const file: DiskFile = { bytes: first.slice(), durableLength: 0, durableName: false }
           files.set(name, file)
-          return appendFile(file, name, step)
+          return appendFile(file, name, step, () => files.get(name) === file)
         },
         async readFrom(name: string, offset: number) {
           await step("read", name)
@@ -122,7 +124,7 @@ function diskFolder(files: Map<string, DiskFile>, step: Step, createOnly: boolea
   }
 }
 
-function appendFile(file: DiskFile, name: string, step: Step): AppendFile {
+function appendFile(file: DiskFile, name: string, step: Step, stands: () => boolean): AppendFile {
   const put = (bytes: Uint8Array) => {
     const longer = new Uint8Array(file.bytes.length + bytes.length)
     longer.set(file.bytes)
@@ -140,6 +142,7 @@ function appendFile(file: DiskFile, name: string, step: Step): AppendFile {
       await step("write-sync", name)
       file.durableLength = Math.max(file.durableLength, length)
     },
+    stands: async () => stands(),
     async close() {},
   }
 }

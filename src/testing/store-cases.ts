@@ -18,12 +18,12 @@ export const storeCases: readonly StoreCase[] = [
       const folder = store.folder(RUN)
       const append = folder.append as Appending
       check((await append.readFrom(SHARD, 0)) === null, "readFrom of an absent name must answer null")
-      const file = (await append.open(SHARD)) as AppendFile
+      const file = (await append.open(SHARD, text("zero "))) as AppendFile
       await file.write(text("one "))
       await file.write(text("two"))
-      checkBytes(await append.readFrom(SHARD, 0), text("one two"), "all of it")
-      checkBytes(await append.readFrom(SHARD, 4), text("two"), "what lies behind the first write")
-      checkBytes(await append.readFrom(SHARD, 7), text(""), "what lies behind all of it")
+      checkBytes(await append.readFrom(SHARD, 0), text("zero one two"), "all of it")
+      checkBytes(await append.readFrom(SHARD, 9), text("two"), "what lies behind the first write")
+      checkBytes(await append.readFrom(SHARD, 12), text(""), "what lies behind all of it")
       await file.close()
     },
   },
@@ -164,20 +164,20 @@ export const storeCases: readonly StoreCase[] = [
     needs: "append",
     async run(store) {
       const { folder, append } = appendingFolder(store)
-      const file = await opened(append, SHARD)
+      const file = await opened(append, SHARD, "first ")
       check(await folder.exists(SHARD), "exists must see an opened name at once, before anything is written to it")
-      checkBytes(await folder.read(SHARD), new Uint8Array(), "a file just opened")
-      check((await append.open(SHARD)) === null, "open must answer null for a name that is open")
+      checkBytes(await folder.read(SHARD), text("first "), "a file just opened")
+      check((await append.open(SHARD, text("x"))) === null, "open must answer null for a name that is open")
       check((await folder.create(SHARD, text("x"))) === "exists", "create must not take a name that is open")
       await file.write(text("kept"))
       await file.close()
-      check((await append.open(SHARD)) === null, "open must answer null for a name that was closed")
-      checkBytes(await folder.read(SHARD), text("kept"), "a file that others tried to open and create")
+      check((await append.open(SHARD, text("x"))) === null, "open must answer null for a name that was closed")
+      checkBytes(await folder.read(SHARD), text("first kept"), "a file that others tried to open and create")
       await folder.create("created", text("whole"))
-      check((await append.open("created")) === null, "open must answer null for a name made by create")
+      check((await append.open("created", text("x"))) === null, "open must answer null for a name made by create")
       checkBytes(await folder.read("created"), text("whole"), "a created file that somebody tried to open")
       await folder.replace("replaced", text("whole"))
-      check((await append.open("replaced")) === null, "open must answer null for a name made by replace")
+      check((await append.open("replaced", text("x"))) === null, "open must answer null for a name made by replace")
     },
   },
   {
@@ -189,7 +189,7 @@ export const storeCases: readonly StoreCase[] = [
         const tries = Array.from({ length: 8 }, async (_, index) => {
           const { folder, append } = appendingFolder(store)
           if (index % 2 === 0) return (await folder.create(name, text("created"))) === "created"
-          const file = await append.open(name)
+          const file = await append.open(name, text("opened"))
           await file?.close()
           return file !== null
         })
@@ -215,6 +215,37 @@ export const storeCases: readonly StoreCase[] = [
       }
       await file.close()
       checkBytes(await store.folder(RUN).read(SHARD), expected, "a closed file")
+    },
+  },
+  {
+    name: "an opened name never shows without its first bytes",
+    needs: "append",
+    async run(store) {
+      for (let round = 0; round < 20; round++) {
+        const name = `${String(round).padStart(6, "0")}.jsonl`
+        const { folder, append } = appendingFolder(store)
+        const opening = opened(append, name, "first")
+        let seen: Uint8Array | null = null
+        while (seen === null) seen = await folder.read(name)
+        checkBytes(seen, text("first"), "a file that was just seen to appear")
+        await (await opening).close()
+      }
+    },
+  },
+  {
+    name: "an open file knows whether it is still under its name",
+    needs: "append",
+    async run(store) {
+      const { folder, append } = appendingFolder(store)
+      const file = await opened(append, SHARD)
+      check(await file.stands(), "stands must be true for a file just opened")
+      await file.write(text("bytes"))
+      check(await file.stands(), "stands must be true for a file that was written to")
+      await folder.delete(SHARD)
+      check(!(await file.stands()), "stands must be false for a deleted file")
+      await folder.create(SHARD, text("another"))
+      check(!(await file.stands()), "stands must be false where another file has the name")
+      await file.close()
     },
   },
   {
@@ -291,8 +322,8 @@ function appendingFolder(store: Store, path = RUN): { folder: Folder; append: Ap
   return { folder, append: folder.append }
 }
 
-async function opened(append: Appending, name: string): Promise<AppendFile> {
-  const file = await append.open(name)
+async function opened(append: Appending, name: string, first = ""): Promise<AppendFile> {
+  const file = await append.open(name, text(first))
   check(file !== null, `open of the free name ${name} must create it`)
   return file
 }

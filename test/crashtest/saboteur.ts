@@ -12,11 +12,30 @@ const sabotages: Readonly<Record<string, Sabotage>> = {
   },
   /** Records are told before they are durable. */
   "early-acks": { store: acknowledgingEarly },
+  /** A shard without a header does not say who made it. */
+  "nameless-claims": { store: hidingClaims },
 }
 
 const plan = JSON.parse(process.env[PLAN_VARIABLE] ?? "") as ChildPlan
 await runChild(plan, sabotages[process.env.SABOTAGE ?? ""])
 process.exit(0)
+
+function hidingClaims(store: Store): Store {
+  return {
+    ...store,
+    folder(path) {
+      const inner = store.folder(path)
+      const read = async (name: string) => {
+        const bytes = await inner.read(name)
+        const lines = bytes && name.endsWith(".jsonl") ? new TextDecoder().decode(bytes).split("\n") : []
+        if (lines.length !== 2 || lines[1] !== "") return bytes
+        const { owner: _, ...claim } = JSON.parse(lines[0] ?? "")
+        return new TextEncoder().encode(`${JSON.stringify(claim)}\n`)
+      }
+      return { ...inner, read }
+    },
+  }
+}
 
 function acknowledgingEarly(store: Store, { folder }: ChildPlan): Store {
   const acknowledge = lineWriter(acksFile(folder))
@@ -28,7 +47,8 @@ function acknowledgingEarly(store: Store, { folder }: ChildPlan): Store {
     }
   }
   const early = (file: AppendFile): AppendFile => ({
-    ...file,
+    stands: () => file.stands(),
+    close: () => file.close(),
     write(bytes) {
       tell(bytes)
       return file.write(bytes)
@@ -40,8 +60,8 @@ function acknowledgingEarly(store: Store, { folder }: ChildPlan): Store {
       const inner = store.folder(path)
       const { append } = inner
       if (append === undefined) return inner
-      const open = async (name: string) => {
-        const file = await append.open(name)
+      const open = async (name: string, first: Uint8Array) => {
+        const file = await append.open(name, first)
         return file && early(file)
       }
       return { ...inner, append: { ...append, open } }

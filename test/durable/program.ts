@@ -17,8 +17,6 @@ export interface Order {
   readonly form?: "append" | "create-only"
   /** How long the results of `once` tools are. */
   readonly resultBytes?: number
-  /** From whoever may have the run. */
-  readonly takeover?: boolean
   /** How many stretches it goes on for, from pause to pause. */
   readonly most?: number
   /** Only says this to the run. */

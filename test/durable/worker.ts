@@ -5,7 +5,7 @@ import type { Order } from "./program.ts"
 
 /** One process of a durable run. It tells what happens line by line, at once: it may be killed at any moment. */
 const order = JSON.parse(process.argv[2] ?? "") as Order
-const { root, workspace, form = "append", resultBytes = 0, takeover = false, most = 9, steer, webhook } = order
+const { root, workspace, form = "append", resultBytes = 0, most = 9, steer, webhook } = order
 const tell = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`)
 const onEvent = records((record) => tell({ told: record }))
 
@@ -26,9 +26,9 @@ else if (webhook !== undefined) {
   await Promise.all(background)
   tell({ state: await runtime.status("r") })
 } else {
-  let state = takeover ? await runtime.status("r") : await found(runtime)
+  let state = await found(runtime)
   for (let stretch = 0; stretch < most; stretch++) {
-    state = await goOn(runtime, state, onEvent, { takeover })
+    state = await goOn(runtime, state, onEvent)
     tell({ state })
     if (state.status !== "paused") break
   }

@@ -168,7 +168,7 @@ test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
     const order: Order = { ...places, root: join(disk.path, "store"), form, resultBytes: 30_000 }
     const full = await bench.start(order).ended
     expect(full.state).toMatchObject(notWritten)
-    const still = await bench.start({ ...order, takeover: true }).ended
+    const still = await bench.start(order).ended
     expect(still.state).toMatchObject({ status: "failed", error: { code: "storage" } })
     disk.grow("4m")
     const counts = await finished(order, [full, still])

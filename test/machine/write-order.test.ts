@@ -68,22 +68,31 @@ function nothingTooEarly(calls: readonly SystemCall[], isDurable: (mark: string,
   }
 }
 
-test("append: shards are opened synchronous, counted bytes and names are synced before a header, acts come after", async () => {
+test("append: shards appear with their claim and are written synchronously, counted bytes and names are synced before a header, acts come after", async () => {
   const order = bench.places()
   const workers = [await traced({ ...order, most: 1 })]
   workers.push(await traced({ ...order, steer: "Hurry up." }))
   workers.push(await traced({ ...order }))
   let flushes = 0
   for (const { calls } of workers) {
-    const opened = calls.filter((call) => call.name === "openat" && isShard(call.path) && call.text.includes("O_CREAT"))
-    for (const open of opened) {
-      expect(open.text).toMatch(/O_WRONLY\|O_CREAT\|O_EXCL\|O_APPEND\|O_DSYNC/)
-      const writes = calls.filter((call) => call.name === "write" && call.path === open.path)
+    expect(calls.filter((call) => isShard(call.path) && call.text.includes("O_CREAT"))).toEqual([])
+    for (const link of calls.filter((call) => call.name === "link" && !call.failed && isShard(call.target))) {
+      // Whoever sees its name can read whose it is.
+      const claim = happened(calls, (call) => call.name === "write" && call.path === link.path, link)
+      const [, claimed = ""] =
+        /"(\{"v":2,"writer":"\w+","owner":\{.*\}\}\\n)", (\d+)\) += \2$/.exec(written(claim)) ?? []
+      expect(claimed).toContain('"started":')
+      const opened = calls.filter(
+        (call) => call.name === "openat" && call.path === link.target && call.text.includes("O_WRONLY"),
+      )
+      expect(opened).toMatchObject([{ text: expect.stringContaining("O_WRONLY|O_DSYNC") }])
+      const writes = calls.filter((call) => call.name === "write" && call.path === link.target)
       const [header] = writes as [SystemCall]
-      expect(written(header)).toContain('"{"v":')
-      happened(calls, syncs(dirname(open.path)), header, open)
+      // A synchronous write makes its own bytes durable, so the first one begins with the claim once more.
+      expect(written(header)).toContain(`"${claimed}{"base":`)
+      happened(calls, syncs(dirname(link.target)), header, link)
       const base = /"base":\{"shard":(\d+),/.exec(written(header))?.[1]
-      if (base) happened(calls, syncs(join(dirname(open.path), `${base.padStart(6, "0")}.jsonl`)), header, open)
+      if (base) happened(calls, syncs(join(dirname(link.target), `${base.padStart(6, "0")}.jsonl`)), header, link)
       for (const write of writes) expect(written(write)).toMatch(/"end":.*\}\\n", (\d+)\) += \1$/s)
       flushes += writes.length
     }

@@ -120,10 +120,10 @@ function nasty(folder, { broken, diesAtWrite }, pick) {
     ...(folder.append && {
       append: {
         ...folder.append,
-        async open(name) {
+        async open(name, first) {
           await pause()
           seenEarly = null
-          const file = await folder.append.open(name)
+          const file = await folder.append.open(name, first)
           return (
             file && {
               async write(bytes) {
@@ -138,6 +138,7 @@ function nasty(folder, { broken, diesAtWrite }, pick) {
                 }
                 await file.write(bytes)
               },
+              stands: () => file.stands(),
               close: () => file.close(),
             }
           )

@@ -81,7 +81,7 @@ export const command: Command = {
 }
 
 function printReport(report: CampaignReport, output: Output): void {
-  const { store, seed, operations, points, rows, total, begunAgain, violations } = report
+  const { store, seed, operations, points, rows, total, violations } = report
   const { colours } = output
   output.print(
     `store ${store}, seed ${seed}: ${operations} durable operations in a run, ${points} points to kill it at`,
@@ -93,7 +93,6 @@ function printReport(report: CampaignReport, output: Output): void {
     output.print([row.kind.padEnd(6), ...cells].join("  "))
   }
   output.print("")
-  if (begunAgain > 0) output.print(`${counted(begunAgain, "run")} died before the first record and began again.`)
   for (const violation of violations.slice(0, MOST_SHOWN)) output.print(`${colours.red("✗")} ${violation}`)
   if (violations.length > MOST_SHOWN) output.print(`… and ${violations.length - MOST_SHOWN} more`)
   if (violations.length === 0) output.print(colours.green("Nothing was lost, nothing was done twice."))

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { type Failure, LonghaulError } from "../../contract/error.ts"
 import type { RunEvent } from "../../contract/event.ts"
 import type { Pause } from "../../contract/result.ts"
-import type { ResumeInput, Runtime, StartedRun } from "../../contract/run.ts"
+import type { ResumeInput, Runtime } from "../../contract/run.ts"
 import type { Store } from "../../contract/store.ts"
 import type { Effect, Tool } from "../../contract/tool.ts"
 import { createRuntime } from "../../hosts/node/index.ts"
@@ -97,7 +97,7 @@ function gate({ gated }: Workload) {
 async function toTheEnd(runtime: Runtime, works: Promise<unknown>[], { folder, receiver }: ChildPlan): Promise<string> {
   const acknowledge = lineWriter(acksFile(folder))
   const encoder = new TextEncoder()
-  let runId = "run"
+  const runId = "run"
   const onEvent = (event: RunEvent) => {
     if (!("seq" in event)) return
     const line: AckLine = { runId, seq: event.seq, crc: crc32(encoder.encode(JSON.stringify(event))) }
@@ -110,26 +110,17 @@ async function toTheEnd(runtime: Runtime, works: Promise<unknown>[], { folder, r
     await Promise.all(works.splice(0))
     const { status, pause, error } = await runtime.status(runId)
     if (status === "done") return runId
-    if (status !== "not_found") {
+    // Whoever had the run before is dead: it goes on at once, without a takeover, or the trial has failed.
+    if (status === "not_found") refuse((await runtime.start({ runId, task: "Do all of it.", webhook, onEvent })).error)
+    else {
       refuse(error)
-      refuse((await goOn(runtime, { runId, ...(pause && decisionOn(pause)), onEvent })).error)
-      continue
+      refuse((await runtime.resumeAsync({ runId, ...(pause && decisionOn(pause)), onEvent })).error)
     }
-    const begun = await runtime.start({ runId, task: "Do all of it.", webhook, onEvent })
-    // Somebody died before its first record: nothing has begun, but the name is taken.
-    if (begun.error?.code === "run_active") runId = `${runId}-again`
-    else refuse(begun.error)
   }
 }
 
 function refuse(error: Failure | undefined): void {
   if (error) throw new LonghaulError(error.code, error.message, error)
-}
-
-/** Whoever starts us knows that nobody else lives, also where a shard without a header does not say who made it. */
-async function goOn(runtime: Runtime, input: ResumeInput): Promise<StartedRun> {
-  const first = await runtime.resumeAsync(input)
-  return first.error?.code === "run_active" ? runtime.resumeAsync({ ...input, takeover: true }) : first
 }
 
 function decisionOn({ reason, pendingToolCall }: Pause): Pick<ResumeInput, "decision" | "answer" | "ticket"> {

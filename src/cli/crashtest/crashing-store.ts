@@ -35,8 +35,8 @@ export function crashing(inner: Store, blow: Blow | undefined, die: () => never)
 
   const appending = (inside: Appending): Appending => ({
     ...inside,
-    async open(name) {
-      const file = await operation("open", () => inside.open(name))
+    async open(name, first) {
+      const file = await operation("open", () => inside.open(name, first))
       return file && appendFile(file)
     },
     sync: (name) => operation("sync", () => inside.sync(name)),
@@ -44,7 +44,8 @@ export function crashing(inner: Store, blow: Blow | undefined, die: () => never)
   })
 
   const appendFile = (inside: AppendFile): AppendFile => ({
-    ...inside,
+    stands: () => inside.stands(),
+    close: () => inside.close(),
     write: (bytes) =>
       operation(
         "write",

@@ -9,8 +9,6 @@ export type Row = Readonly<Record<(typeof columns)[number], number>> & { readonl
 export interface Counts {
   readonly rows: readonly Row[]
   readonly total: Omit<Row, "kind">
-  /** Runs that died before anything was on record: they began again, under another name. */
-  readonly begunAgain: number
   readonly violations: readonly string[]
 }
 
@@ -40,7 +38,6 @@ export function countsOf(trials: readonly Judged[]): Counts {
   return {
     rows,
     total: summed(trials),
-    begunAgain: trials.filter(({ report }) => report.begunAgain).length,
     violations: trials.flatMap(({ name, report }) => report.violations.map((violation) => `${name}: ${violation}`)),
   }
 }

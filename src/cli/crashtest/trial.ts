@@ -29,8 +29,6 @@ export interface TrialReport extends Verdict {
   /** How many of the planned kills struck: a process may be done before. */
   readonly kills: number
   readonly resumed: boolean
-  /** Its first process died before anything was on record, and the run began again under another name. */
-  readonly begunAgain: boolean
   readonly operations: readonly string[]
   /** From the begin to the end of the process that was not killed. */
   readonly spanMs: number
@@ -46,7 +44,7 @@ export async function runTrial(setting: Setting, kills: readonly Kill[]): Promis
   const { report, complaint, spanMs } = end
   if (report === undefined) {
     const violations = [`it did not get to its end: ${complaint.trim().replaceAll(/\s*\n\s*/g, " ")} (${folder})`]
-    return { ...unjudged, kills: struck, resumed: false, begunAgain: false, operations: [], spanMs, violations }
+    return { ...unjudged, kills: struck, resumed: false, operations: [], spanMs, violations }
   }
   const { runId, operations } = report
   const store = trialStore(setting.store, folder)
@@ -63,7 +61,7 @@ export async function runTrial(setting: Setting, kills: readonly Kill[]): Promis
     rmSync(folder, { recursive: true, force: true })
   }
   const violations = verdict.violations.map((violation) => `${violation} (${folder})`)
-  return { ...verdict, kills: struck, resumed: true, begunAgain: runId !== "run", operations, spanMs, violations }
+  return { ...verdict, kills: struck, resumed: true, operations, spanMs, violations }
 }
 
 const unjudged = { lost: 0, duplicated: 0, unloadable: false, flagged: 0 }

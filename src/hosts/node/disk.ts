@@ -60,6 +60,13 @@ export async function writeNew(path: string, bytes: Uint8Array, sync: boolean): 
   }
 }
 
+/** What is not there is gone already; what cannot be removed harms nobody. */
+export function discard(path: string): void {
+  try {
+    fs.unlinkSync(path)
+  } catch {}
+}
+
 export async function syncFile(path: string): Promise<void> {
   const fd = await open(path, fs.constants.O_RDONLY)
   try {

@@ -1,6 +1,7 @@
-import { constants, openSync, statfsSync, statSync } from "node:fs"
+import { constants, fstatSync, linkSync, openSync, type Stats, statfsSync, statSync, writeFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type { AppendFile, Appending, Folder, Store } from "../../contract/store.ts"
+import { concatBytes } from "../../lib/bytes.ts"
 import { newNonce } from "../../lib/id.ts"
 import * as disk from "./disk.ts"
 import { DurableFolders } from "./folders.ts"
@@ -39,22 +40,34 @@ function diskStore(root: string, appends: boolean): Store {
 
 function diskFolder(path: string, appends: boolean, folders: DurableFolders): Folder {
   const at = (name: string) => `${path}/${name}`
+  const made = new Set<string>()
+  /** Once only: a folder that is gone since then was removed, and what was in it is not gone on with in another. */
+  const standing = async (folder: string) => {
+    if (made.has(folder)) return folder
+    await folders.make(folder)
+    made.add(folder)
+    return folder
+  }
   return {
     location: path,
     read: (name) => attempt(`read ${name}`, disk.readWhole(at(name))),
     exists: (name) => isThere(at(name)),
     list: () => attempt("list the run's folder", disk.names(path)),
-    create: (name, bytes) => attempt(`create ${name}`, createWhole(at(name), bytes, folders)),
-    replace: (name, bytes) => attempt(`write ${name}`, replaceWhole(at(name), bytes, folders)),
+    create: (name, bytes) => attempt(`create ${name}`, createWhole(at(name), bytes, folders, standing)),
+    replace: (name, bytes) => attempt(`write ${name}`, replaceWhole(at(name), bytes, standing)),
     delete: (name) => attempt(`delete ${name}`, deleteIfThere(at(name))),
     ...(appends && { append: appending(path, folders) }),
   }
 }
 
-/** Synchronous on purpose: a stat of a local name takes a microsecond, a trip through the thread pool twenty. */
 async function isThere(path: string): Promise<boolean> {
+  return (await stats(path)) !== undefined
+}
+
+/** Synchronous on purpose: a stat of a local name takes a microsecond, a trip through the thread pool twenty. */
+async function stats(path: string): Promise<Stats | undefined> {
   try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined
+    return statSync(path, { throwIfNoEntry: false })
   } catch (error) {
     throw disk.storageError(`look for ${path}`, error)
   }
@@ -62,7 +75,7 @@ async function isThere(path: string): Promise<boolean> {
 
 function appending(path: string, folders: DurableFolders): Appending {
   return {
-    open: (name) => attempt(`create ${name}`, openShard(`${path}/${name}`, folders)),
+    open: (name, first) => attempt(`create ${name}`, openShard(`${path}/${name}`, first, folders)),
     readFrom: (name, offset) => attempt(`read ${name}`, disk.readFrom(`${path}/${name}`, offset)),
     sync: (name) => attempt(`sync ${name}`, disk.syncFile(`${path}/${name}`)),
     syncFolder: () => attempt("sync the run's folder", folders.settle(path, "content")),
@@ -70,14 +83,30 @@ function appending(path: string, folders: DurableFolders): Appending {
 }
 
 class Shard implements AppendFile {
+  readonly #path: string
   readonly #fd: number
+  readonly #inode: number
+  /** What the file was created with, until it is durable. */
+  #first: Uint8Array | undefined
 
-  constructor(fd: number) {
+  /** `fd` stands at the beginning of the file, which holds `first`. */
+  constructor(path: string, fd: number, first: Uint8Array) {
+    this.#path = path
     this.#fd = fd
+    this.#inode = fstatSync(fd).ino
+    this.#first = first
   }
 
+  /** The first write begins with what is there already: so one synchronous write makes all of it durable. */
   write(bytes: Uint8Array): Promise<void> {
-    return disk.writeWhole(this.#fd, bytes, "append to the journal")
+    const all = this.#first ? concatBytes([this.#first, bytes]) : bytes
+    this.#first = undefined
+    return disk.writeWhole(this.#fd, all, "append to the journal")
+  }
+
+  /** By its name, not by its links: what was moved away is not where others look for it. */
+  async stands(): Promise<boolean> {
+    return (await stats(this.#path))?.ino === this.#inode
   }
 
   close(): Promise<void> {
@@ -86,24 +115,35 @@ class Shard implements AppendFile {
 }
 
 /**
- * O_DSYNC: the write returns when its bytes are on disk, which costs less than a write and an fdatasync. That the file is
- * there at all becomes durable with its folder, before anything is written to it.
+ * Appears with its first bytes: written under another name, then linked. They are not synced before that: a process that
+ * is killed leaves them behind, and one that loses its power is gone whatever they say. O_DSYNC: a write returns when its bytes
+ * are on disk, which costs less than a write and an fdatasync. That the file is there at all becomes durable with its folder,
+ * before anything more is written to it.
  */
-async function openShard(path: string, folders: DurableFolders): Promise<AppendFile | null> {
-  folders.stand(dirname(path))
-  const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND, O_DSYNC } = constants
+async function openShard(path: string, first: Uint8Array, folders: DurableFolders): Promise<AppendFile | null> {
+  const folder = dirname(path)
+  folders.stand(folder)
+  const temporary = `${folder}/.tmp-${newNonce()}`
   try {
-    return new Shard(openSync(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600))
+    writeFileSync(temporary, first, { flag: "wx", mode: 0o600 })
+    linkSync(temporary, path)
+    return new Shard(path, openSync(path, constants.O_WRONLY | constants.O_DSYNC), first)
   } catch (error) {
     if (disk.errno(error) === "EEXIST") return null
     throw error
+  } finally {
+    disk.discard(temporary)
   }
 }
 
 /** Appears whole or not at all: written under another name, synced, then linked. */
-async function createWhole(path: string, bytes: Uint8Array, folders: DurableFolders): Promise<"created" | "exists"> {
-  const folder = dirname(path)
-  await folders.make(folder)
+async function createWhole(
+  path: string,
+  bytes: Uint8Array,
+  folders: DurableFolders,
+  standing: (folder: string) => Promise<string>,
+): Promise<"created" | "exists"> {
+  const folder = await standing(dirname(path))
   const temporary = `${folder}/.tmp-${newNonce()}`
   try {
     await disk.writeNew(temporary, bytes, true)
@@ -120,9 +160,12 @@ async function createWhole(path: string, bytes: Uint8Array, folders: DurableFold
   }
 }
 
-async function replaceWhole(path: string, bytes: Uint8Array, folders: DurableFolders): Promise<void> {
-  const folder = dirname(path)
-  await folders.make(folder)
+async function replaceWhole(
+  path: string,
+  bytes: Uint8Array,
+  standing: (folder: string) => Promise<string>,
+): Promise<void> {
+  const folder = await standing(dirname(path))
   const temporary = `${folder}/.tmp-${newNonce()}`
   try {
     await disk.writeNew(temporary, bytes, false)
