@@ -6,6 +6,7 @@
 
 const journal = "src/journal/journal.ts"
 const appending = "src/journal/append-writer.ts"
+const batch = "src/journal/batch.ts"
 const creating = "src/journal/create-writer.ts"
 const own = "src/journal/create-own.ts"
 const ownership = "src/journal/ownership.ts"
@@ -177,10 +178,15 @@ export const mutations = [
     "    if (file) options.abandoned?.(owned?.shard ?? top + 1)\n",
     "",
   ]),
-  mutation("a claim without its base counts as a header", [
-    shard,
-    '  if (second === undefined || !("base" in second)) return null\n',
-    "",
+  mutation("a record is queued before its bytes exist", [
+    batch,
+    "    const line = jsonOf(record)\n    this.lines.add(line)\n    this.#records.push(record)\n",
+    "    this.#records.push(record)\n    this.lines.add(jsonOf(record))\n",
+  ]),
+  mutation("a record that cannot be written takes a number", [
+    journal,
+    "    this.#riding.add(record)\n    this.#nextSeq++\n",
+    "    this.#nextSeq++\n    this.#riding.add(record)\n",
   ]),
   mutation("a flush in a deleted shard is acknowledged", [appending, stands, ""]),
   mutation("an owner builds on a shard that was deleted", [

@@ -1,3 +1,4 @@
+import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
 import { Refilled } from "../lib/refilled.ts"
 import { FlushLines } from "./flush-lines.ts"
@@ -33,9 +34,11 @@ export class Batch {
     return this.#durable
   }
 
+  /** Throws where a record cannot be written as JSON, and has then added nothing. */
   add(record: RunRecord): void {
+    const line = jsonOf(record)
+    this.lines.add(line)
     this.#records.push(record)
-    this.lines.add(JSON.stringify(record))
   }
 
   /** They are durable: the batch is empty, and those who wait are still to be told. */
@@ -62,5 +65,13 @@ export class Batch {
     this.#durable = undefined
     this.#resolve = undefined
     this.#reject = undefined
+  }
+}
+
+function jsonOf(record: RunRecord): string {
+  try {
+    return JSON.stringify(record)
+  } catch (cause) {
+    throw new LonghaulError("internal", `A record of type ${record.type} cannot be written as JSON.`, { cause })
   }
 }

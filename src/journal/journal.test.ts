@@ -1,6 +1,8 @@
 import { expect, test, vi } from "vitest"
 import { note, scene } from "../../test/scene.ts"
+import { memoryStore } from "../stores/memory.ts"
 import { takeRun } from "./journal.ts"
+import { createReader } from "./reader.ts"
 
 const storage = new Error("EIO")
 
@@ -76,4 +78,21 @@ test("who lost the run hears of it at once from a flush that nobody waits for", 
   await expect(journal.flush()).rejects.toMatchObject({ code: "fenced" })
   journal.flushSoon()
   expect(failed).toHaveBeenCalledWith(expect.objectContaining({ code: "fenced" }))
+})
+
+test("a record that cannot be written as JSON takes no number and leaves no trace", async () => {
+  const folder = memoryStore().folder("run")
+  const told: number[] = []
+  const journal = await takeRun(folder, {
+    first: () => [note("start")],
+    acknowledged: (records) => told.push(...records.map(({ seq }) => seq)),
+  })
+  journal.append(note("before"))
+  const bad = { type: "warning", code: "bad", message: 1n as unknown as string } as const
+  expect(() => journal.append(bad)).toThrow(expect.objectContaining({ code: "internal" }))
+  journal.append(note("after"))
+  await journal.release()
+  expect(told).toEqual([0, 1, 2])
+  const records = await createReader(folder).next()
+  expect(records).toMatchObject([{ message: "start" }, { seq: 1, message: "before" }, { seq: 2, message: "after" }])
 })

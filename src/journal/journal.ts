@@ -16,7 +16,10 @@ export interface Journal {
   readonly shard: number
   /** The newest record that is not durable yet, or -1. */
   readonly newestPending: number
-  /** Numbers a record and lets it ride with the next flush, on append stores at most 250 ms later. */
+  /**
+   * Numbers a record and lets it ride with the next flush, on append stores at most 250 ms later. Throws `internal` where
+   * it cannot be written as JSON: the journal is then as if it had not been given.
+   */
   append(body: RecordBody): RunRecord
   /**
    * Everything appended so far is durable and was acknowledged, and the run was ours a moment ago: who waited for it may
@@ -130,9 +133,12 @@ class OwnedJournal implements Journal {
   }
 
   append(body: RecordBody): RunRecord {
-    const record: RunRecord = { seq: this.#nextSeq++, at: this.#now(), ...body }
-    if (this.#riding.isEmpty && this.#folder.append) void settled.then(this.#ride)
+    const record: RunRecord = { seq: this.#nextSeq, at: this.#now(), ...body }
+    const isFirst = this.#riding.isEmpty
+    // A record that cannot be written takes no number.
     this.#riding.add(record)
+    this.#nextSeq++
+    if (isFirst && this.#folder.append) void settled.then(this.#ride)
     return record
   }
 

@@ -14,6 +14,44 @@ export function canonicalJson(value: Json): string {
   return `{${inside}}`
 }
 
+/**
+ * Why a value cannot be written as JSON: undefined where it can. Nesting is bounded, because writing recurses: what was
+ * parsed in one place could not be written in another that has less stack left.
+ */
+export function whyNotJson(value: unknown, name: string): string | undefined {
+  try {
+    return issueIn(value, name, [])
+  } catch {
+    return `${name} cannot be read`
+  }
+}
+
+function issueIn(value: unknown, name: string, above: unknown[]): string | undefined {
+  if (typeof value !== "object" || value === null) {
+    const isOther = typeof value === "bigint" || typeof value === "symbol" || typeof value === "function"
+    return isOther ? `${name} is a ${typeof value}` : undefined
+  }
+  if (above.includes(value)) return `${name} holds itself`
+  if (above.length === DEEPEST) return `it is nested more than ${DEEPEST} levels deep`
+  above.push(value)
+  const issue =
+    "toJSON" in value && typeof value.toJSON === "function"
+      ? issueIn(value.toJSON(), name, above)
+      : issueInside(value, name, above)
+  above.pop()
+  return issue
+}
+
+function issueInside(value: object, name: string, above: unknown[]): string | undefined {
+  for (const [key, member] of Object.entries(value)) {
+    const issue = issueIn(member, `${name}.${key}`, above)
+    if (issue !== undefined) return issue
+  }
+  return undefined
+}
+
+const DEEPEST = 256
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }

@@ -13,6 +13,7 @@ import type { Tool, UnknownOutcome } from "../contract/tool.ts"
 import { containedLogger } from "../lib/contained.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
 import { checkedId } from "../lib/id.ts"
+import { whyNotJson } from "../lib/json.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { persisting } from "../lib/persist-artifact.ts"
 import { sha256 } from "../lib/sha256.ts"
@@ -81,6 +82,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   checkKeys("createRuntime", config, configKeys)
   checkShapes(config)
   const { model, owner, allowedTools, disabledTools = [] } = config
+  requireJson("owner", owner)
   const logger = config.logger && containedLogger(config.logger)
   const tools = selectTools(config.tools ?? [], {
     disabled: disabledTools,
@@ -137,6 +139,15 @@ function secretValues(secrets: NonNullable<RuntimeConfig["secrets"]>): string[] 
   })
 }
 
+/** What goes into the journal must be JSON. */
+export function requireJson(name: string, value: unknown): void {
+  const why = whyNotJson(value, name)
+  if (why === undefined) return
+  throw new LonghaulError("config_invalid", `${name} is not JSON: ${why}.`, {
+    fix: `Pass ${name} as plain JSON: strings, finite numbers, booleans, null, arrays and objects of them.`,
+  })
+}
+
 export function resolveLimits(given: Partial<Limits> | undefined, base: Limits): Limits {
   if (given === undefined) return base
   checkKeys("limits", given, limitKeys)
@@ -149,21 +160,21 @@ export function resolveLimits(given: Partial<Limits> | undefined, base: Limits):
 
 function checkUsd(usd: number): void {
   if (Number.isFinite(usd) && usd > 0) return
-  throw new LonghaulError("config_invalid", `limits.usd is ${JSON.stringify(usd)}.`, {
+  throw new LonghaulError("config_invalid", `limits.usd is ${shown(usd)}.`, {
     fix: "Give limits.usd as a number of dollars above 0.",
   })
 }
 
 export function wholeNumber(name: string, value: number, largest = LARGEST_LIMIT): number {
   if (Number.isInteger(value) && value > 0 && value <= largest) return value
-  throw new LonghaulError("config_invalid", `${name} is ${JSON.stringify(value)}.`, {
+  throw new LonghaulError("config_invalid", `${name} is ${shown(value)}.`, {
     fix: `Give ${name} as a whole number from 1 to ${largest}.`,
   })
 }
 
 export function oneOf<Value extends string>(name: string, value: Value, known: readonly Value[]): Value {
   if (known.includes(value)) return value
-  throw new LonghaulError("config_invalid", `${name} is ${JSON.stringify(value)}.`, {
+  throw new LonghaulError("config_invalid", `${name} is ${shown(value)}.`, {
     fix: `Use one of: ${known.join(", ")}.`,
   })
 }
@@ -171,9 +182,14 @@ export function oneOf<Value extends string>(name: string, value: Value, known: r
 function checkedModel(model: Model | string, defaults: Defaults): Model {
   if (typeof model === "string" && defaults.model) return defaults.model(model)
   if (typeof model === "object" && typeof model.converse === "function") return model
-  throw new LonghaulError("config_invalid", `model is ${JSON.stringify(model)}, which is not a model.`, {
+  throw new LonghaulError("config_invalid", `model is ${shown(model)}, which is not a model.`, {
     fix: 'Pass a value such as anthropic({ model: "claude-sonnet-4-6", apiKey }); names work in "longhaul/node".',
   })
+}
+
+/** For a message: not every wrong value can be written as JSON. */
+function shown(value: unknown): string {
+  return whyNotJson(value, "") === undefined ? JSON.stringify(value) : `a ${typeof value}`
 }
 
 export const configKeys = keys<RuntimeConfig>()(

@@ -11,7 +11,7 @@ import { checkedId, newRunId } from "../lib/id.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../tools/dispatch.ts"
 import { attachedParts } from "./attachments.ts"
-import { oneOf, type ResolvedConfig, resolveLimits } from "./config.ts"
+import { oneOf, type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { checkedMessages } from "./messages.ts"
 import { type OutputForm, outputForm } from "./output.ts"
 import { checkTools, list } from "./shapes.ts"
@@ -55,6 +55,8 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
   const { system, temperature, maxOutputTokens, effort, metadata } = input
+  requireJson("metadata", metadata)
+  requireJson("messages", input.messages)
   const model = input.model === undefined ? config.model : config.resolveModel(input.model)
   const form = outputForm(input)
   const cwd = input.cwd ?? config.workspace

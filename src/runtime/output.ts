@@ -5,6 +5,7 @@ import type { RunInput } from "../contract/run.ts"
 import type { StandardSchema } from "../contract/standard-schema.ts"
 import { findJson } from "../lib/find-json.ts"
 import { givenSchema } from "../lib/given-schema.ts"
+import { whyNotJson } from "../lib/json.ts"
 import { schemaIssues } from "../lib/json-schema.ts"
 import { describeStandardIssue, isStandardSchema } from "../lib/standard-schema.ts"
 import { oneOf } from "./config.ts"
@@ -68,8 +69,10 @@ export class OutputCheck {
   async judge(text: string): Promise<OutputVerdict> {
     const { schema, mode, standard } = this.#form
     const found = findJson(text)
-    if (found === undefined) {
-      const trouble = new LonghaulError("output_not_json", "The answer is not JSON.", { fix: RAISE })
+    const unfit = found && whyNotJson(found.value, "answer")
+    if (found === undefined || unfit !== undefined) {
+      const message = unfit === undefined ? "The answer is not JSON." : `The answer is no usable JSON: ${unfit}.`
+      const trouble = new LonghaulError("output_not_json", message, { fix: RAISE })
       return mode === "forward" ? { output: { data: text, source: "raw" }, trouble } : { trouble }
     }
     const checked = await check(found.value, schema, standard)
@@ -100,6 +103,8 @@ async function check(
     const result = await standard["~standard"].validate(value)
     if (result.issues)
       return { data: value, issues: result.issues.map((issue) => describeStandardIssue(issue, "answer")) }
+    const unfit = whyNotJson(result.value, "answer")
+    if (unfit !== undefined) return { data: value, issues: [`${unfit} after the schema's own conversion`] }
     return { data: JSON.parse(JSON.stringify(result.value) ?? "null") as Json, issues: [] }
   } catch (error) {
     const kind = error instanceof Error ? error.name : typeof error

@@ -10,7 +10,7 @@ import { flagUnknown } from "../journal/recover.ts"
 import { pendingOf } from "../journal/result.ts"
 import { checkedId } from "../lib/id.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
-import { oneOf, type ResolvedConfig, resolveLimits } from "./config.ts"
+import { oneOf, type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
 import { type CheckedInput, dispatcherOf } from "./input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
@@ -31,6 +31,7 @@ export async function resumption(
   judged?: FoundRun,
 ): Promise<Opening> {
   checkKeys("resume", input, resumeKeys)
+  requireJson("args", input.args)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
   const found = judged ?? (await judgeRun(config, key))

@@ -6,7 +6,7 @@ import { delay } from "../../lib/abort.ts"
 import { createRetry, type Retry, type RetryPolicy } from "../../lib/retry.ts"
 import type { Controls } from "./controls.ts"
 import type { Dialogue } from "./dialogue.ts"
-import { partId, toolCall } from "./names.ts"
+import { partId, recordable, toolCall } from "./names.ts"
 
 interface Asking {
   readonly dialogue: Dialogue
@@ -79,7 +79,8 @@ class Attempt implements AnswerSink {
   }
 
   /** One that is harmless starts before its answer is complete. */
-  call(call: AnswerCall, index: number): void {
+  call(given: AnswerCall, index: number): void {
+    const call = recordable(given)
     if (call.invalid !== undefined || !this.#host.startsEarly(call.name)) return
     this.early ??= new Map()
     this.early.set(index, this.#host.callTool(toolCall(this.#turn, index, call)))

@@ -2,7 +2,7 @@ import type { ToolCall, TurnHost } from "../../contract/backend.ts"
 import type { AssistantMessage } from "../../contract/message.ts"
 import type { Answered } from "./ask.ts"
 import type { Dialogue } from "./dialogue.ts"
-import { partId, toolCall } from "./names.ts"
+import { partId, recordable, toolCall } from "./names.ts"
 
 export interface StepCall {
   readonly call: ToolCall
@@ -40,8 +40,9 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
         break
       case "tool-call": {
         if (answer.stopReason === "output-limit") break
-        const call = toolCall(turn, index, part)
-        const { wireId, name, args, opaque } = part
+        const given = recordable(part)
+        const call = toolCall(turn, index, given)
+        const { wireId, name, args, opaque } = given
         const sealed = opaque === undefined ? {} : { opaque, origin }
         const { callId } = call
         host.emit({ type: "tool-call", turn, callId, wireId, name, args, ...sealed })
