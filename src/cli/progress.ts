@@ -41,7 +41,7 @@ export interface ProgressOptions {
 
 /** Tells a run to the person who waits for it. */
 export function createProgress(options: ProgressOptions): Progress {
-  const { screen, colours, statusOnly = false, headless = false, typed, now = Date.now } = options
+  const { screen, colours, statusOnly = false, headless = false, typed, now = () => performance.now() } = options
   const startedAt = now()
   const calls = new Map<string, { readonly name: string; readonly args: Json }>()
   const streamed = new Set<string>()

@@ -45,12 +45,13 @@ export type RecordBody =
       readonly schemaEnforced?: boolean
     }
   | { readonly type: "session"; readonly ref: SessionRef; readonly model?: string }
-  /** `paths`: the files that it is about. */
+  /** `paths`: the files that it is about. `inbox`: the message that could not be read. */
   | {
       readonly type: "warning"
       readonly code: string
       readonly message: string
       readonly paths?: readonly string[]
+      readonly inbox?: number
     }
   /** `reserve`: what was set aside for it, where tokens or dollars are limited. */
   | { readonly type: "turn-start"; readonly turn: number; readonly reserve?: Reserve }

@@ -85,6 +85,8 @@ export class RunProjection {
   error: Failure | undefined
   startedAt = 0
   updatedAt = 0
+  /** Between the first record and the last, by clocks that may have been set back in between. */
+  durationMs = 0
   nextSeq = 0
   /** The next inbox slot that nobody consumed. */
   nextInbox = 0
@@ -132,6 +134,7 @@ export class RunProjection {
   }
 
   apply(record: RunRecord): void {
+    if (this.nextSeq > 0) this.durationMs += Math.max(0, record.at - this.updatedAt)
     this.nextSeq = record.seq + 1
     this.updatedAt = record.at
     switch (record.type) {
@@ -166,6 +169,7 @@ export class RunProjection {
         this.model = record.model ?? this.model
         break
       case "warning":
+        if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
         this.warnings.push({
           code: record.code,
           message: record.message,

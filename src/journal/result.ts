@@ -44,7 +44,7 @@ function factsOf(run: RunProjection, transcript: Transcript, status = run.status
     ...(run.output && { structuredSource: run.output.source }),
     usage: run.usage,
     turns: run.turns,
-    durationMs: run.updatedAt - run.startedAt,
+    durationMs: run.durationMs,
     backend: run.backend,
     model: run.model ?? null,
     ...(run.input?.effort !== undefined && { effort: run.input.effort }),

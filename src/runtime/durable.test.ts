@@ -8,7 +8,7 @@ import type { Store } from "../contract/store.ts"
 import { createRuntime } from "../index.ts"
 import { takeRun } from "../journal/journal.ts"
 import { Ownership } from "../journal/ownership.ts"
-import { runPath, shardName } from "../journal/paths.ts"
+import { inboxName, runPath, shardName } from "../journal/paths.ts"
 import { project } from "../journal/projection.ts"
 import { defineTool } from "../lib/define-tool.ts"
 import { memoryStore } from "../stores/memory.ts"
@@ -534,6 +534,51 @@ describe("from another process", () => {
     expect(JSON.stringify(second.model.calls[0]?.at(-1))).toContain("other account")
     const records = await recordsOf(second.runtime, "r")
     expect(project(records).messages.slice(0, -1)).toEqual(second.model.calls[0])
+  })
+
+  const post = (store: Store, slot: number, text: string) =>
+    store
+      .folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
+      .create(inboxName(slot), new TextEncoder().encode(text))
+  const skipped = {
+    type: "warning",
+    code: "inbox_unreadable",
+    message: expect.stringContaining("inbox/000000.json"),
+    inbox: 0,
+  }
+
+  test.each([
+    ["no JSON", "{"],
+    ["no object", "[1]"],
+    ["null", "null"],
+    ["of an unknown type", '{"type":"dance"}'],
+    ["empty", ""],
+  ])(
+    "a message that is %s does not lock a paused run: it is skipped with a warning, the next is heard",
+    async (_, text) => {
+      const store = memoryStore()
+      const tools = [tool("pay", () => "paid")]
+      const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
+      await runtimeOver(store, [call("pay")], { tools, hooks }).runtime.run({ task: "x", runId: "r" })
+      await post(store, 0, text)
+      await runtimeOver(store, []).runtime.steer("r", "Use the other account.")
+      const second = runtimeOver(store, ["Done."], { tools, hooks })
+      expect(await second.runtime.resume({ runId: "r", decision: "approve" })).toMatchObject({ status: "done" })
+      expect(JSON.stringify(second.model.calls[0]?.at(-1))).toContain("other account")
+      const records = await recordsOf(second.runtime, "r")
+      expect(records.filter((record) => "inbox" in record)).toMatchObject([skipped, { inbox: 1 }])
+      expect(project(records).nextInbox).toBe(2)
+    },
+  )
+
+  test("a message that cannot be read does not deafen a live run: a cancellation behind it is heeded", async () => {
+    const store = memoryStore()
+    const { result } = await liveRun(store)
+    await post(store, 0, "{")
+    await runtimeOver(store, []).runtime.cancel("r")
+    expect(await result).toMatchObject({ status: "cancelled" })
+    const records = await recordsOf(runtimeOver(store, []).runtime, "r")
+    expect(records.filter((record) => "inbox" in record)).toMatchObject([skipped, { inbox: 1 }])
   })
 
   test("ASY-07 ASY-08 ASY-09 the state file shows what a live run is at, and in the end how it ended", async () => {

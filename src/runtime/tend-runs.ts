@@ -1,4 +1,4 @@
-import { type InboxMessage, readMessage } from "../journal/inbox.ts"
+import { type InboxMessage, readMessage, skipped, type UnreadableMessage } from "../journal/inbox.ts"
 import type { OpenRun } from "./open-run.ts"
 import { writeState } from "./state-file.ts"
 
@@ -118,15 +118,19 @@ export async function hearWaiting({ folder, journal, projection }: OpenRun): Pro
   for (let inbox = projection.nextInbox; ; inbox++) {
     const message = await readMessage(folder, inbox)
     if (message === null) break
-    if (message.type === "steer") journal.append({ type: "steer", text: message.text, inbox })
+    if (message.type === "unreadable") journal.append(skipped(inbox))
+    else if (message.type === "steer") journal.append({ type: "steer", text: message.text, inbox })
     else journal.append({ type: "cancel", inbox })
   }
   await journal.flush()
 }
 
 /** Does what somebody asked of a live run; it is on record with its slot, so nobody does it again. False: too late. */
-function heed({ journal, controls, said }: OpenRun, message: InboxMessage, inbox: number): boolean {
+function heed({ journal, controls, said }: OpenRun, message: InboxMessage | UnreadableMessage, inbox: number): boolean {
   switch (message.type) {
+    case "unreadable":
+      journal.append(skipped(inbox))
+      return true
     case "cancel":
       journal.append({ type: "cancel", inbox })
       controls.stop({ kind: "cancel", onRecord: true }, "immediate")

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
@@ -292,6 +292,19 @@ describe.each([
     writeFileSync(base, "a file")
     await expectTrouble(make(base).folder("run"), "000000.jsonl")
     await expect(make(base).folder("run").read("000000.jsonl")).rejects.toEqual(storage)
+  })
+
+  test.each([
+    ["ELOOP", (base: string) => symlinkSync("loop", join(base, "loop"))],
+    ["ENAMETOOLONG", () => {}],
+  ])("a root that cannot be looked at (%s) is config_invalid with a fix when the store is made", (errno, prepare) => {
+    const base = freshRoot()
+    mkdirSync(base)
+    prepare(base)
+    const unreachable = join(base, errno === "ELOOP" ? "loop" : "x".repeat(300), "store")
+    const refused = expect.objectContaining({ code: "config_invalid", fix: expect.any(String) })
+    expect(() => make(unreachable)).toThrow(refused)
+    expect(() => make(unreachable)).toThrow(errno)
   })
 
   test("the folder of all runs is made again where somebody removed it", async () => {

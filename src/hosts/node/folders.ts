@@ -1,6 +1,7 @@
 import * as fs from "node:fs"
 import { dirname } from "node:path"
 import { promisify } from "node:util"
+import { LonghaulError } from "../../contract/error.ts"
 import { errno } from "./disk.ts"
 
 const fsync = promisify(fs.fsync)
@@ -78,9 +79,7 @@ export class DurableFolders {
   readonly #syncs = new FolderSyncs()
 
   constructor(root: string) {
-    let existing = root
-    while (fs.statSync(existing, { throwIfNoEntry: false }) === undefined) existing = dirname(existing)
-    this.#floor = existing
+    this.#floor = nearestFolder(root)
   }
 
   /** The folder stands, and its name is durable. */
@@ -128,6 +127,20 @@ export class DurableFolders {
     for (let folder = path; folder !== this.#floor && !isDone(folder); folder = dirname(folder)) chain.push(folder)
     return chain
   }
+}
+
+/** The path itself, or the nearest above it that there is. */
+export function nearestFolder(path: string): string {
+  let existing = path
+  try {
+    while (fs.statSync(existing, { throwIfNoEntry: false }) === undefined) existing = dirname(existing)
+  } catch (error) {
+    throw new LonghaulError("config_invalid", `The store's folder ${path} cannot be reached: ${errno(error)}.`, {
+      cause: error,
+      fix: `Make every folder on the way to ${existing} searchable for this user, or choose another store.`,
+    })
+  }
+  return existing
 }
 
 function makeFolder(path: string): void {

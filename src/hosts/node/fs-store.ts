@@ -4,7 +4,7 @@ import type { AppendFile, Appending, Folder, Store } from "../../contract/store.
 import { concatBytes } from "../../lib/bytes.ts"
 import { newNonce } from "../../lib/id.ts"
 import * as disk from "./disk.ts"
-import { DurableFolders } from "./folders.ts"
+import { DurableFolders, nearestFolder } from "./folders.ts"
 
 export interface FsStoreOptions {
   /** Hears why a file system is used in the slower, create-only form. */
@@ -201,7 +201,5 @@ const coherentTypes: ReadonlySet<number> = new Set([
 ])
 
 export function isCoherent(root: string): boolean {
-  let existing = resolve(root)
-  while (statSync(existing, { throwIfNoEntry: false }) === undefined) existing = dirname(existing)
-  return coherentTypes.has(statfsSync(existing).type)
+  return coherentTypes.has(statfsSync(nearestFolder(resolve(root))).type)
 }
