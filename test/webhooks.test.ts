@@ -6,6 +6,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { createRuntime, fsStore, nodeFetch } from "../src/hosts/node/index.ts"
 import { processOwner } from "../src/hosts/node/owner.ts"
 import { defineTool, type RunEvent, type Runtime, type RuntimeConfig, type Store } from "../src/index.ts"
+import { Ownership } from "../src/journal/ownership.ts"
+import { runPath, shardName } from "../src/journal/paths.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { deliver } from "../src/webhooks/deliver.ts"
@@ -405,6 +407,25 @@ describe("another runtime over the same store", () => {
       result: { error: { code: "orphaned" } },
     })
   })
+})
+
+test("a pause that nobody was told of is told by recovery, also where a dead process had begun to take the run", async () => {
+  const hook = await receiver()
+  const store = memoryStore()
+  const first = runtimeFor(hook, [callsPay], { store, ...asksFirst })
+  await first.start({ task: "x", runId: "r", webhook: { url: hook.url, secretRef: "HOOK" } })
+  await untilTried(first, 1)
+  // As if it had died before the attempt, and another that was to approve before its first record.
+  const path = runPath({ workspaceId: "default", runId: "r", nodeId: "main" })
+  for (const name of await store.list(`${path}/outbox`)) await store.folder(path).delete(`outbox/${name}`)
+  const dead = new Ownership({ ...processOwner(), pid: 2 ** 23 })
+  await store.folder(path).append?.open(shardName(1), dead.claim)
+  const second = runtimeFor(hook, ["Done."], { store, ...asksFirst })
+  expect(await second.recoverOrphanedRuns()).toEqual([])
+  await until(() => hook.got.length === 2)
+  expect(hook.got[1]).toMatchObject({ headers: { "longhaul-event": "status.paused" }, result: { status: "paused" } })
+  expect(hook.got[1]?.headers["webhook-id"]).toBe(hook.got[0]?.headers["webhook-id"])
+  expect(await second.resume({ runId: "r", decision: "approve" })).toMatchObject({ status: "done" })
 })
 
 test("rotation: each secret signs, so receivers with the old and with the new one accept it", async () => {
