@@ -18,7 +18,7 @@ const test = "src/journal"
 
 const look = "        if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()\n"
 const write = "        await file.write(this.#headless ? bytes.subarray(this.#ownership.claim.length) : bytes)\n"
-const stands = "        if (!(await file.stands())) throw vanished(this.#folder, this.#top)\n"
+const stands = "        if (!(await file.stands())) throw this.#lose(vanished(this.#folder, this.#top))\n"
 const syncBase = "    await this.#folder.append?.sync(shardName(shard))\n"
 const syncFolder = "          await this.#folder.append?.syncFolder()\n"
 const openNext = `    const file = await this.#folder.append?.open(shardName(this.#top + 1), this.#ownership.claim)
@@ -82,17 +82,13 @@ export const mutations = [
       `${write}    if (this.#headless && this.#good) await this.#folder.append?.sync(shardName(this.#good.shard))\n`,
     ],
   ),
-  mutation("F4 a base whose sync failed is synced again and trusted", [
-    appending,
-    "    this.#baseFailed = true\n",
-    "    this.#baseFailed = false\n",
-  ]),
+  mutation("F4 a base whose sync failed is synced again and trusted", [appending, "    this.#lose(baseLost())\n", ""]),
   mutation(
     "F4 goes on in the same shard after a failed write",
     [appending, "    for (;;) {\n", "    for (let isSecond = false; ; isSecond = true) {\n"],
     [
       appending,
-      "        await this.close()\n        if (isLast || isFenced(error) || this.#baseFailed) throw error\n",
+      "        await this.close()\n        if (isLast || isFenced(error) || this.#lost) throw error\n",
       "        if (isLast || isSecond || isFenced(error)) throw error\n",
     ],
   ),
@@ -191,8 +187,8 @@ export const mutations = [
   mutation("a flush in a deleted shard is acknowledged", [appending, stands, ""]),
   mutation("an owner builds on a shard that was deleted", [
     appending,
-    "    if (base && !(await this.#folder.exists(shardName(base.shard)))) throw vanished(this.#folder, base.shard)\n",
-    "",
+    stands,
+    stands.replace("this.#lose(vanished(this.#folder, this.#top))", "vanished(this.#folder, this.#top)"),
   ]),
   mutation("a deleted shard is looked for before the next one", [appending, look + stands, stands + look]),
   mutation("O1 M1 own write not recognised", [own, ownBytes, "      if (found !== null) return false\n"]),

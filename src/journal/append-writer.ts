@@ -16,8 +16,8 @@ export class AppendWriter implements FlushWriter {
   #file: AppendFile | null
   /** The shard was created but holds no header yet. */
   #headless = true
-  /** What a header would count could not be made durable: nothing may be built on it from here. */
-  #baseFailed = false
+  /** Why nothing may be built on what is here: what a header would count is not durable, or not there any more. */
+  #lost: LonghaulError | null = null
 
   /** `file` is shard `top`, created just now; `base` is what counts below it. */
   constructor(folder: Folder, ownership: Ownership, file: AppendFile, top: number, base: Position | null) {
@@ -51,14 +51,14 @@ export class AppendWriter implements FlushWriter {
         // The shard was created with its claim, which belongs to its first flush.
         await file.write(this.#headless ? bytes.subarray(this.#ownership.claim.length) : bytes)
         if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()
-        if (!(await file.stands())) throw vanished(this.#folder, this.#top)
+        if (!(await file.stands())) throw this.#lose(vanished(this.#folder, this.#top))
         this.#headless = false
         this.#good = { shard: this.#top, bytes: from + bytes.length }
         return
       } catch (error) {
         // Half a line may stand there, or a sync may have lied: this shard is never written again.
         await this.close()
-        if (isLast || isFenced(error) || this.#baseFailed) throw error
+        if (isLast || isFenced(error) || this.#lost) throw error
       }
     }
   }
@@ -71,9 +71,7 @@ export class AppendWriter implements FlushWriter {
 
   /** From ourselves we take exactly the next shard: if it exists, somebody else took the run. */
   async #openNext(): Promise<AppendFile> {
-    if (this.#baseFailed) throw baseLost()
-    const base = this.#good
-    if (base && !(await this.#folder.exists(shardName(base.shard)))) throw vanished(this.#folder, base.shard)
+    if (this.#lost) throw this.#lost
     const file = await this.#folder.append?.open(shardName(this.#top + 1), this.#ownership.claim)
     if (!file) throw fenced()
     this.#top++
@@ -84,9 +82,14 @@ export class AppendWriter implements FlushWriter {
 
   /** A disk tells of a failed sync once: a second one that says nothing proves nothing. */
   async #syncBase({ shard }: Position): Promise<void> {
-    this.#baseFailed = true
+    this.#lose(baseLost())
     await this.#folder.append?.sync(shardName(shard))
-    this.#baseFailed = false
+    this.#lost = null
+  }
+
+  #lose(error: LonghaulError): LonghaulError {
+    this.#lost = error
+    return error
   }
 }
 

@@ -165,6 +165,20 @@ describe("a shard that is deleted under its owner", () => {
     expect(stage.disk.bytes(shardName(1))).toBeUndefined()
   })
 
+  test("and put back from a copy that is older acknowledges nothing more either", async () => {
+    const stage = scene()
+    const a = await stage.take("A")
+    const older = (stage.disk.bytes(shardName(0)) as Uint8Array).slice()
+    a.journal.append(note("since then"))
+    await a.journal.flush()
+    await stage.folder("B").delete(shardName(0))
+    await stage.folder("B").create(shardName(0), older)
+    a.journal.append(note("never"))
+    await expect(a.journal.flush()).rejects.toMatchObject({ code: "storage" })
+    await expect(a.journal.flush()).rejects.toMatchObject({ code: "storage" })
+    expect(messages(await stage.history())).toEqual(["start"])
+  })
+
   test("fences its owner where it was deleted by whoever took the run", async () => {
     const stage = scene()
     const a = await stage.take("A")

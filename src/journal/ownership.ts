@@ -20,10 +20,13 @@ export interface FlushWriter {
 /** What an owner's headers say of it: a nonce of its own for each take, and who it is on its host. */
 export class Ownership {
   readonly #writer = newNonce()
-  readonly #owner: JsonObject | undefined
+  readonly #claim: ShardClaim
+  /** Fixed here: the bytes of a claim and those of its header must be the same. */
+  readonly #claimLine: string
 
   constructor(owner: JsonObject | undefined) {
-    this.#owner = owner
+    this.#claim = { v: SCHEMA_VERSION, writer: this.#writer, ...(owner && { owner }) }
+    this.#claimLine = JSON.stringify(this.#claim)
   }
 
   /** The whole header of a shard that appears whole. */
@@ -34,16 +37,12 @@ export class Ownership {
 
   /** What a shard that is appended to is created with: its first line. */
   get claim(): Uint8Array {
-    return new TextEncoder().encode(`${JSON.stringify(this.#claim)}\n`)
+    return new TextEncoder().encode(`${this.#claimLine}\n`)
   }
 
   /** The header of such a shard: its first line once more, and its base in a line of its own. */
   claimedHeader(base: Position | null): string {
-    return `${JSON.stringify(this.#claim)}\n${JSON.stringify({ base })}`
-  }
-
-  get #claim(): ShardClaim {
-    return { v: SCHEMA_VERSION, writer: this.#writer, ...(this.#owner && { owner: this.#owner }) }
+    return `${this.#claimLine}\n${JSON.stringify({ base })}`
   }
 }
 
