@@ -46,12 +46,9 @@ function isLanguage(text: string): boolean {
 
 const FENCE = "```"
 
-/** What is nested too deep to be written again cannot be kept. */
 function parse(text: string): { readonly value: Json } | undefined {
   try {
-    const value = JSON.parse(text) as Json
-    JSON.stringify(value)
-    return { value }
+    return { value: JSON.parse(text) as Json }
   } catch {
     return undefined
   }
