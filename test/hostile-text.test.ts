@@ -50,7 +50,11 @@ const attacks: readonly Attack[] = [
   ["answer: fences and spaces", around("```", " \n"), findJson],
   ["answer: open brackets", around("", "["), findJson],
   ["answer: open braces with names", around("", '{"a":'), findJson],
-  ["answer: brackets that close, too deep to be kept", (size) => `x${fill("[", size)}${fill("]", size)}`, findJson],
+  [
+    "answer: brackets that close, too deep to be kept",
+    (size) => `x${fill("[", size / 10)}${fill("]", size / 10)}`,
+    findJson,
+  ],
   [
     "patch: an anchor of spaces",
     around("*** Begin Patch\n*** Update File: a\n@@ ", " ", "x\n+a\n*** End Patch"),

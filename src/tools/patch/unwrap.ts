@@ -6,9 +6,16 @@ export function unwrap(patch: string): readonly string[] {
   // Where every line ends in CRLF that is how the patch came here, and says nothing of the files.
   const isCrlf = text.includes("\r\n") && !/(^|[^\r])\n/.test(text)
   let lines: readonly string[] = trimBlank((isCrlf ? text.replaceAll("\r\n", "\n") : text).split("\n"))
-  for (let inner = unwrapOnce(lines); inner !== undefined; inner = unwrapOnce(lines)) lines = trimBlank([...inner, ""])
-  return withoutSignature(lines)
+  for (let layers = 0; ; layers++) {
+    const inner = unwrapOnce(lines)
+    if (inner === undefined) return withoutSignature(lines)
+    // Each layer is copied: a patch of nothing but fences would take for ever.
+    if (layers === MOST_LAYERS) throw malformed(`Give the patch without the ${MOST_LAYERS} layers around it.`)
+    lines = trimBlank([...inner, ""])
+  }
 }
+
+const MOST_LAYERS = 8
 
 function unwrapOnce(lines: readonly string[]): readonly string[] | undefined {
   const first = lines[0]?.trim() ?? ""
