@@ -104,7 +104,7 @@ const attacks: readonly Attack[] = [
 ]
 
 /** Linear: 4 from one size to the next but one. Quadratic: 16. */
-const WORST_GROWTH = 9
+const WORST_GROWTH = 12
 const isMeasured = process.env.LONGHAUL_GROWTH !== undefined
 const SIZE = isMeasured ? 200_000 : 100_000
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url"
 import { commandsRanIn, mayBePlanted, trustFile } from "../hosts/node/command-record.ts"
 import { type OptionTable, UsageError } from "./arguments.ts"
 import { checkSettings, type FileSettings, narrowed, programName } from "./config-settings.ts"
-import { clip } from "./format.ts"
+import { clip, shellWord } from "./format.ts"
 import { parseJsonWithComments } from "./json-with-comments.ts"
 
 export const configOptions = {
@@ -109,6 +109,7 @@ function isOpenToAll(folder: string): boolean {
 
 /** A file that the user names is theirs: it may say everything, and is used from then on where it is found. */
 async function loadNamed(path: string): Promise<ConfigFile> {
+  if (/\.[cm]?tsx?$/.test(path)) throw inTypeScript(path)
   const isProgram = /\.[cm]?js$/.test(path)
   if (isProgram) return checked(path, await importDefault(path), { isProgram, isNamed: true })
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -117,6 +118,15 @@ async function loadNamed(path: string): Promise<ConfigFile> {
   const file = await checked(path, parseData(path, text), { isProgram, isNamed: true })
   trustFile(path, text)
   return file
+}
+
+/** Node 20 cannot load TypeScript by itself. */
+function inTypeScript(path: string): UsageError {
+  const compiled = path.replace(/ts(x?)$/, "js")
+  return new UsageError(
+    `${path} is TypeScript, which this program does not load.`,
+    `Compile it (npx tsc ${shellWord(path)}) and pass --config ${shellWord(compiled)}, or write it as JSON or JavaScript with JSDoc types.`,
+  )
 }
 
 /** A file that came with a folder may narrow what a run does there, never widen it. */

@@ -8,6 +8,7 @@ import { isJsonObject } from "../lib/json.ts"
 import { isSecretName } from "../lib/secrets.ts"
 import { UsageError } from "./arguments.ts"
 import { clip } from "./format.ts"
+import { isBucket } from "./store-choice.ts"
 
 type InputKeys = "system" | "effort" | "temperature" | "maxOutputTokens" | "limits" | "allowedTools" | "disabledTools"
 type ProgramKeys = "tools" | "hooks" | "observers" | "resolvePricing"
@@ -31,7 +32,7 @@ export function checkSettings(file: string, given: unknown, { isProgram }: { isP
   return {
     ...settings,
     ...(workspace !== undefined && { workspace: fromFile(workspace) }),
-    ...(store !== undefined && { store: fromFile(store) }),
+    ...(store !== undefined && { store: isBucket(store) ? store : fromFile(store) }),
   }
 }
 
@@ -61,7 +62,9 @@ export function narrowed(settings: FileSettings): {
 
 /** Whether runs kept there are the user's own: no repository can hold the folder. */
 export function isOwnFolder(folder: string): boolean {
-  return stateFolders().some((own) => insidePath(realPathOf(own), realPathOf(folder)) !== undefined)
+  return (
+    !isBucket(folder) && stateFolders().some((own) => insidePath(realPathOf(own), realPathOf(folder)) !== undefined)
+  )
 }
 
 /** Where a file that is found by itself is looked for under this name. */

@@ -47,6 +47,8 @@ const settingNames = new RegExp(Object.keys(optionNames).join("|").replaceAll(".
 
 /** What came of it, where it is kept, and what to do next. `cwd` is where the tools began. */
 export function printEnding(result: RunResult, cwd: string, store: string | undefined, output: Output): void {
+  // Nothing was begun: there is no run to speak of.
+  if (result.transcript.lastShard < 0) return printError(result, output)
   const { colours } = output
   const row = (name: string, text: string) => output.print(`${colours.dim(name.padEnd(9))}${text}`)
   const words = [
@@ -63,13 +65,17 @@ export function printEnding(result: RunResult, cwd: string, store: string | unde
   if (result.pause) printPause(result, result.pause, at, output)
   if (result.structuredSource !== undefined) row("data", clip(JSON.stringify(result.data), 300))
   for (const path of writtenFiles(result, cwd)) row("wrote", visible(path))
-  if (result.transcript.lastShard < 0) return
   row("journal", result.transcript.path)
   const self = invocation()
-  row(result.pause ? "" : "next", `${self} show ${result.runId}${at}  # every step of this run, from its journal`)
-  row("", `${self} runs${at}  # all runs`)
-  if (result.model === "offline")
-    row("", `${firstKey}=… ${self} run "…"  # a task for an LLM instead of rules${otherKeys}`)
+  const canResume = result.status === "failed" || result.status === "cancelled"
+  const steps = [
+    ...(canResume ? [`${self} resume ${result.runId}${at}  # continue from where it stopped`] : []),
+    `${self} show ${result.runId}${at}  # every step of this run, from its journal`,
+    `${self} runs${at}  # all runs`,
+    ...(result.model === "offline" ? [`export ${firstKey}=…  # then an LLM works on the task; or ${otherKeys}`] : []),
+    ...(result.model === "offline" ? [`${self} doctor  # the keys, local models and programs that were found`] : []),
+  ]
+  for (const [index, step] of steps.entries()) row(index === 0 && !result.pause ? "next" : "", step)
 }
 
 /** What a run waits for, and exactly what to type. */
@@ -102,7 +108,7 @@ export function printPause(
 const [firstKey, ...moreKeys] = namedProviders.flatMap(({ keyNames, defaultModel }) =>
   defaultModel === undefined ? [] : (keyNames[0] ?? []),
 )
-const otherKeys = `; or ${moreKeys.join(", ")}`
+const otherKeys = moreKeys.join(", ")
 
 function writtenFiles({ toolCalls }: RunResult, cwd: string): readonly string[] {
   const paths = toolCalls.flatMap(({ name, status, args }) => {

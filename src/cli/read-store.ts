@@ -7,6 +7,7 @@ import { isOwnFolder } from "./config-settings.ts"
 import { shellWord } from "./format.ts"
 import type { Output } from "./output.ts"
 import { chooseStore } from "./run-settings.ts"
+import { storeAt } from "./store-choice.ts"
 
 /** Runs on disk, to look at. Without tools, so that it may be used from any folder. */
 export interface OpenStore {
@@ -22,12 +23,13 @@ export async function openStore(
   { complain }: Pick<Output, "complain">,
 ): Promise<OpenStore> {
   const file = choice.store === undefined ? await readConfig(choice, complain) : undefined
-  const { defaultStoreRoot, fsStore } = await import("../hosts/node/index.ts")
-  const { createRuntime } = await import("../index.ts")
+  const { defaultStoreRoot } = await import("../hosts/node/state-folder.ts")
+  const { storeRuntime } = await import("../hosts/node/store-runtime.ts")
   const chosen = chooseStore(choice.store, file)
-  const store = fsStore(chosen ?? defaultStoreRoot())
-  const isFromFile = choice.store === undefined && chosen !== undefined && !isOwnFolder(chosen)
-  return { store, runtime: createRuntime({ store }), ...(isFromFile && file && { namedBy: file.path }) }
+  const store = await storeAt(chosen ?? defaultStoreRoot())
+  const isFromFile = choice.store === undefined && chosen !== undefined && chosen === file?.settings.store
+  const isForeign = isFromFile && !isOwnFolder(chosen)
+  return { store, runtime: storeRuntime(store), ...(isForeign && { namedBy: file.path }) }
 }
 
 /**

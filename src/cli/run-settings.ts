@@ -6,6 +6,7 @@ import type { Variables } from "../hosts/node/model-names.ts"
 import { numberOption, numberSetting } from "./arguments.ts"
 import type { ConfigFile } from "./config-file.ts"
 import { type Guard, gatedBy } from "./gate.ts"
+import { isBucket, storeAt } from "./store-choice.ts"
 
 /** As the command line says it. An option goes before the environment, that before the config file. */
 export interface RunChoice {
@@ -33,7 +34,7 @@ export async function openRuntime(
   file: ConfigFile | undefined,
   guard?: Guard,
 ): Promise<OpenRuntime> {
-  const { createRuntime, fsStore } = await import("../hosts/node/index.ts")
+  const { createRuntime } = await import("../hosts/node/index.ts")
   const { askUserTool, bashTool, fileTools } = await import("../tools/index.ts")
   const { disabledTools = [], tools: ownTools = [], ...settings } = file?.settings ?? {}
   const workspace = resolve(choice.workspace ?? settings.workspace ?? ".")
@@ -50,7 +51,7 @@ export async function openRuntime(
       tools,
       sandbox: guard?.sandbox ?? "off",
       disabledTools: [...disabledTools, ...(isReadOnly ? changing : [])],
-      ...(store !== undefined && { store: fsStore(store) }),
+      ...(store !== undefined && { store: await storeAt(store) }),
       ...(allowedTools && { allowedTools }),
       ...(unknownPrice && { unknownPrice }),
       hooks: guard ? gatedBy(guard, hooks) : (hooks ?? {}),
@@ -86,7 +87,9 @@ export function chooseStore(
   file: ConfigFile | undefined,
   variables: Variables = process.env,
 ): string | undefined {
-  return option ?? (variables.LONGHAUL_STORE ? undefined : file?.settings.store)
+  const named = variables.LONGHAUL_STORE
+  if (option !== undefined || !named) return option ?? file?.settings.store
+  return isBucket(named) ? named : undefined
 }
 
 /** The model that is used, and why that one. */

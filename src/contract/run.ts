@@ -210,6 +210,8 @@ export interface RunSummary {
   /** The node whose conversation it continues, where it does. */
   readonly continues?: string
   readonly status: RunStatus | "running"
+  /** It is `running` on record, and its process is known to be dead. */
+  readonly lost?: true
   readonly task: string
   readonly turns: number
   readonly startedAt: number
@@ -316,6 +318,8 @@ export type RunState = RunResult | UnfinishedRun | MissingRun
 
 export interface UnfinishedRun extends RunFacts {
   readonly status: "queued" | "running"
+  /** Its process is known to be dead: resume it, or let `recoverOrphanedRuns` do so. */
+  readonly lost?: true
   readonly data: null
   readonly pause?: never
   readonly error?: never

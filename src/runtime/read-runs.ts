@@ -15,9 +15,16 @@ import type { ResolvedConfig } from "./config.ts"
 /** A run as the journal has it. */
 export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunState> {
   const found = await judgeRun(config, key)
-  if (found) return stateOf(found)
+  const state = found && stateOf(found)
+  if (state) return state.status === "running" && isLost(config, key, found) ? { ...state, lost: true } : state
   const error = noSuchRun(key).toJSON()
   return { ...factsWithout(key, config.store.location), status: "not_found", data: null, error }
+}
+
+/** Whether the run says that it is under way although its process is known to be dead. */
+function isLost({ store, isGone }: ResolvedConfig, key: RunKey, { projection, owner, taking }: FoundRun): boolean {
+  if (projection.status !== "running" || owner === null || taking) return false
+  return isGone(owner, store.folder(runPath(key)).append !== undefined)
 }
 
 export function stateOf({ projection, path, top, hints }: FoundRun): RunState {
@@ -64,7 +71,7 @@ export async function listRuns(config: ResolvedConfig, filter: RunFilter = {}): 
   const summaries: RunSummary[] = []
   for (const key of await listKeys(config)) {
     const found = await judgeRun(config, key)
-    if (found) summaries.push(summaryOf(found.projection))
+    if (found) summaries.push({ ...summaryOf(found.projection), ...(isLost(config, key, found) && { lost: true }) })
   }
   summaries.sort((left, right) => right.startedAt - left.startedAt)
   const { status, before, limit = Number.POSITIVE_INFINITY } = filter

@@ -13,6 +13,8 @@ export type { RetryPolicy }
 
 export interface NativeOptions {
   readonly retry?: Partial<RetryPolicy>
+  /** What to advise where a run has no model. Default: to pass one. */
+  readonly noModelFix?: string
 }
 
 /** Our own loop over any model. Its sessions live in the journal alone. */
@@ -24,7 +26,7 @@ export function native(options: NativeOptions = {}): Backend {
       const { model } = request
       if (model === undefined || typeof model === "string") {
         throw new LonghaulError("config_invalid", "The native backend needs a model.", {
-          fix: 'Pass one, such as model: anthropic({ model: "claude-sonnet-4-6", apiKey }).',
+          fix: options.noModelFix ?? 'Pass one, such as model: anthropic({ model: "claude-sonnet-4-6", apiKey }).',
         })
       }
       const controls = new Controls()

@@ -29,7 +29,7 @@ export interface CampaignReport extends Counts {
 /** A run that nobody kills, then one killed at each point, then those killed at random. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
   // What cannot work is refused before anything is killed.
-  trialStore(options.store, options.folder)
+  await trialStore(options.store, options.folder)
   const workload = await loadWorkload(options.tools)
   const receiver = await startReceiver()
   try {

@@ -44,7 +44,7 @@ export async function runChild(
   { tools = (given) => given, store = (given) => given }: Sabotage = {},
 ): Promise<void> {
   const workload = await loadWorkload(plan.tools)
-  const counted = crashing(trialStore(plan.store, plan.folder), plan.blow, die)
+  const counted = crashing(await trialStore(plan.store, plan.folder), plan.blow, die)
   const works: Promise<unknown>[] = []
   const runtime = createRuntime({
     store: store(counted.store, plan),

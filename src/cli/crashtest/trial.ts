@@ -47,7 +47,7 @@ export async function runTrial(setting: Setting, kills: readonly Kill[]): Promis
     return { ...unjudged, kills: struck, resumed: false, operations: [], spanMs, violations }
   }
   const { runId, operations } = report
-  const store = trialStore(setting.store, folder)
+  const store = await trialStore(setting.store, folder)
   const verdict = await check({
     runtime: createRuntime({ store, workspace: join(folder, "workspace"), tools: [], env: {} }),
     folder,

@@ -41,7 +41,7 @@ export function nodeFiles({ roots, readOnlyRoots = [], hidden = [], redoFolder }
       await commits.settled(toWrite)
       return await work()
     } catch (error) {
-      throw toToolError(error, confinement.display(path, cwd))
+      throw error instanceof Refusal ? error.error : toToolError(error, confinement.display(path, cwd))
     }
   }
 
@@ -115,7 +115,7 @@ export function nodeFiles({ roots, readOnlyRoots = [], hidden = [], redoFolder }
           await locks.run(placeOf(location), async () => {
             const pin = await confinement.pin(location.real, "write")
             const { bytes, stats } = await closing(pin, () => readPinned(pin, (size) => rangeWithin(size)))
-            await write(confinement, location, change(bytes), versionOf(stats))
+            await write(confinement, location, changed(change, bytes), versionOf(stats))
           })
         },
         { toWrite: true },
@@ -214,6 +214,23 @@ const failures: Readonly<Record<string, readonly [code: ToolErrorCode, what: str
   EISDIR: ["conflict", "became a folder meanwhile"],
   ENAMETOOLONG: ["invalid_input", "has a name that is too long"],
   EEXIST: ["conflict", "was created by somebody else meanwhile"],
+}
+
+/** What the caller refuses is said in the caller's own words. */
+class Refusal {
+  readonly error: unknown
+
+  constructor(error: unknown) {
+    this.error = error
+  }
+}
+
+function changed(change: (bytes: Uint8Array) => Uint8Array, bytes: Uint8Array): Uint8Array {
+  try {
+    return change(bytes)
+  } catch (error) {
+    throw new Refusal(error)
+  }
 }
 
 function toToolError(error: unknown, name: string): ToolError {

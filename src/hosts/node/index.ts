@@ -2,6 +2,7 @@ import type { hash as Hash } from "node:crypto"
 import { isAbsolute, resolve } from "node:path"
 import { native } from "../../backends/native/index.ts"
 import type { Environment } from "../../contract/env.ts"
+import { LonghaulError } from "../../contract/error.ts"
 import type { Runtime, RuntimeConfig } from "../../contract/run.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
@@ -15,7 +16,7 @@ import { nodeFiles } from "./files.ts"
 import { fsStore } from "./fs-store.ts"
 import { nodeFetch } from "./guarded-fetch.ts"
 import { nodeTransport } from "./http-transport.ts"
-import { defaultModelName, namedModel } from "./model-names.ts"
+import { defaultModelName, namedModel, noModelFix } from "./model-names.ts"
 import { isGone, processOwner } from "./owner.ts"
 import { nodeSearch } from "./ripgrep.ts"
 import { nodeShell } from "./shell.ts"
@@ -38,6 +39,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
   const { toolArtifactDir, sandbox = "off", ...config } = given
   oneOf("sandbox", sandbox, ["off", "auto", "required"])
   const workspace = resolve(config.workspace ?? ".")
+  if (config.store === undefined) refuseBucketName(process.env.LONGHAUL_STORE)
   const store = config.store ?? fsStore(defaultStoreRoot())
   const hidden = isAbsolute(store.location) ? [store.location] : []
   const variables = { ...process.env, ...valuesOf(config.secrets ?? {}) }
@@ -59,7 +61,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
     },
     {
       store: () => store,
-      backend: native,
+      backend: () => native({ noModelFix: noModelFix() }),
       model: (name) => namedModel(name, variables),
       digest: sha256,
       secretValues: () => secretsIn(variables),
@@ -71,6 +73,14 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       close: async () => (config.env ? undefined : env.shell?.close()),
     },
   )
+}
+
+/** The command line opens a bucket that the environment names; a program says itself which store it has. */
+function refuseBucketName(named: string | undefined): void {
+  if (!named?.startsWith("s3://")) return
+  throw new LonghaulError("config_invalid", "LONGHAUL_STORE names a bucket, and no store was passed.", {
+    fix: "Pass store: s3Store({ bucket, … }) to createRuntime, or unset LONGHAUL_STORE.",
+  })
 }
 
 const ownKeys = keys<Omit<NodeRuntimeConfig, keyof RuntimeConfig>>()("toolArtifactDir", "sandbox")

@@ -100,6 +100,13 @@ export function defaultModelName(variables: Variables = process.env): string | u
   return known && `${known.name}:${known.defaultModel}`
 }
 
+/** For a run without a model: the keys that would have chosen one, and the local servers that need none. */
+export function noModelFix(): string {
+  const keys = namedProviders.flatMap(({ keyNames, defaultModel }) => (defaultModel === undefined ? [] : keyNames))
+  const servers = namedProviders.flatMap(({ name, localUrl }) => (localUrl ? [`${name}:… (${localUrl})`] : []))
+  return `Set LONGHAUL_MODEL or one of ${keys.join(", ")}; or pass model, such as "anthropic:claude-sonnet-4-6" or that of a local server: ${servers.join(", ")}.`
+}
+
 /** The variable that holds its key, if any does. */
 export function keyNameOf({ keyNames }: NamedProvider, variables: Variables): string | undefined {
   return keyNames.find((name) => variables[name] !== undefined && variables[name] !== "")

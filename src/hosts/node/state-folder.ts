@@ -3,11 +3,11 @@ import { join, resolve } from "node:path"
 
 type Variables = Readonly<Record<string, string | undefined>>
 
-/** Where runs are kept, and what else must outlive a process. */
+/** Where runs are kept, and what else must outlive a process. A bucket holds runs only: the rest stays in the state folder. */
 export function defaultStoreRoot(variables: Variables = process.env): string {
-  const root =
-    variables.LONGHAUL_STORE || join(variables.XDG_STATE_HOME || join(homedir(), ".local", "state"), "longhaul")
-  return resolve(root)
+  const named = variables.LONGHAUL_STORE
+  if (named && !named.startsWith("s3://")) return resolve(named)
+  return resolve(variables.XDG_STATE_HOME || join(homedir(), ".local", "state"), "longhaul")
 }
 
 /** The user's own: the one that every program of theirs finds, and the one that the environment names. */

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest"
+import { plainJson } from "./output.ts"
+
+/** What drives a terminal or is not seen: C1 controls, separators, bidi marks, zero-width and tag characters. */
+const hostile = [
+  "\u007f",
+  "\u009b",
+  "\u0085",
+  "\u2028",
+  "\u2029",
+  "\u202e",
+  "\u2066",
+  "\u200b",
+  "\u200e",
+  "\u2060",
+  "\ufeff",
+  "\u{e0041}",
+  "\u00ad",
+  "\u061c",
+]
+
+test.each(hostile)("%j is escaped in JSON output, and reads back as the same value", (character) => {
+  const value = { text: `a${character}b`, [`k${character}`]: 1 }
+  const written = plainJson(value)
+  expect(written).toMatch(/^[\x20-\x7e]*$/)
+  expect(JSON.parse(written)).toEqual(value)
+})
+
+test("letters of any language, emoji and line feeds are written as JSON always does", () => {
+  const value = { text: "é 日本 🚢 \n\t" }
+  expect(plainJson(value)).toBe(JSON.stringify(value))
+})
