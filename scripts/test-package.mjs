@@ -23,6 +23,7 @@ const MOST_PACKAGES = 20
 /** The MCP server and the schema library it needs are half of it; without them 15. */
 const MOST_MEGABYTES = 20
 const IMPORT_GOAL_MS = 40
+const MOST_BUNDLED = 12 * 1024
 
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-package-"))
 const project = join(scratch, "project")
@@ -43,6 +44,8 @@ try {
   await checkManifest()
   checkTypes(tarball)
   checkConsumers(subpaths, portable)
+  checkReached()
+  await checkBundles()
   measureImports([".", "./node"])
   checkProgram()
   checkReadme()
@@ -160,7 +163,10 @@ function checkConsumers(subpaths, portable) {
     "portable.ts",
     "portable-consumer.ts",
   ])
-  compile("node", { ...shared, lib: ["ES2023"], types: ["node"], typeRoots: ["types"] }, ["node.ts"])
+  const forNode = { ...shared, lib: ["ES2023"], types: ["node"], typeRoots: ["types"] }
+  compile("node", forNode, ["node.ts"])
+  write("bundled.ts", 'import { createAgentTools } from "longhaul/tools"\nvoid createAgentTools({ root: "." })\n')
+  compile("bundler", { ...forNode, module: "ESNext", moduleResolution: "bundler" }, ["node.ts", "bundled.ts"])
 }
 
 function compile(name, compilerOptions, files) {
@@ -174,11 +180,53 @@ function compile(name, compilerOptions, files) {
 function measureImports(paths) {
   const child = join(repository, "bench/import-child.mjs")
   for (const path of paths) {
-    const url = pathToFileURL(join(installed, manifest.exports[path].default)).href
+    const url = pathToFileURL(join(installed, manifest.exports[path].node ?? manifest.exports[path].default)).href
     const samples = Array.from({ length: 9 }, () => JSON.parse(node([child, url]).stdout))
     const middle = (name) => samples.map((sample) => sample[name]).toSorted((a, b) => a - b)[4]
     const figures = `${middle("cpuMs").toFixed(1)} ms CPU on top of ${middle("bareMs").toFixed(1)} ms for bare node`
     console.log(`import ${join("longhaul", path)}: ${figures} (goal ${IMPORT_GOAL_MS} ms)`)
+  }
+}
+
+/** Every file is an entry, its types, or imported by one: nothing is shipped that nobody can load. */
+function checkReached() {
+  const targets = (value) => (typeof value === "string" ? [value] : Object.values(value).flatMap(targets))
+  const waiting = [...targets(manifest.exports), ...targets(manifest.bin)].map((path) => join(installed, path))
+  const reached = new Set()
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (reached.has(file)) continue
+    reached.add(file)
+    if (!/\.[jt]s$/.test(file)) continue
+    for (const [, name] of readFileSync(file, "utf8").matchAll(/(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g)) {
+      waiting.push(join(file, "..", file.endsWith(".d.ts") ? name.replace(/\.[jt]s$/, ".d.ts") : name))
+    }
+  }
+  const files = walk(join(installed, "dist")).filter((path) => !path.endsWith(".map"))
+  const stray = files.filter((path) => !reached.has(path))
+  console.log(`files in dist: ${files.length}, ${stray.length} that nothing reaches`)
+  for (const path of stray) problems.push(`nothing reaches ${path.slice(installed.length + 1)}`)
+}
+
+/** One function alone must not bring the runtime along, whatever the bundler is told of its platform. */
+async function checkBundles() {
+  for (const [name, path] of [
+    ["verifyWebhook", "longhaul/webhooks"],
+    ["defineTool", "longhaul"],
+  ]) {
+    for (const platform of ["node", "browser", "neutral"]) {
+      const { outputFiles } = await build({
+        stdin: { contents: `export { ${name} } from "${path}"`, resolveDir: project },
+        bundle: true,
+        minify: true,
+        write: false,
+        format: "esm",
+        platform,
+        logLevel: "silent",
+      })
+      const size = outputFiles[0].contents.length
+      console.log(`${name} alone, bundled for ${platform}: ${(size / 1024).toFixed(1)} KB`)
+      if (size > MOST_BUNDLED) problems.push(`${name} alone bundles to ${size} bytes, more than ${MOST_BUNDLED}`)
+    }
   }
 }
 
