@@ -1,6 +1,6 @@
 import net, { type Server, type Socket } from "node:net"
 import { afterEach } from "vitest"
-import { nodeTransport } from "../src/hosts/node/http-transport.ts"
+import type { Transport } from "../src/contract/provider.ts"
 import { listen } from "./proxy-servers.ts"
 
 export interface RawRequest {
@@ -72,8 +72,16 @@ interface Ask {
   readonly heard?: (what: number | Uint8Array) => void
 }
 
-/** Status and body. */
-export async function ask(url: string, { headers = {}, body = Buffer.from("asked"), signal, heard }: Ask = {}) {
+/** Sends a request and resolves with status and body. */
+export function askOver(transport: Transport) {
+  return (url: string, options: Ask = {}) => ask(transport, url, options)
+}
+
+async function ask(
+  transport: Transport,
+  url: string,
+  { headers = {}, body = Buffer.from("asked"), signal, heard }: Ask,
+): Promise<string> {
   let answer = ""
   await transport.stream(
     { url, headers, body, ...(signal && { signal }) },
@@ -90,5 +98,3 @@ export async function ask(url: string, { headers = {}, body = Buffer.from("asked
   )
   return answer
 }
-
-const transport = nodeTransport({})

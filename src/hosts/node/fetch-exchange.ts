@@ -7,8 +7,8 @@ import { ToolError } from "../../contract/tool.ts"
 import { onAbort } from "../../lib/abort.ts"
 import { isPublicIp, parseIp } from "../../lib/ip-address.ts"
 import { isPrivateHost } from "../../lib/target-host.ts"
+import { addressOf } from "./address.ts"
 import { acceptedEncodings, readBody } from "./fetch-body.ts"
-import { addressOf } from "./sockets.ts"
 
 /** The addresses of a name; throws where it has none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>

@@ -21,7 +21,7 @@ test("as many connections are kept as were used at once", async () => {
   })
   server.on("connection", () => connections++)
   const url = `http://127.0.0.1:${await listen(server)}/`
-  const transport = nodeTransport({})
+  const transport = nodeTransport({}, {})
   const ask = () => transport.stream({ url, headers: {}, body: new Uint8Array() }, { head() {}, chunk() {} })
   for (let turn = 0; turn < 3; turn++) await Promise.all(Array.from({ length: runs }, ask))
   expect(connections).toBe(runs)
@@ -30,9 +30,9 @@ test("as many connections are kept as were used at once", async () => {
 test("what proxies need is loaded only where one is named", async () => {
   const url = `http://127.0.0.1:${await listen(http.createServer((_request, response) => response.end("ok")))}/`
   const ask = (variables: Readonly<Record<string, string>>) =>
-    nodeTransport(variables).stream({ url, headers: {}, body: new Uint8Array() }, { head() {}, chunk() {} })
-  await ask({ NO_PROXY: "example", HTTP_PROXY: "" })
-  await expect(ask({ HTTP_PROXY: "http://127.0.0.1:1" })).rejects.toThrow("mock")
+    nodeTransport({}, variables).stream({ url, headers: {}, body: new Uint8Array() }, { head() {}, chunk() {} })
+  await ask({ NO_PROXY: "example", http_proxy: "" })
+  await expect(ask({ http_proxy: "http://127.0.0.1:1" })).rejects.toThrow("mock")
 })
 
 test("a header that no request can carry costs no kept connection", async () => {
@@ -40,7 +40,7 @@ test("a header that no request can carry costs no kept connection", async () => 
   const server = http.createServer((_request, response) => response.end("ok"))
   server.on("connection", () => connections++)
   const url = `http://127.0.0.1:${await listen(server)}/`
-  const transport = nodeTransport({})
+  const transport = nodeTransport({}, {})
   const ask = (headers: Readonly<Record<string, string>>) =>
     transport.stream({ url, headers, body: new Uint8Array() }, { head() {}, chunk() {} })
   await ask({})

@@ -1,198 +1,220 @@
+import type { Agent, ClientRequest, IncomingMessage } from "node:http"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../../contract/provider.ts"
 import { type AbortListener, addAbortListener, removeAbortListener } from "../../lib/abort.ts"
-import type { Connection, ExchangeListener } from "./connections.ts"
-import { connectionFailed, type Endpoint, poolOf, requestHead } from "./endpoint.ts"
-import type { ProxyVariables } from "./proxy.ts"
-import { addressOf, plainSocket, secureSocket } from "./sockets.ts"
+import { concatBytes } from "../../lib/bytes.ts"
+import { serverNameOf } from "./address.ts"
+import type { ConnectOptions } from "./connect-limit.ts"
+import { proxyVariables, routeTo, type Variables } from "./find-route.ts"
+import { keepAliveAgent, type PooledRequest } from "./http-agent.ts"
+import { httpModule } from "./http-module.ts"
+import { carriedHeaders, headerLines } from "./request-headers.ts"
+import type { Route } from "./route.ts"
 
-type Variables = Readonly<Record<string, string | undefined>>
+export interface NodeTransportOptions extends ConnectOptions {
+  /** Opens and keeps the connections instead of Longhaul: it decides on certificates, timeouts and proxies. */
+  readonly agent?: Agent
+}
 
 /**
- * HTTP/1.1 over kept-alive sockets, with nothing in between: a bare loop over it takes 0.4 to 0.75 of the CPU of the same
- * loop over `node:http`. Goes through the proxies that HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name, to all hosts but
- * those in NO_PROXY: as is the custom, this computer is no exception unless it is listed there.
+ * Model calls over `node:http(s)` with kept-alive connections. Goes through the proxies that `https_proxy`, `http_proxy` and
+ * `all_proxy` name, to all hosts but those in `no_proxy`, this computer included.
  */
-export function nodeTransport(variables: Variables = process.env): Transport {
-  const proxies = proxyVariables(variables)
-  const endpoints = new Map<string, Endpoint>()
+export function nodeTransport(options: NodeTransportOptions = {}, variables: Variables = process.env): Transport {
+  refuseAgentWith(options)
+  const proxies = options.agent ? undefined : proxyVariables(variables)
+  const agents = Object.keys(options).length === 0 ? sharedAgents : new Agents(options)
+  /** A conversation has one URL and one object of headers for all its requests. */
+  const prepared = new WeakMap<TransportRequest["headers"], Prepared>()
   return {
     stream(request, sink) {
-      const endpoint = endpoints.get(request.url)
-      return endpoint ? exchange(endpoint, request, sink) : firstExchange(request, sink)
+      const known = prepared.get(request.headers)
+      return known?.url === request.url ? exchange(known, request, sink) : firstExchange(request, sink)
     },
   }
 
   async function firstExchange(request: TransportRequest, sink: TransportSink): Promise<void> {
-    const endpoint = await endpointOf(request.url, proxies)
-    endpoints.set(request.url, endpoint)
-    return exchange(endpoint, request, sink)
+    const { url, headers } = request
+    const route = await routeTo(url, proxies)
+    const known = { url, route, options: requestOptions(route, agents, headers) }
+    prepared.set(headers, known)
+    return exchange(known, request, sink)
   }
 }
 
-function exchange(endpoint: Endpoint, request: TransportRequest, sink: TransportSink): Promise<void> {
-  return new Promise((resolve, reject) => new Exchange(endpoint, request, sink, resolve, reject).begin())
+interface Prepared {
+  readonly url: string
+  readonly route: Route
+  readonly options: PooledRequest
 }
 
-/** One request and its answer: over a kept connection where there is one, and over a new one where that had been closed. */
-class Exchange implements ExchangeListener, AbortListener {
-  readonly #endpoint: Endpoint
+/** `node:http` is loaded by the first request that needs it. */
+class Agents {
+  readonly #options: NodeTransportOptions
+  #plain: Agent | undefined
+  #secure: Agent | undefined
+
+  constructor(options: NodeTransportOptions) {
+    this.#options = options
+  }
+
+  agentFor(isSecure: boolean): Agent {
+    if (this.#options.agent) return this.#options.agent
+    if (isSecure) this.#secure ??= keepAliveAgent(true, this.#options)
+    else this.#plain ??= keepAliveAgent(false, this.#options)
+    return (isSecure ? this.#secure : this.#plain) as Agent
+  }
+}
+
+/** Of all transports of the process that set nothing. */
+const sharedAgents = new Agents({})
+
+/** As an object: OpenTelemetry's instrumentation cannot read a list of headers. */
+function requestOptions(route: Route, agents: Agents, headers: TransportRequest["headers"]): PooledRequest {
+  const { proxyAuthorization: login, address, tunnel } = route
+  const carried = carriedHeaders(headers)
+  return {
+    ...address,
+    method: "POST",
+    path: route.path,
+    headers: { host: route.host, ...carried, ...(login !== "" && { "proxy-authorization": login }) },
+    joinDuplicateHeaders: true,
+    agent: agents.agentFor(route.isSecure),
+    // Else Node would expect the name of the `host` header in the certificate of a proxy.
+    ...(route.isSecure && { servername: serverNameOf(address) }),
+    pool: `${route.identity}\n${headerLines(carried)}`,
+    ...(tunnel && { tunnel }),
+  }
+}
+
+function exchange(prepared: Prepared, request: TransportRequest, sink: TransportSink): Promise<void> {
+  return new Promise((resolve, reject) => new Exchange(prepared.route, request, sink, resolve, reject).begin(prepared))
+}
+
+/** One request and its response. It is sent once: what repeats a failed call is the retry layer, which records it. */
+class Exchange implements AbortListener {
+  readonly #route: Route
   readonly #request: TransportRequest
   readonly #sink: TransportSink
   readonly #resolve: () => void
   readonly #reject: (error: unknown) => void
-  #connection: Connection | undefined
-  /** By the sink, or because of what the head says. */
-  #thrown: { readonly error: unknown } | undefined
+  #outgoing: ClientRequest | undefined
+  /** What one read of the socket has brought so far; servers send an HTTP chunk for each event. */
+  #chunks: Uint8Array[] = []
+  #isOver = false
 
   constructor(
-    endpoint: Endpoint,
+    route: Route,
     request: TransportRequest,
     sink: TransportSink,
     resolve: () => void,
     reject: (error: unknown) => void,
   ) {
-    this.#endpoint = endpoint
+    this.#route = route
     this.#request = request
     this.#sink = sink
     this.#resolve = resolve
     this.#reject = reject
   }
 
-  begin(): void {
-    // Throws before anything is taken.
-    const head = this.#head()
-    const kept = this.#endpoint.pool.take()
-    if (kept) this.#send(kept, head)
-    else this.#open()
-  }
-
-  #head(): string {
-    const { body, headers } = this.#request
-    return `${this.#endpoint.head}content-length: ${body.length}\r\n${headerLines(headers)}\r\n`
-  }
-
-  #open(): void {
-    this.#endpoint.pool
-      .open(this.#request.signal)
-      .catch((cause) => {
-        throw LonghaulError.is(cause) ? cause : this.#endpoint.failed(cause)
-      })
-      .then((connection) => this.#send(connection, this.#head()))
-      .catch(this.#reject)
-  }
-
-  #send(connection: Connection, head: string): void {
+  begin({ route, options }: Prepared): void {
     const { body, signal } = this.#request
-    this.#connection = connection
-    // Nothing may leave any more.
-    if (signal?.aborted) connection.close()
-    else if (signal) addAbortListener(signal, this)
-    connection.exchange(head, body, this)
+    if (signal?.aborted) throw route.failed(signal.reason)
+    const outgoing = requestOver(route, options.tunnel ? { ...options, tunnelSignal: signal } : options)
+    this.#outgoing = outgoing
+    if (signal) addAbortListener(signal, this)
+    outgoing.on("response", (response) => this.#answered(response))
+    outgoing.on("error", (cause) => this.#fail(cause))
+    outgoing.setHeader("content-length", body.length)
+    outgoing.end(body)
   }
 
   aborted(): void {
-    this.#connection?.close()
+    this.#outgoing?.destroy()
   }
 
-  head(status: number, header: (name: string) => string | undefined): void {
+  #answered(response: IncomingMessage): void {
+    response.on("data", (chunk: Uint8Array) => {
+      if (this.#chunks.push(chunk) === 1) process.nextTick(deliver, this)
+    })
+    response.on("error", (cause) => this.#fail(cause))
+    response.on("close", () => {
+      this.deliver()
+      // A server may answer before it has read the request: the rest of that need not leave any more.
+      if (this.#outgoing?.writableFinished === false) this.#outgoing.destroy()
+      // Not before the agent has its connection back: the next request shall use it.
+      if (response.complete) setImmediate(end, this)
+      else this.#fail(undefined)
+    })
+    const status = response.statusCode ?? 0
+    const refusal = this.#route.refusal?.(status)
     try {
-      const refusal = this.#endpoint.refusal?.(status)
       if (refusal) throw refusal
-      this.#sink.head(status, header)
+      this.#sink.head(status, (name) => {
+        const value = response.headers[name]
+        return Array.isArray(value) ? value.join(", ") : value
+      })
     } catch (error) {
-      this.#thrown = { error }
-      throw error
+      this.#stop(error)
     }
   }
 
-  chunk(bytes: Uint8Array): void {
+  deliver(): void {
+    const chunks = this.#chunks
+    if (chunks.length === 0 || this.#isOver) return
+    this.#chunks = []
     try {
-      this.#sink.chunk(bytes)
+      this.#sink.chunk(chunks.length === 1 ? (chunks[0] as Uint8Array) : concatBytes(chunks))
     } catch (error) {
-      this.#thrown = { error }
-      throw error
+      this.#stop(error)
     }
   }
 
-  done(): void {
-    this.#over()
-    this.#resolve()
+  #stop(error: unknown): void {
+    this.#fail(error, error)
+    this.#outgoing?.destroy()
   }
 
-  /** Where the server had closed a kept connection, that says nothing about this request: it goes out anew. */
-  failed(cause: unknown): void {
-    this.#over()
-    if (this.#connection?.isUnheard && !this.#request.signal?.aborted) this.#open()
-    else this.#reject(this.#thrown ? this.#thrown.error : this.#endpoint.failed(cause))
+  end(): void {
+    if (this.#finish()) this.#resolve()
   }
 
-  #over(): void {
+  #fail(cause: unknown, error: unknown = LonghaulError.is(cause) ? cause : this.#route.failed(cause)): void {
+    if (this.#finish()) this.#reject(error)
+  }
+
+  #finish(): boolean {
+    if (this.#isOver) return false
+    this.#isOver = true
     const { signal } = this.#request
     if (signal) removeAbortListener(signal, this)
+    return true
   }
 }
 
-/** As lines; a conversation's are the same from request to request. */
-function headerLines(headers: TransportRequest["headers"]): string {
-  let lines = linesOf.get(headers)
-  if (lines === undefined) {
-    lines = Object.keys(headers)
-      .map((name) => headerLine(name, headers[name] as string))
-      .join("")
-    linesOf.set(headers, lines)
-  }
-  return lines
+function deliver(exchange: Exchange): void {
+  exchange.deliver()
 }
 
-const linesOf = new WeakMap<TransportRequest["headers"], string>()
-
-function headerLine(name: string, value: string): string {
-  if (OURS.has(name.toLowerCase())) return ""
-  if (/^[!#$%&'*+.^_`|~\w-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return `${name}: ${value}\r\n`
-  throw new LonghaulError("config_invalid", `No request can carry the header ${JSON.stringify(name)} as it is given.`, {
-    fix: "Check its name and value: something else may have been copied with them.",
-  })
+function end(exchange: Exchange): void {
+  exchange.end()
 }
 
-/** What says how the request is framed is not for others to say. */
-const OURS: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "host",
-  "keep-alive",
-  "transfer-encoding",
-  "upgrade",
-])
-
-async function endpointOf(url: string, proxies: ProxyVariables | undefined): Promise<Endpoint> {
-  const target = URL.canParse(url) ? new URL(url) : null
-  if (!target || !/^https?:$/.test(target.protocol)) {
-    throw new LonghaulError("config_invalid", `${JSON.stringify(url)} is not an http(s) URL.`, {
-      fix: "Check baseUrl.",
+function requestOver({ isSecure, host }: Route, options: PooledRequest): ClientRequest {
+  try {
+    return httpModule(isSecure).request(options)
+  } catch (cause) {
+    throw new LonghaulError("config_invalid", `The given agent makes no request to ${host}.`, {
+      fix: "Give an https.Agent for https URLs, and an http.Agent for http URLs.",
+      cause,
     })
   }
-  const proxied = proxies && (await import("./later.ts")).proxiedEndpoint(target, proxies)
-  return proxied ?? directEndpoint(target)
 }
 
-function directEndpoint(target: URL): Endpoint {
-  const address = addressOf(target)
-  const socket = target.protocol === "https:" ? secureSocket : plainSocket
-  return {
-    pool: poolOf(target.origin, (reading, signal) => socket(address, reading, signal)),
-    head: requestHead(target.pathname + target.search, target.host),
-    failed: (cause) => connectionFailed(target.host, cause),
-  }
-}
-
-/** Undefined where no proxy is named: then nothing of it is loaded. Lower case comes first, as with curl. */
-function proxyVariables(variables: Variables): ProxyVariables | undefined {
-  const first = (...names: readonly string[]) => {
-    const name = names.flatMap((each) => [each.toLowerCase(), each]).find((each) => variables[each])
-    return name === undefined ? undefined : { name, value: variables[name] as string }
-  }
-  const http = first("HTTP_PROXY", "ALL_PROXY")
-  const https = first("HTTPS_PROXY", "ALL_PROXY")
-  return http || https ? { http, https, except: first("NO_PROXY")?.value ?? "" } : undefined
+function refuseAgentWith({ agent, ...others }: NodeTransportOptions): void {
+  const [other] = Object.keys(others)
+  if (agent === undefined || other === undefined) return
+  throw new LonghaulError("config_invalid", `${other} is given together with an agent, which decides on it alone.`, {
+    fix: `Give ${other} to the agent, or omit the agent.`,
+  })
 }

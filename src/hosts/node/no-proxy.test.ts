@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { proxiedEndpoint } from "./proxy.ts"
+import { proxiedRoute } from "./proxy.ts"
 
 test.each([
   ["*", "https://api.example", true],
@@ -33,5 +33,5 @@ test.each([
   ["localhost", "https://127.0.0.1", false],
 ])("NO_PROXY=%j and %s: direct is %s", (except, target, direct) => {
   const https = { name: "HTTPS_PROXY", value: "http://proxy.example" }
-  expect(proxiedEndpoint(new URL(target), { http: undefined, https, except }) === null).toBe(direct)
+  expect(proxiedRoute(new URL(target), { http: undefined, https, except }) === null).toBe(direct)
 })

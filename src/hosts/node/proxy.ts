@@ -1,28 +1,13 @@
-import http from "node:http"
-import https from "node:https"
 import { BlockList, isIP, type Socket } from "node:net"
 import { LonghaulError } from "../../contract/error.ts"
 import { onAbort } from "../../lib/abort.ts"
-import { connectionFailed, type Endpoint, poolOf, requestHead } from "./endpoint.ts"
-import { type Address, addressOf, plainSocket, secureSocket } from "./sockets.ts"
-
-/** The variables that name proxies, as they were when the transport was made. */
-export interface ProxyVariables {
-  /** For http targets. */
-  readonly http: Variable | undefined
-  /** For https targets. */
-  readonly https: Variable | undefined
-  /** Hosts that are reached directly. */
-  readonly except: string
-}
-
-interface Variable {
-  readonly name: string
-  readonly value: string
-}
+import { type Address, addressOf, serverNameOf } from "./address.ts"
+import { connectTimeout } from "./connect-limit.ts"
+import { httpModule } from "./http-module.ts"
+import { connectionFailed, directRoute, type ProxyVariables, type Route, type Variable } from "./route.ts"
 
 /** The way to a target through its proxy; null: it has none, or is excepted. */
-export function proxiedEndpoint(target: URL, variables: ProxyVariables): Endpoint | null {
+export function proxiedRoute(target: URL, variables: ProxyVariables): Route | null {
   const secure = target.protocol === "https:"
   const variable = secure ? variables.https : variables.http
   if (!variable || isExcepted(target, variables.except)) return null
@@ -45,6 +30,7 @@ interface Proxy {
 /** The value is never shown, nor is what parsing it threw: it may hold a password. */
 function readProxy({ name, value }: Variable): Proxy {
   const text = value.includes("://") ? value : `http://${value}`
+  if (/^socks/i.test(text)) throw socksUnsupported(name)
   const url = URL.canParse(text) ? new URL(text) : null
   const authorization = url && authorizationOf(url)
   if (!url || authorization === null || !/^https?:$/.test(url.protocol)) {
@@ -62,6 +48,17 @@ function readProxy({ name, value }: Variable): Proxy {
   }
 }
 
+function socksUnsupported(name: string): LonghaulError {
+  const better = /^all_proxy$/i.test(name) ? "https_proxy (http_proxy for a local model)" : name
+  return new LonghaulError(
+    "config_invalid",
+    `${name} names a SOCKS proxy: only http and https proxies are supported.`,
+    {
+      fix: `Set ${better} to an http proxy, name the host in NO_PROXY to reach it directly, or unset ${name}.`,
+    },
+  )
+}
+
 /** Null: user or password are not properly encoded. */
 function authorizationOf({ username, password }: URL): string | null {
   if (username === "" && password === "") return ""
@@ -74,13 +71,14 @@ function authorizationOf({ username, password }: URL): string | null {
 }
 
 /** Requests in absolute form: the proxy reads each and passes it on. */
-function throughRequests(target: URL, proxy: Proxy): Endpoint {
-  const { address, authorization } = proxy
-  const socket = proxy.secure ? secureSocket : plainSocket
-  const login = authorization === "" ? "" : `proxy-authorization: ${authorization}\r\n`
+function throughRequests(target: URL, proxy: Proxy): Route {
   return {
-    pool: poolOf(`requests ${proxy.identity}`, (reading, signal) => socket(address, reading, signal)),
-    head: requestHead(`${target.origin}${target.pathname}${target.search}`, target.host, login),
+    address: proxy.address,
+    isSecure: proxy.secure,
+    host: target.host,
+    path: `${target.origin}${target.pathname}${target.search}`,
+    proxyAuthorization: proxy.authorization,
+    identity: `requests ${proxy.identity}`,
     failed: (cause) => unreachable(proxy, cause),
     // The one status that only a proxy gives; any other may be the server's.
     refusal: (status) => (status === 407 ? refused(proxy, target.host, status) : undefined),
@@ -88,41 +86,52 @@ function throughRequests(target: URL, proxy: Proxy): Endpoint {
 }
 
 /** TLS to the target itself, in a tunnel that the proxy opens: it sees the host and nothing else. */
-function throughTunnel(target: URL, proxy: Proxy): Endpoint {
-  const address = addressOf(target)
-  const pool = poolOf(`tunnels ${target.origin} ${proxy.identity}`, async (reading, signal) => {
-    const tunnel = await openTunnel(`${target.hostname}:${address.port}`, proxy, signal)
-    return secureSocket(address, reading, signal, tunnel)
-  })
+function throughTunnel(target: URL, proxy: Proxy): Route {
+  const route = directRoute(target)
+  const authority = `${target.hostname}:${route.address.port}`
   return {
-    pool,
-    head: requestHead(target.pathname + target.search, target.host),
-    failed: (cause) => connectionFailed(target.host, cause),
+    ...route,
+    identity: `tunnels ${target.origin} ${proxy.identity}`,
+    tunnel: (timeoutMs, signal) => openTunnel(authority, proxy, timeoutMs, signal),
   }
 }
 
-function openTunnel(authority: string, proxy: Proxy, signal: AbortSignal | undefined): Promise<Socket> {
+function openTunnel(
+  authority: string,
+  proxy: Proxy,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const login = proxy.authorization === "" ? [] : ["proxy-authorization", proxy.authorization]
-    const asked = (proxy.secure ? https : http).request({
+    const login = proxy.authorization === "" ? {} : { "proxy-authorization": proxy.authorization }
+    const request = httpModule(proxy.secure).request({
       ...proxy.address,
       method: "CONNECT",
       path: authority,
       agent: false,
-      headers: ["host", authority, "connection", "keep-alive", ...login],
+      // Else Node would expect the name of the `host` header in the proxy's certificate.
+      ...(proxy.secure && { servername: serverNameOf(proxy.address) }),
+      headers: { host: authority, connection: "keep-alive", ...login },
     })
-    const unlink = onAbort(signal, () => asked.destroy())
-    asked.on("error", (cause) => {
+    const timer = setTimeout(() => request.destroy(connectTimeout(timeoutMs)), timeoutMs)
+    const unlink = onAbort(signal, () => request.destroy())
+    const settle = () => {
+      clearTimeout(timer)
       unlink()
+    }
+    request.on("error", (cause) => {
+      settle()
       reject(unreachable(proxy, cause))
     })
-    asked.on("connect", ({ statusCode = 0 }, tunnel: Socket) => {
-      unlink()
+    request.on("connect", ({ statusCode = 0 }, tunnel: Socket) => {
+      settle()
+      // The TLS socket, which reports the errors of its tunnel, is made later.
+      tunnel.on("error", () => {})
       if (statusCode >= 200 && statusCode <= 299) return resolve(tunnel)
       tunnel.destroy()
       return reject(refused(proxy, authority, statusCode))
     })
-    asked.end()
+    request.end()
   })
 }
 

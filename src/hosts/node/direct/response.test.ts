@@ -2,7 +2,7 @@ import { once } from "node:events"
 import http, { type IncomingMessage } from "node:http"
 import fc from "fast-check"
 import { afterEach, expect, test } from "vitest"
-import { stopServers } from "../../../test/proxy-servers.ts"
+import { stopServers } from "../../../../test/proxy-servers.ts"
 import {
   anyResponse,
   commonResponse,
@@ -10,10 +10,10 @@ import {
   type RawResponse,
   readSizes,
   reusableResponse,
-} from "../../../test/raw-responses.ts"
-import { startRaw } from "../../../test/raw-server.ts"
-import { ResponseParser } from "./http-response.ts"
-import { nodeTransport } from "./http-transport.ts"
+} from "../../../../test/raw-responses.ts"
+import { startRaw } from "../../../../test/raw-server.ts"
+import { directTransport } from "./index.ts"
+import { ResponseParser } from "./response.ts"
 
 afterEach(stopServers)
 
@@ -59,7 +59,7 @@ test("node:http understands the same bytes as the same response", async () => {
     }
     socket.end()
   })
-  const transport = nodeTransport({})
+  const transport = directTransport({})
   await fc.assert(
     fc.asyncProperty(commonResponse, readSizes, async (next, sizes) => {
       response = next

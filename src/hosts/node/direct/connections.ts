@@ -1,5 +1,6 @@
 import type { Socket } from "node:net"
-import { type ResponseListener, ResponseParser } from "./http-response.ts"
+import { IDLE_MS, MOST_IDLE } from "../idle.ts"
+import { type ResponseListener, ResponseParser } from "./response.ts"
 
 /** How the bytes of a connection come in: what `node:net` calls `onread`. */
 export interface Reading {
@@ -16,13 +17,42 @@ export interface ExchangeListener extends ResponseListener {
   failed(cause: unknown): void
 }
 
-/** Kept connections to one place: as many as were ever used at once. */
+/** Pools by key. A pool is dropped with its last connection. */
+export class ConnectionPools {
+  readonly #pools = new Map<string, ConnectionPool>()
+  readonly #idleMs: number
+
+  constructor(idleMs: number = IDLE_MS) {
+    this.#idleMs = idleMs
+  }
+
+  get size(): number {
+    return this.#pools.size
+  }
+
+  of(key: string, connect: Connect): ConnectionPool {
+    const known = this.#pools.get(key)
+    if (known) return known
+    const pool = new ConnectionPool(connect, this.#idleMs, () => this.#pools.delete(key))
+    this.#pools.set(key, pool)
+    return pool
+  }
+}
+
+/** Connections that any request of the pool may use. Those at rest are closed after `idleMs`. */
 export class ConnectionPool {
   readonly #connect: Connect
+  readonly #idleMs: number
+  readonly #emptied: () => void
+  /** The one that has rested longest comes first. */
   readonly #idle: Connection[] = []
+  #count = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(connect: Connect) {
+  constructor(connect: Connect, idleMs: number, emptied: () => void) {
     this.#connect = connect
+    this.#idleMs = idleMs
+    this.#emptied = emptied
   }
 
   /** One that is at rest, the last used first. */
@@ -36,17 +66,39 @@ export class ConnectionPool {
 
   async open(signal: AbortSignal | undefined): Promise<Connection> {
     const connection = new Connection(this)
-    connection.use(await this.#connect({ buffer: readBuffer, callback: connection.read }, signal))
+    this.#count++
+    try {
+      connection.use(await this.#connect({ buffer: readBuffer, callback: connection.read }, signal))
+    } catch (cause) {
+      this.drop(connection)
+      throw cause
+    }
     return connection
   }
 
   put(connection: Connection): void {
-    this.#idle.push(connection)
+    if (this.#idle.length >= MOST_IDLE) connection.close()
+    else this.#idle.push(connection)
+    this.#timer ??= setTimeout(() => this.#closeRested(), this.#idleMs).unref()
   }
 
+  /** It is closed, or never was open. */
   drop(connection: Connection): void {
     const index = this.#idle.indexOf(connection)
     if (index !== -1) this.#idle.splice(index, 1)
+    if (--this.#count === 0) {
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+      this.#emptied()
+    }
+  }
+
+  #closeRested(): void {
+    const now = performance.now()
+    for (const connection of this.#idle) if (connection.restedMs(now) >= this.#idleMs) connection.close()
+    const next = this.#idle.find((connection) => connection.restedMs(now) < this.#idleMs)
+    const left = next && Math.ceil(this.#idleMs - next.restedMs(now))
+    this.#timer = left === undefined ? undefined : setTimeout(() => this.#closeRested(), left).unref()
   }
 }
 
@@ -66,25 +118,25 @@ export class Connection {
   #socket: Socket | undefined
   #listener: ExchangeListener | undefined
   #cause: unknown
-  #idleSince: number | undefined
-  #isHeard = false
+  #restsSince = 0
   #isEnded = false
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool
   }
 
-  /** It was kept, and not a byte came since its request: the server may have closed it before it knew of that. */
-  get isUnheard(): boolean {
-    return this.#idleSince !== undefined && !this.#isHeard
-  }
-
   get isStale(): boolean {
-    const idleMs = performance.now() - (this.#idleSince ?? 0)
-    return this.#socket?.writable !== true || idleMs >= this.#parser.idleMs - IDLE_MARGIN_MS
+    const allowed = this.#parser.idleMs - IDLE_MARGIN_MS
+    return this.#socket?.writable !== true || this.restedMs(performance.now()) >= allowed
   }
 
+  restedMs(now: number): number {
+    return now - this.#restsSince
+  }
+
+  /** Throws where the socket has failed since it was connected. */
   use(socket: Socket): void {
+    if (socket.destroyed) throw socket.errored
     this.#socket = socket
     socket.on("error", (error) => {
       this.#cause ??= error
@@ -99,7 +151,6 @@ export class Connection {
 
   exchange(head: string, body: Uint8Array, listener: ExchangeListener): void {
     this.#listener = listener
-    this.#isHeard = false
     this.#parser.expect(listener)
     const socket = this.#socket as Socket
     socket.ref()
@@ -118,7 +169,6 @@ export class Connection {
   readonly read = (length: number, bytes: Uint8Array): boolean => {
     if (this.#listener === undefined) this.close()
     else {
-      this.#isHeard = true
       try {
         this.#parser.push(bytes.subarray(0, length))
         if (this.#parser.isWhole) this.#finish(this.#listener)
@@ -134,15 +184,26 @@ export class Connection {
     this.#socket?.destroy()
   }
 
+  /** Ends an exchange one turn of the event loop after its response: by then all of the read that brought it was seen. */
+  release(listener: ExchangeListener): void {
+    if (this.#socket?.destroyed === false) {
+      this.#restsSince = performance.now()
+      this.#socket.unref()
+      this.#pool.put(this)
+    }
+    listener.done()
+  }
+
   #finish(listener: ExchangeListener): void {
     this.#listener = undefined
     // A server may answer before it has read all that it was sent.
-    if (this.#parser.isReusable && this.#socket?.writableLength === 0) {
-      this.#idleSince = performance.now()
-      this.#socket.unref()
-      this.#pool.put(this)
-    } else this.close()
-    listener.done()
+    const isReusable = this.#parser.isReusable && this.#socket?.writableLength === 0
+    // What follows the response in another TLS record closes the connection meanwhile: it must not become the next one.
+    if (isReusable) setImmediate(release, this, listener)
+    else {
+      this.close()
+      listener.done()
+    }
   }
 
   #closed(): void {
@@ -154,4 +215,8 @@ export class Connection {
     if (this.#isEnded && this.#parser.endsAtClose) listener.done()
     else listener.failed(this.#cause)
   }
+}
+
+function release(connection: Connection, listener: ExchangeListener): void {
+  connection.release(listener)
 }

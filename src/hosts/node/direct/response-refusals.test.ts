@@ -1,8 +1,8 @@
 import http from "node:http"
 import { afterEach, describe, expect, test } from "vitest"
-import { stopServers } from "../../../test/proxy-servers.ts"
-import { startRaw } from "../../../test/raw-server.ts"
-import { ResponseParser } from "./http-response.ts"
+import { stopServers } from "../../../../test/proxy-servers.ts"
+import { startRaw } from "../../../../test/raw-server.ts"
+import { ResponseParser } from "./response.ts"
 
 afterEach(stopServers)
 

@@ -1,0 +1,22 @@
+import type { Socket } from "node:net"
+import type { SecureContextOptions } from "node:tls"
+
+/** How a transport connects. `ca`, `cert` and `key` are Node's: authorities to trust, and the client's certificate. */
+export interface ConnectOptions extends Pick<SecureContextOptions, "ca" | "cert" | "key"> {
+  /** How long a new connection may take, TLS included. Default 10,000. */
+  readonly connectTimeoutMs?: number
+}
+
+export const defaultConnectTimeoutMs = 10_000
+
+/** Destroys a socket that is not connected in time. */
+export function limitConnect(socket: Socket, connected: "connect" | "secureConnect", timeoutMs: number): void {
+  const timer = setTimeout(() => socket.destroy(connectTimeout(timeoutMs)), timeoutMs)
+  const stop = () => clearTimeout(timer)
+  socket.once(connected, stop)
+  socket.once("close", stop)
+}
+
+export function connectTimeout(timeoutMs: number): Error {
+  return Object.assign(new Error(`There was no connection within ${timeoutMs} ms.`), { code: "ETIMEDOUT" })
+}
