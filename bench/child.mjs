@@ -9,6 +9,7 @@ import { modelName, stepResult, task } from "./script.mjs"
  *   warmups?: number,       whole runs before the clock starts, each with half a bracket
  *   concurrency?: number,   runs at once
  *   listen?: boolean,       someone hears every delta
+ *   tls?: boolean,          over https
  *   bracket?: { turns: number, runs: number },   shorter runs, clocked apart, half of them before and half after
  * }} Measurement
  */

@@ -1,4 +1,4 @@
-import { mkdtemp } from "node:fs/promises"
+import { mkdtemp, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { runScript } from "./processes.mjs"
 import { defaultSubjects } from "./scenarios.mjs"
@@ -30,8 +30,10 @@ export async function measure(measurement, { server, root, reps, available, prog
 /** Its folder stays until the benchmark is over: ext4 takes long to create files where many were just deleted. */
 async function sample(subject, measurement, server, root) {
   const dir = await mkdtemp(join(root, `${subject}-`))
-  const argument = JSON.stringify({ subject, measurement, baseUrl: server.baseUrl, dir })
-  const [child] = await Promise.allSettled([runScript("child.mjs", argument, timeoutMs)])
+  const baseUrl = measurement.tls ? server.secureUrl : server.baseUrl
+  const argument = JSON.stringify({ subject, measurement, baseUrl, dir })
+  const env = measurement.tls ? await trusting(server.authority, dir) : {}
+  const [child] = await Promise.allSettled([runScript("child.mjs", argument, timeoutMs, env)])
   const seen = await server.takeCounts()
   if (seen.faults.length > 0) throw new Error(`the server refused ${seen.faults[0]}\n${child.reason?.message ?? ""}`)
   if (child.status === "rejected") throw child.reason
@@ -39,6 +41,12 @@ async function sample(subject, measurement, server, root) {
   if (seen.runs !== runs || seen.requests !== requests)
     throw new Error(`the server saw ${seen.requests} requests of ${seen.runs} runs, not ${requests} of ${runs}`)
   return child.value
+}
+
+async function trusting(authority, dir) {
+  const path = join(dir, "authority.pem")
+  await writeFile(path, authority)
+  return { NODE_EXTRA_CA_CERTS: path }
 }
 
 /** The samples of each target, imported in fresh processes. */

@@ -14,10 +14,10 @@ process.on("exit", () => {
 })
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(130))
 
-/** Runs a script of this folder in a fresh process; resolves with the line of JSON it says, rejects with what went wrong. */
-export async function runScript(script, argument, timeoutMs) {
+/** Runs a script of this folder in a fresh process; resolves with its last line, which is JSON, rejects with what went wrong. */
+export async function runScript(script, argument, timeoutMs, moreEnv = {}) {
   const child = spawn(process.execPath, [join(import.meta.dirname, script), argument], {
-    env,
+    env: { ...env, ...moreEnv },
     cwd: import.meta.dirname,
     stdio: ["ignore", "pipe", "pipe"],
   })
@@ -37,16 +37,18 @@ export async function runScript(script, argument, timeoutMs) {
   clearTimeout(timer)
   if (timedOut) throw new Error(`no answer within ${timeoutMs / 1000} s`)
   if (code !== 0) throw new Error(said.stderr.trim().slice(-2000) || `exit ${code}`)
-  return JSON.parse(said.stdout)
+  return JSON.parse(said.stdout.trimEnd().split("\n").at(-1))
 }
 
 /** The scripted server. `takeCounts` tells what it was asked since the last time. */
 export async function startServer() {
   const child = fork(join(import.meta.dirname, "server.mjs"), { env })
   track(child)
-  const [{ port }] = await once(child, "message")
+  const [{ port, securePort, authority }] = await once(child, "message")
   return {
     baseUrl: `http://127.0.0.1:${port}`,
+    secureUrl: `https://127.0.0.1:${securePort}`,
+    authority,
     async takeCounts() {
       child.send("counts")
       const [counts] = await once(child, "message")

@@ -2,27 +2,27 @@ import { median } from "./measure.mjs"
 
 /** A row with its figures and verdict. */
 export function evaluate(row, { samples, failures }) {
-  const { label, unit, goal, subject = "ours" } = row
+  const { label, unit, goal, subject, beside = "durable-floor" } = row
   const of = (name) => (samples[name]?.length > 0 ? median(samples[name].map(row.value)) : undefined)
   const [floor, durable, ours] = [of("floor"), of("durable-floor"), of(subject)]
-  const timesDurable = divide(ours, durable)
-  const held = row.alone ? ours : timesDurable
+  const held = row.alone ? ours : divide(ours, of(beside))
   const verdict = failures.length > 0 ? "FAILED" : held === undefined ? "not run" : held <= goal ? "met" : "MISS"
-  return { label, subject, unit, floor, durable, ours, timesFloor: divide(ours, floor), timesDurable, goal, verdict }
+  return { label, subject, unit, floor, durable, ours, timesDurable: divide(ours, durable), held, goal, verdict }
 }
 
 export function table(lines) {
-  const head = ["scenario", "floor", "durable floor", "ours", "ours × floor", "ours × durable", "goal", ""]
+  const head = ["scenario", "subject", "floor", "durable floor", "ours", "× durable", "held", "goal", ""]
   return layOut([
     head,
     ...lines.map((line) => [
       line.label,
+      line.subject,
       figure(line.floor, line.unit),
       figure(line.durable, line.unit),
       figure(line.ours, line.unit),
-      figure(line.timesFloor),
       figure(line.timesDurable),
-      `≤ ${line.unit === "MB" ? `${line.goal} MB` : line.goal.toFixed(2)}`,
+      figure(line.held, line.unit === "MB" ? "MB" : undefined),
+      line.goal === Infinity ? "print" : `≤ ${line.unit === "MB" ? `${line.goal} MB` : line.goal.toFixed(2)}`,
       line.verdict,
     ]),
   ])

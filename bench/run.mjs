@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { parseArgs } from "node:util"
 import { measure, measureImport, median } from "./measure.mjs"
+import { bundleSizes, cliStart } from "./package-figures.mjs"
 import { startServer } from "./processes.mjs"
 import { evaluate, figure, layOut, table } from "./report.mjs"
 import { measurements, rows } from "./scenarios.mjs"
@@ -23,7 +24,8 @@ const wanted = (label) => label.toLowerCase().includes(flags.only.toLowerCase())
 
 const dist = process.env.BENCH_DIST ?? join(import.meta.dirname, "../dist")
 const built = existsSync(join(dist, "hosts/node/index.js"))
-const available = built ? ["floor", "durable-floor", "ours", "ours-fetch"] : ["floor", "durable-floor"]
+const floors = ["floor", "durable-floor"]
+const available = built ? [...floors, "ours", "ours-direct", "ours-fetch"] : floors
 if (!built) console.error(`No build in ${dist}: only the floors are measured. Run \`npm run build\` first.\n`)
 
 const root = mkdtempSync(join(tmpdir(), "longhaul-bench-"))
@@ -43,9 +45,16 @@ if (lines.length > 0) say(table(lines))
 const imports = await imported()
 if (imports.length > 0) say(built ? `\n${importTable(imports)}` : "\nimport: not measured, there is no build")
 
+const start = built && wanted("start of the command line") ? await cliStart(dist, reps(9)) : undefined
+if (start)
+  say(`\n${start.label}: ${figure(start.cpuMs, "ms")} CPU on top of ${figure(start.bareMs, "ms")} of bare node`)
+const bundles = built && wanted("bundle") ? await bundleSizes(dist) : []
+for (const { label, bytes, gzipped } of bundles) say(`${label}: ${bytes} bytes minified, ${gzipped} gzipped`)
+
 const failures = Object.entries(results).flatMap(([name, { failures }]) => failures.map((text) => `${name}, ${text}`))
 for (const failure of failures) console.error(`\nFAILED ${failure}`)
-if (flags.json) console.log(JSON.stringify({ fileSystem, node: process.version, lines, imports, results }, null, 2))
+if (flags.json)
+  console.log(JSON.stringify({ fileSystem, node: process.version, lines, imports, start, bundles, results }, null, 2))
 
 const bad = [...lines, ...imports].filter((line) => line.verdict !== "met")
 process.exitCode = flags.assert && (bad.length > 0 || failures.length > 0) ? 1 : 0
@@ -55,12 +64,11 @@ async function measureAll(names) {
   if (names.size === 0) return all
   const server = await startServer()
   for (const name of names) {
-    const { reps = 5 } = measurements[name]
     all[name] = await measure(measurements[name], {
       server,
       root,
       available,
-      reps: flags.reps ? Number(flags.reps) : reps,
+      reps: reps(measurements[name].reps ?? 5),
       progress: (text) => progress(`${name} ${text}`),
     })
   }
@@ -69,13 +77,17 @@ async function measureAll(names) {
   return all
 }
 
+function reps(usual) {
+  return flags.reps ? Number(flags.reps) : usual
+}
+
 async function imported() {
   const paths = ["index.js", "hosts/node/index.js"].filter((path) => wanted(`import ${path}`))
   const targets = paths.map((path) => join(dist, path))
   if (targets.length === 0) return []
   if (!built) return paths.map((path) => ({ label: `import ${path}`, goal: importGoalMs, verdict: "not run" }))
   const urls = targets.map((target) => pathToFileURL(target).href)
-  const samples = await measureImport(urls, { reps: flags.reps ? Number(flags.reps) : 9, progress })
+  const samples = await measureImport(urls, { reps: reps(9), progress })
   progress("")
   return urls.map((url, index) => {
     const of = (name) => median(samples[url].map((sample) => sample[name]))

@@ -2,7 +2,8 @@
  * What server and clients have agreed on: scenario → model name, the words of every turn, what the tool returns and what
  * the final text must be. Pure, so that either side can check the other exactly.
  *
- * @typedef {{ turns: number, deltas: number, latencyMs: number }} Script
+ * @typedef {{ turns: number, deltas: number, latencyMs: number, paceMs?: number }} Script
+ *   `paceMs`: every event is a packet of its own, this long after the one before
  */
 
 /**
@@ -23,12 +24,15 @@ const pieces = [
 ]
 
 /** @param {Script} script */
-export const modelName = (script) => `bench-t${script.turns}-d${script.deltas}-l${script.latencyMs}`
+export const modelName = ({ turns, deltas, latencyMs, paceMs = 0 }) =>
+  `bench-t${turns}-d${deltas}-l${latencyMs}-p${paceMs}`
 
 /** @returns {Script | undefined} */
 export function parseModelName(name) {
-  const match = /^bench-t(\d+)-d(\d+)-l(\d+)$/.exec(name)
-  return match ? { turns: Number(match[1]), deltas: Number(match[2]), latencyMs: Number(match[3]) } : undefined
+  const match = /^bench-t(\d+)-d(\d+)-l(\d+)-p(\d+)$/.exec(name)
+  if (!match) return undefined
+  const [turns, deltas, latencyMs, paceMs] = match.slice(1).map(Number)
+  return { turns, deltas, latencyMs, paceMs }
 }
 
 export const task = (id) => `bench-run ${id}; call step until you are done.`

@@ -1,6 +1,8 @@
 import { once } from "node:events"
 import { createServer } from "node:http"
+import { createServer as createSecureServer } from "node:https"
 import { setTimeout as sleep } from "node:timers/promises"
+import { selfSigned } from "./certificate.mjs"
 import { finalFrames, textFrames, toolFrames, toolUseId } from "./frames.mjs"
 import { glance, historyFault } from "./history.mjs"
 import { parseModelName, stepResult } from "./script.mjs"
@@ -14,7 +16,12 @@ const counts = { requests: 0, runs: 0, faults: [] }
 /** Runs under way: how many turns were asked for. @type {Map<string, number>} */
 const turnsAsked = new Map()
 
-const server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (request, response) => {
+const certificate = await selfSigned()
+const settings = { keepAliveTimeout: 60_000, requestTimeout: 0 }
+const server = createServer(settings, listener)
+const secureServer = createSecureServer({ ...settings, ...certificate }, listener)
+
+function listener(request, response) {
   const chunks = []
   request.on("data", (chunk) => chunks.push(chunk))
   request.on("end", () => {
@@ -23,7 +30,7 @@ const server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (re
       response.destroy()
     })
   })
-})
+}
 
 async function answer(request, chunks, response) {
   counts.requests++
@@ -44,22 +51,27 @@ async function answer(request, chunks, response) {
   } else turnsAsked.set(id, turn + 1)
   if (script.latencyMs > 0) await sleep(script.latencyMs)
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "request-id": `req_${id}_${turn}` })
-  await writeAll(
-    response,
-    prebuilt(`text ${model}`, () => textFrames(model, script.deltas)),
-  )
-  if (!last)
-    await writeAll(
-      response,
-      prebuilt(`tool ${turn}`, () => toolFrames(turn)),
-    )
-  else await writeAll(response, finalFrames(turn > 0 ? stepResult(id, turn - 1) : undefined))
+  const text = prebuilt(`text ${model}`, () => textFrames(model, script.deltas))
+  const rest = last
+    ? finalFrames(turn > 0 ? stepResult(id, turn - 1) : undefined)
+    : prebuilt(`tool ${turn}`, () => toolFrames(turn))
+  const write = script.paceMs > 0 ? writePaced : writeAll
+  await write(response, text, script.paceMs)
+  await write(response, rest, script.paceMs)
   response.end()
 }
 
 /** One HTTP chunk per event, as providers send them; the kernel joins what is written together. */
 async function writeAll(response, frames) {
   for (const frame of frames) if (!response.write(frame)) await once(response, "drain")
+}
+
+/** One packet per event, as live models send them. */
+async function writePaced(response, frames, paceMs) {
+  for (const frame of frames) {
+    response.write(frame)
+    await sleep(paceMs)
+  }
 }
 
 function refuse(response, message) {
@@ -85,4 +97,10 @@ process.on("message", () => {
   turnsAsked.clear()
 })
 process.on("disconnect", () => process.exit())
-server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => process.send({ port: server.address().port }))
+const [port, securePort] = await Promise.all([server, secureServer].map(listen))
+process.send({ port, securePort, authority: certificate.cert })
+
+async function listen(server) {
+  await once(server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }), "listening")
+  return server.address().port
+}

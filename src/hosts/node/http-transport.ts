@@ -2,7 +2,6 @@ import type { Agent, ClientRequest, IncomingMessage } from "node:http"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../../contract/provider.ts"
 import { type AbortListener, addAbortListener, removeAbortListener } from "../../lib/abort.ts"
-import { concatBytes } from "../../lib/bytes.ts"
 import { serverNameOf } from "./address.ts"
 import type { ConnectOptions } from "./connect-limit.ts"
 import { proxyVariables, routeTo, type Variables } from "./find-route.ts"
@@ -99,8 +98,6 @@ class Exchange implements AbortListener {
   readonly #resolve: () => void
   readonly #reject: (error: unknown) => void
   #outgoing: ClientRequest | undefined
-  /** What one read of the socket has brought so far; servers send an HTTP chunk for each event. */
-  #chunks: Uint8Array[] = []
   #isOver = false
 
   constructor(
@@ -134,12 +131,10 @@ class Exchange implements AbortListener {
   }
 
   #answered(response: IncomingMessage): void {
-    response.on("data", (chunk: Uint8Array) => {
-      if (this.#chunks.push(chunk) === 1) process.nextTick(deliver, this)
-    })
+    // Not `data`: servers send an HTTP chunk for each event, and `read` joins those that came together.
+    response.on("readable", () => this.#deliver(response))
     response.on("error", (cause) => this.#fail(cause))
     response.on("close", () => {
-      this.deliver()
       // A server may answer before it has read the request: the rest of that need not leave any more.
       if (this.#outgoing?.writableFinished === false) this.#outgoing.destroy()
       // Not before the agent has its connection back: the next request shall use it.
@@ -159,12 +154,10 @@ class Exchange implements AbortListener {
     }
   }
 
-  deliver(): void {
-    const chunks = this.#chunks
-    if (chunks.length === 0 || this.#isOver) return
-    this.#chunks = []
+  #deliver(response: IncomingMessage): void {
     try {
-      this.#sink.chunk(chunks.length === 1 ? (chunks[0] as Uint8Array) : concatBytes(chunks))
+      for (let chunk = response.read(); chunk !== null && !this.#isOver; chunk = response.read())
+        this.#sink.chunk(chunk)
     } catch (error) {
       this.#stop(error)
     }
@@ -190,10 +183,6 @@ class Exchange implements AbortListener {
     if (signal) removeAbortListener(signal, this)
     return true
   }
-}
-
-function deliver(exchange: Exchange): void {
-  exchange.deliver()
 }
 
 function end(exchange: Exchange): void {
