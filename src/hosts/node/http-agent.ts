@@ -3,7 +3,7 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { type ConnectOptions, defaultConnectTimeoutMs, limitConnect } from "./connect-limit.ts"
 import { httpModule } from "./http-module.ts"
-import { IDLE_MS, MOST_IDLE } from "./idle.ts"
+import { defaultIdleLimits, type IdleLimits } from "./idle.ts"
 import type { Route } from "./route.ts"
 
 /** What a request tells an agent of ours beside the usual. */
@@ -19,10 +19,20 @@ export interface PooledRequest extends ClientRequestArgs {
  * A keep-alive agent of Node that takes connections back more carefully. A response may be followed by bytes that no
  * request asked for: a connection is reused one turn of the event loop later, and not at all if anything arrives.
  */
-export function keepAliveAgent(isSecure: boolean, options: ConnectOptions = {}, idleMs: number = IDLE_MS): Agent {
+export function keepAliveAgent(
+  isSecure: boolean,
+  options: ConnectOptions = {},
+  { idleMs, mostIdle }: IdleLimits = defaultIdleLimits,
+): Agent {
   const { connectTimeoutMs = defaultConnectTimeoutMs, ...certificates } = options
-  const settings = { keepAlive: true, keepAliveMsecs: 60_000, maxFreeSockets: MOST_IDLE, timeout: idleMs }
-  const agent: Agent = new (httpModule(isSecure).Agent)({ ...settings, ...certificates, ALPNProtocols: ["http/1.1"] })
+  const agent: Agent = new (httpModule(isSecure).Agent)({
+    keepAlive: true,
+    keepAliveMsecs: 60_000,
+    maxFreeSockets: mostIdle,
+    timeout: idleMs,
+    ...certificates,
+    ALPNProtocols: ["http/1.1"],
+  })
   const connect = agent.createConnection.bind(agent)
   const reuse = agent.reuseSocket.bind(agent)
 

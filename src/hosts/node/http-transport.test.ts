@@ -1,4 +1,5 @@
 import http from "node:http"
+import https from "node:https"
 import { afterEach, expect, test, vi } from "vitest"
 import { listen, stopServers } from "../../../test/proxy-servers.ts"
 import { nodeTransport } from "./http-transport.ts"
@@ -49,4 +50,28 @@ test("a header that no request can carry costs no kept connection", async () => 
     await ask({})
   }
   expect(connections).toBe(1)
+})
+
+test("a given agent opens the connections, and no proxy of the environment is used", async () => {
+  const url = `http://127.0.0.1:${await listen(http.createServer((_request, response) => response.end("ok")))}/`
+  const agent = new http.Agent({ keepAlive: true })
+  const transport = nodeTransport({ agent }, { http_proxy: "http://127.0.0.1:1" })
+  await transport.stream({ url, headers: {}, body: new Uint8Array() }, { head() {}, chunk() {} })
+  expect(Object.keys(agent.freeSockets).length).toBe(1)
+  agent.destroy()
+})
+
+test("an agent for another protocol is config_invalid", async () => {
+  const transport = nodeTransport({ agent: new https.Agent() })
+  const request = { url: "http://127.0.0.1:1/", headers: {}, body: new Uint8Array() }
+  await expect(transport.stream(request, { head() {}, chunk() {} })).rejects.toMatchObject({
+    code: "config_invalid",
+    fix: expect.stringContaining("http.Agent"),
+  })
+})
+
+test("an agent together with settings that it would ignore is config_invalid", () => {
+  expect(() => nodeTransport({ agent: new http.Agent(), ca: "pem" })).toThrow(
+    expect.objectContaining({ code: "config_invalid", message: expect.stringContaining("ca is given together") }),
+  )
 })

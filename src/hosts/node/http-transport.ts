@@ -189,11 +189,12 @@ function end(exchange: Exchange): void {
   exchange.end()
 }
 
-function requestOver({ isSecure, host }: Route, options: PooledRequest): ClientRequest {
+function requestOver(route: Route, options: PooledRequest): ClientRequest {
   try {
-    return httpModule(isSecure).request(options)
+    return httpModule(route.isSecure).request(options)
   } catch (cause) {
-    throw new LonghaulError("config_invalid", `The given agent makes no request to ${host}.`, {
+    if (!(cause instanceof Error && "code" in cause && cause.code === "ERR_INVALID_PROTOCOL")) throw route.failed(cause)
+    throw new LonghaulError("config_invalid", `The given agent cannot make requests to ${route.host}.`, {
       fix: "Give an https.Agent for https URLs, and an http.Agent for http URLs.",
       cause,
     })

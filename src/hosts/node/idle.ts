@@ -1,5 +1,8 @@
-/** How long a kept connection waits for its next request: below what most servers and the devices on the way allow. */
-export const IDLE_MS = 10_000
+/** How long, and how many of one pool, connections are kept for the next request. */
+export interface IdleLimits {
+  readonly idleMs: number
+  readonly mostIdle: number
+}
 
-/** How many connections of one pool may wait. */
-export const MOST_IDLE = 1024
+/** Shorter than most servers and the devices on the way keep a silent connection; as many as a busy host has runs. */
+export const defaultIdleLimits: IdleLimits = { idleMs: 10_000, mostIdle: 1024 }

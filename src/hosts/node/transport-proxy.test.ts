@@ -141,15 +141,43 @@ describe.each(transports)("$name", ({ name, create }) => {
     },
   )
 
-  test.each([
-    "http://me:hunter2@",
-    "socks5://me:hunter2@proxy.example:1080",
-    "me:hunter2@proxy.example:port",
-    "http://me:hunter2%ZZ@proxy.example",
-  ])("%j is no proxy, and its password is not repeated", async (value) => {
-    const failure = await failureOf("https://api.example/v1", { HTTPS_PROXY: value })
-    expect(failure).toMatchObject({ code: "config_invalid", fix: expect.stringContaining("HTTPS_PROXY") })
-    expectNoPassword(failure)
+  test.each(["http://me:hunter2@", "me:hunter2@proxy.example:port", "http://me:hunter2%ZZ@proxy.example"])(
+    "%j is no proxy, and its password is not repeated",
+    async (value) => {
+      const failure = await failureOf("https://api.example/v1", { HTTPS_PROXY: value })
+      expect(failure).toMatchObject({ code: "config_invalid", fix: expect.stringContaining("HTTPS_PROXY") })
+      expectNoPassword(failure)
+    },
+  )
+
+  test.each(["ALL_PROXY", "all_proxy", "HTTPS_PROXY"])(
+    "%s with a SOCKS proxy is config_invalid and says what to set instead",
+    async (variable) => {
+      const failure = await failureOf("https://api.example/v1", { [variable]: "socks5h://me:hunter2@127.0.0.1:1080" })
+      expect(failure).toMatchObject({ code: "config_invalid", retryable: false })
+      expect(failure.message).toBe(`${variable} names a SOCKS proxy: only http and https proxies are supported.`)
+      expect(failure.fix).toMatch(/^Set https?_proxy|^Set HTTPS_PROXY/i)
+      expect(failure.fix).toContain("NO_PROXY")
+      expectNoPassword(failure)
+    },
+  )
+
+  test("a SOCKS proxy in ALL_PROXY does no harm where an http proxy is set or the host is excepted", async () => {
+    const target = await startTarget(http)
+    const proxy = await startProxy()
+    const url = `http://localhost:${target.port}/`
+    const socks = { ALL_PROXY: "socks5h://127.0.0.1:1080" }
+    expect(await stream(create({}, { ...socks, http_proxy: proxy.url }), url)).toBe("200 POST / test asked")
+    expect(await stream(create({}, { ...socks, NO_PROXY: "localhost" }), url)).toBe("200 POST / test asked")
+    expect(proxy.seen.length).toBe(1)
+  })
+
+  test("HTTP_PROXY in upper case is ignored, as with curl: a CGI program gets it from a request's header", async () => {
+    const target = await startTarget(http)
+    const proxy = await startProxy()
+    const url = `http://localhost:${target.port}/`
+    expect(await stream(create({}, { HTTP_PROXY: proxy.url }), url)).toBe("200 POST / test asked")
+    expect(proxy.seen).toEqual([])
   })
 
   test("a proxy may be named without a scheme", async () => {

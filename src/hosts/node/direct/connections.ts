@@ -1,5 +1,5 @@
 import type { Socket } from "node:net"
-import { IDLE_MS, MOST_IDLE } from "../idle.ts"
+import { defaultIdleLimits, type IdleLimits } from "../idle.ts"
 import { type ResponseListener, ResponseParser } from "./response.ts"
 
 /** How the bytes of a connection come in: what `node:net` calls `onread`. */
@@ -20,10 +20,10 @@ export interface ExchangeListener extends ResponseListener {
 /** Pools by key. A pool is dropped with its last connection. */
 export class ConnectionPools {
   readonly #pools = new Map<string, ConnectionPool>()
-  readonly #idleMs: number
+  readonly #limits: IdleLimits
 
-  constructor(idleMs: number = IDLE_MS) {
-    this.#idleMs = idleMs
+  constructor(limits: IdleLimits = defaultIdleLimits) {
+    this.#limits = limits
   }
 
   get size(): number {
@@ -33,25 +33,25 @@ export class ConnectionPools {
   of(key: string, connect: Connect): ConnectionPool {
     const known = this.#pools.get(key)
     if (known) return known
-    const pool = new ConnectionPool(connect, this.#idleMs, () => this.#pools.delete(key))
+    const pool = new ConnectionPool(connect, this.#limits, () => this.#pools.delete(key))
     this.#pools.set(key, pool)
     return pool
   }
 }
 
-/** Connections that any request of the pool may use. Those at rest are closed after `idleMs`. */
+/** Connections that any request of the pool may use. Those at rest are limited in number and time. */
 export class ConnectionPool {
   readonly #connect: Connect
-  readonly #idleMs: number
+  readonly #limits: IdleLimits
   readonly #emptied: () => void
   /** The one that has rested longest comes first. */
   readonly #idle: Connection[] = []
   #count = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(connect: Connect, idleMs: number, emptied: () => void) {
+  constructor(connect: Connect, limits: IdleLimits, emptied: () => void) {
     this.#connect = connect
-    this.#idleMs = idleMs
+    this.#limits = limits
     this.#emptied = emptied
   }
 
@@ -77,9 +77,9 @@ export class ConnectionPool {
   }
 
   put(connection: Connection): void {
-    if (this.#idle.length >= MOST_IDLE) connection.close()
+    if (this.#idle.length >= this.#limits.mostIdle) connection.close()
     else this.#idle.push(connection)
-    this.#timer ??= setTimeout(() => this.#closeRested(), this.#idleMs).unref()
+    this.#timer ??= setTimeout(() => this.#closeRested(), this.#limits.idleMs).unref()
   }
 
   /** It is closed, or never was open. */
@@ -95,9 +95,9 @@ export class ConnectionPool {
 
   #closeRested(): void {
     const now = performance.now()
-    for (const connection of this.#idle) if (connection.restedMs(now) >= this.#idleMs) connection.close()
-    const next = this.#idle.find((connection) => connection.restedMs(now) < this.#idleMs)
-    const left = next && Math.ceil(this.#idleMs - next.restedMs(now))
+    for (const connection of this.#idle) if (connection.restedMs(now) >= this.#limits.idleMs) connection.close()
+    const next = this.#idle.find((connection) => connection.restedMs(now) < this.#limits.idleMs)
+    const left = next && Math.ceil(this.#limits.idleMs - next.restedMs(now))
     this.#timer = left === undefined ? undefined : setTimeout(() => this.#closeRested(), left).unref()
   }
 }
