@@ -4,6 +4,7 @@ import { createOpenAI } from "@ai-sdk/openai"
 import { createOpenAI as createOpenAiV4 } from "ai-sdk-openai-v4"
 import { afterAll, describe, expect, test } from "vitest"
 import type { Model } from "../src/contract/provider.ts"
+import { directTransport } from "../src/hosts/node/direct/index.ts"
 import { nodeTransport } from "../src/hosts/node/http-transport.ts"
 import { type Served, serve } from "../src/hosts/node/serve.ts"
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from "../src/providers/ai-sdk/index.ts"
@@ -13,7 +14,7 @@ import { openai } from "../src/providers/openai/index.ts"
 import { type BenchOptions, type ProviderBench, providerCases } from "../src/testing/index.ts"
 
 const servers: Served[] = []
-const transport = nodeTransport()
+const [defaultTransport, ownTransport] = [nodeTransport(), directTransport()]
 afterAll(async () => {
   for (const server of servers) await server.close()
 })
@@ -28,6 +29,7 @@ function bench(
   model: (options: BenchOptions & { readonly baseUrl: string }) => Model,
   lacks: Readonly<Record<string, string>> = {},
   name: string = origin,
+  transport = defaultTransport,
 ): NamedBench {
   return {
     name,
@@ -63,15 +65,34 @@ const chatLacks = {
   "what only the model can read goes back to it, and to no other": "reasoning is shown in plain, nothing is sealed",
 }
 
+type OurBench = Parameters<typeof bench>
+
+const anthropicBench: OurBench = [
+  "anthropic:claude-sonnet-4-6",
+  (options) => anthropic({ model: "claude-sonnet-4-6", ...options }),
+]
+
 /** A bench for one of OpenAI's protocols. */
-function openAiBench(api: "responses" | "chat", lacks: Readonly<Record<string, string>>): NamedBench {
-  return bench(
+function openAiBench(api: "responses" | "chat", lacks: Readonly<Record<string, string>>): OurBench {
+  return [
     "openai:gpt-5.5",
     ({ baseUrl, ...options }) => openai({ model: "gpt-5.5", api, baseUrl: `${baseUrl}/v1`, ...options }),
     { ...openAiLacks, ...lacks },
     `openai (${api})`,
-  )
+  ]
 }
+
+function googleBench(model: string): OurBench {
+  return [`google:${model}`, (options) => google({ model, ...options }), googleLacks]
+}
+
+const ours: readonly OurBench[] = [
+  anthropicBench,
+  openAiBench("responses", responsesLacks),
+  openAiBench("chat", chatLacks),
+  googleBench("gemini-2.5-flash"),
+  googleBench("gemini-3-pro-preview"),
+]
 
 /** What the AI SDK's older specification has no word for. */
 const v3Lacks = {
@@ -98,11 +119,10 @@ function aiSdkBench(
 }
 
 const benches: readonly NamedBench[] = [
-  bench("anthropic:claude-sonnet-4-6", (options) => anthropic({ model: "claude-sonnet-4-6", ...options })),
-  openAiBench("responses", responsesLacks),
-  openAiBench("chat", chatLacks),
-  bench("google:gemini-2.5-flash", (options) => google({ model: "gemini-2.5-flash", ...options }), googleLacks),
-  bench("google:gemini-3-pro-preview", (options) => google({ model: "gemini-3-pro-preview", ...options }), googleLacks),
+  ...ours.map((each) => bench(...each)),
+  ...ours.map(([origin, model, lacks, name = origin]) =>
+    bench(origin, model, lacks, `${name}, directTransport`, ownTransport),
+  ),
   aiSdkBench("v3: anthropic", "anthropic:claude-sonnet-4-6", v3Lacks, ({ baseUrl, apiKey }) =>
     createAnthropic({ baseURL: `${baseUrl}/v1`, apiKey })("claude-sonnet-4-6"),
   ),
