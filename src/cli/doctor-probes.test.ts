@@ -43,8 +43,10 @@ describe("servers on this machine", () => {
     })
     expect(asked).toEqual(["GET /api/tags no credentials"])
     expect(found.next).toContainEqual(expect.stringContaining("run --model ollama:llama3.2:3b "))
-    const { next } = await report({ OLLAMA_BASE_URL: url, HTTP_PROXY: "http://proxy.example:3128" })
+    const { next } = await report({ OLLAMA_BASE_URL: url, http_proxy: "http://proxy.example:3128" })
     expect(next).toContainEqual(expect.stringContaining("NO_PROXY=127.0.0.1"))
+    const { next: withSocks } = await report({ ALL_PROXY: "socks5h://proxy.example:1080" })
+    expect(withSocks).toContainEqual(expect.stringMatching(/^Set https_proxy .* ALL_PROXY names a SOCKS proxy/))
   })
 
   test("the others are asked in OpenAI's way", async () => {

@@ -2,6 +2,7 @@ import { accessSync, constants, statSync, unlinkSync, writeFileSync } from "node
 import { release } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { LonghaulError } from "../contract/error.ts"
+import { proxyNames } from "../hosts/node/find-route.ts"
 import { isCoherent } from "../hosts/node/fs-store.ts"
 import { defaultStoreRoot } from "../hosts/node/index.ts"
 import { namedModel, namedProviders, type Variables } from "../hosts/node/model-names.ts"
@@ -104,7 +105,7 @@ export async function examine(
       namedProviders.flatMap(({ baseUrlName }) => baseUrlName ?? []),
       variables,
     ),
-    proxies: hostsOf(proxyNames, variables, "http://"),
+    proxies: hostsOf(Object.values(proxyNames).flat(), variables, "http://"),
     localServers,
     clis: programs.filter(({ name }) => cliNames.includes(name)),
     programs: programs.filter(({ name }) => programNames.includes(name)),
@@ -118,7 +119,6 @@ export async function examine(
 
 const cliNames: readonly string[] = ["claude", "codex", "gemini", "copilot", "opencode", "pi"]
 const programNames: readonly string[] = ["git", "rg", "bwrap"]
-const proxyNames = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [name.toLowerCase(), name])
 
 /** From 20.19. */
 export function nodeIsFit(version: string): boolean {
@@ -208,6 +208,10 @@ function nextSteps(
   if (server && isProxied && !variables.NO_PROXY && !variables.no_proxy) {
     steps.push(`Set NO_PROXY=127.0.0.1,localhost: ${server.name} is asked through the proxy otherwise.`)
   }
+  const socks = Object.values(proxyNames)
+    .flat()
+    .find((name) => /^socks/i.test(variables[name] ?? ""))
+  if (socks) steps.push(`Set https_proxy to an http proxy: ${socks} names a SOCKS proxy, which model calls cannot use.`)
   return steps
 }
 

@@ -159,7 +159,7 @@ test("nothing secret is shown, not even a part of it", async () => {
   const secret = "Zx9Hunter2Qw"
   const keyNames = namedProviders.flatMap(({ keyNames }) => keyNames)
   const addressNames = namedProviders.flatMap(({ baseUrlName }) => baseUrlName ?? [])
-  const proxyNames = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"]
+  const proxyNames = ["HTTPS_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"]
   const address = `http://${secret}:${secret}@127.0.0.1:9/${secret}/v1?key=${secret}#${secret}`
   const variables = {
     ...Object.fromEntries(keyNames.map((name) => [name, secret])),

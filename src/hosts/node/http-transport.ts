@@ -4,9 +4,10 @@ import type { Transport, TransportRequest, TransportSink } from "../../contract/
 import { type AbortListener, addAbortListener, removeAbortListener } from "../../lib/abort.ts"
 import { serverNameOf } from "./address.ts"
 import type { ConnectOptions } from "./connect-limit.ts"
-import { proxyVariables, routeTo, type Variables } from "./find-route.ts"
+import { proxyVariables, routeTo } from "./find-route.ts"
 import { keepAliveAgent, type PooledRequest } from "./http-agent.ts"
 import { httpModule } from "./http-module.ts"
+import type { Variables } from "./model-names.ts"
 import { carriedHeaders, headerLines } from "./request-headers.ts"
 import type { Route } from "./route.ts"
 

@@ -118,6 +118,11 @@ describe.each([
     while (pools() > 0) await new Promise((resolve) => setTimeout(resolve, 5))
   })
 
+  test("a response that takes longer than the idle time is not cut", async () => {
+    const { url } = await startRaw((socket) => setTimeout(() => socket.write(OK), 120))
+    expect(await askOver(limited(30).transport)(url)).toBe("200 ok")
+  })
+
   test("of a burst, no more connections are kept than the limit allows", async () => {
     const held: Socket[] = []
     const { url, requests } = await startRaw((socket) => {

@@ -1,6 +1,7 @@
 import type { Transport } from "../../../contract/provider.ts"
 import type { ConnectOptions } from "../connect-limit.ts"
-import { proxyVariables, type Variables } from "../find-route.ts"
+import { proxyVariables } from "../find-route.ts"
+import type { Variables } from "../model-names.ts"
 
 /**
  * Model calls over an HTTP/1.1 client of our own, for processes with hundreds of runs at once: it takes about two thirds of
