@@ -45,8 +45,13 @@ describe("servers on this machine", () => {
     expect(found.next).toContainEqual(expect.stringContaining("run --model ollama:llama3.2:3b "))
     const { next } = await report({ OLLAMA_BASE_URL: url, http_proxy: "http://proxy.example:3128" })
     expect(next).toContainEqual(expect.stringContaining("NO_PROXY=127.0.0.1"))
-    const { next: withSocks } = await report({ ALL_PROXY: "socks5h://proxy.example:1080" })
-    expect(withSocks).toContainEqual(expect.stringMatching(/^Set https_proxy .* ALL_PROXY names a SOCKS proxy/))
+  })
+
+  test("a SOCKS proxy that model calls would use is named with what to set instead, and one that they would not is not", async () => {
+    const socks = { ALL_PROXY: "socks5h://proxy.example:1080" }
+    const step = expect.stringMatching(/^Set https_proxy .* ALL_PROXY names a SOCKS proxy/)
+    expect((await report(socks)).next).toContainEqual(step)
+    expect((await report({ ...socks, HTTPS_PROXY: "http://proxy.example:3128" })).next).not.toContainEqual(step)
   })
 
   test("the others are asked in OpenAI's way", async () => {

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync, unlinkSync, writeFileSync } from "node
 import { release } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { LonghaulError } from "../contract/error.ts"
-import { proxyNames } from "../hosts/node/find-route.ts"
+import { proxyNames, proxyVariables } from "../hosts/node/find-route.ts"
 import { isCoherent } from "../hosts/node/fs-store.ts"
 import { defaultStoreRoot } from "../hosts/node/index.ts"
 import { namedModel, namedProviders, type Variables } from "../hosts/node/model-names.ts"
@@ -208,10 +208,10 @@ function nextSteps(
   if (server && isProxied && !variables.NO_PROXY && !variables.no_proxy) {
     steps.push(`Set NO_PROXY=127.0.0.1,localhost: ${server.name} is asked through the proxy otherwise.`)
   }
-  const socks = Object.values(proxyNames)
-    .flat()
-    .find((name) => /^socks/i.test(variables[name] ?? ""))
-  if (socks) steps.push(`Set https_proxy to an http proxy: ${socks} names a SOCKS proxy, which model calls cannot use.`)
+  const proxy = proxyVariables(variables)?.https
+  if (proxy && /^socks/i.test(proxy.value)) {
+    steps.push(`Set https_proxy to an http proxy: ${proxy.name} names a SOCKS proxy, which model calls cannot use.`)
+  }
   return steps
 }
 
