@@ -1,5 +1,6 @@
 import type { Socket } from "node:net"
 import type { SecureContextOptions } from "node:tls"
+import { LonghaulError } from "../../contract/error.ts"
 
 /** How a transport connects. `ca`, `cert` and `key` are Node's: authorities to trust, and the client's certificate. */
 export interface ConnectOptions extends Pick<SecureContextOptions, "ca" | "cert" | "key"> {
@@ -8,6 +9,16 @@ export interface ConnectOptions extends Pick<SecureContextOptions, "ca" | "cert"
 }
 
 export const defaultConnectTimeoutMs = 10_000
+
+export function refuseBadTimeout({ connectTimeoutMs = defaultConnectTimeoutMs }: ConnectOptions): void {
+  if (connectTimeoutMs >= 1 && connectTimeoutMs <= LONGEST_TIMER_MS) return
+  throw new LonghaulError("config_invalid", `connectTimeoutMs is ${connectTimeoutMs}.`, {
+    fix: "Give a number of milliseconds, 1 or more.",
+  })
+}
+
+/** Node's timers fire at once for anything longer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** Destroys a socket that is not connected in time. */
 export function limitConnect(socket: Socket, connected: "connect" | "secureConnect", timeoutMs: number): void {

@@ -6,7 +6,7 @@ import { httpModule } from "./http-module.ts"
 import { defaultIdleLimits, type IdleLimits } from "./idle.ts"
 import type { Route } from "./route.ts"
 
-/** What a request tells an agent of ours beside the usual. */
+/** A request with the options that only our agents read. */
 export interface PooledRequest extends ClientRequestArgs {
   /** Requests share connections only within one pool. */
   readonly pool: string

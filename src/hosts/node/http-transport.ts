@@ -3,7 +3,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../../contract/provider.ts"
 import { type AbortListener, addAbortListener, removeAbortListener } from "../../lib/abort.ts"
 import { serverNameOf } from "./address.ts"
-import type { ConnectOptions } from "./connect-limit.ts"
+import { type ConnectOptions, refuseBadTimeout } from "./connect-limit.ts"
 import { proxyVariables, routeTo } from "./find-route.ts"
 import { keepAliveAgent, type PooledRequest } from "./http-agent.ts"
 import { httpModule } from "./http-module.ts"
@@ -22,6 +22,7 @@ export interface NodeTransportOptions extends ConnectOptions {
  */
 export function nodeTransport(options: NodeTransportOptions = {}, variables: Variables = process.env): Transport {
   refuseAgentWith(options)
+  refuseBadTimeout(options)
   const proxies = options.agent ? undefined : proxyVariables(variables)
   const agents = Object.keys(options).length === 0 ? sharedAgents : new Agents(options)
   /** A conversation has one URL and one object of headers for all its requests. */
@@ -60,16 +61,19 @@ class Agents {
 
   agentFor(isSecure: boolean): Agent {
     if (this.#options.agent) return this.#options.agent
-    if (isSecure) this.#secure ??= keepAliveAgent(true, this.#options)
-    else this.#plain ??= keepAliveAgent(false, this.#options)
-    return (isSecure ? this.#secure : this.#plain) as Agent
+    if (isSecure) {
+      this.#secure ??= keepAliveAgent(true, this.#options)
+      return this.#secure
+    }
+    this.#plain ??= keepAliveAgent(false, this.#options)
+    return this.#plain
   }
 }
 
-/** Of all transports of the process that set nothing. */
+/** Shared by all transports of the process that have no options. */
 const sharedAgents = new Agents({})
 
-/** As an object: OpenTelemetry's instrumentation cannot read a list of headers. */
+/** The headers are an object: OpenTelemetry's instrumentation cannot read a list of headers. */
 function requestOptions(route: Route, agents: Agents, headers: TransportRequest["headers"]): PooledRequest {
   const { proxyAuthorization: login, address, tunnel } = route
   const carried = carriedHeaders(headers)
@@ -91,7 +95,7 @@ function exchange(prepared: Prepared, request: TransportRequest, sink: Transport
   return new Promise((resolve, reject) => new Exchange(prepared.route, request, sink, resolve, reject).begin(prepared))
 }
 
-/** One request and its response. It is sent once: what repeats a failed call is the retry layer, which records it. */
+/** One request and its response. The request is sent once: only the retry layer repeats a failed call, and records it. */
 class Exchange implements AbortListener {
   readonly #route: Route
   readonly #request: TransportRequest
@@ -138,9 +142,9 @@ class Exchange implements AbortListener {
     response.on("close", () => {
       // A server may answer before it has read the request: the rest of that need not leave any more.
       if (this.#outgoing?.writableFinished === false) this.#outgoing.destroy()
+      if (!response.complete) this.#fail(undefined)
       // Not before the agent has its connection back: the next request shall use it.
-      if (response.complete) setImmediate(end, this)
-      else this.#fail(undefined)
+      else if (this.#finish()) setImmediate(this.#resolve)
     })
     const status = response.statusCode ?? 0
     const refusal = this.#route.refusal?.(status)
@@ -169,10 +173,6 @@ class Exchange implements AbortListener {
     this.#outgoing?.destroy()
   }
 
-  end(): void {
-    if (this.#finish()) this.#resolve()
-  }
-
   #fail(cause: unknown, error: unknown = LonghaulError.is(cause) ? cause : this.#route.failed(cause)): void {
     if (this.#finish()) this.#reject(error)
   }
@@ -184,10 +184,6 @@ class Exchange implements AbortListener {
     if (signal) removeAbortListener(signal, this)
     return true
   }
-}
-
-function end(exchange: Exchange): void {
-  exchange.end()
 }
 
 function requestOver(route: Route, options: PooledRequest): ClientRequest {
@@ -203,7 +199,7 @@ function requestOver(route: Route, options: PooledRequest): ClientRequest {
 }
 
 function refuseAgentWith({ agent, ...others }: NodeTransportOptions): void {
-  const [other] = Object.keys(others)
+  const other = Object.entries(others).find(([, value]) => value !== undefined)?.[0]
   if (agent === undefined || other === undefined) return
   throw new LonghaulError("config_invalid", `${other} is given together with an agent, which decides on it alone.`, {
     fix: `Give ${other} to the agent, or omit the agent.`,

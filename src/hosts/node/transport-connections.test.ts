@@ -62,6 +62,12 @@ describe.each(transports)("$name", ({ name, create }) => {
     await expect(ask("https://api.example/")).rejects.toMatchObject({ code: "network", message: /ETIMEDOUT/ })
   })
 
+  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("a connect timeout of %d is config_invalid", (timeoutMs) => {
+    expect(() => create({ connectTimeoutMs: timeoutMs }, {})).toThrow(
+      expect.objectContaining({ code: "config_invalid" }),
+    )
+  })
+
   test("a connection that is in use outlives the connect timeout", async () => {
     const { url } = await startRaw((socket) => setTimeout(() => socket.write(OK), 60))
     const ask = askOver(create({ connectTimeoutMs: 40 }, {}))

@@ -198,7 +198,7 @@ export class Connection {
     this.#listener = undefined
     // A server may answer before it has read all that it was sent.
     const isReusable = this.#parser.isReusable && this.#socket?.writableLength === 0
-    // What follows the response in another TLS record closes the connection meanwhile: it must not become the next one.
+    // Bytes in another TLS record close the connection meanwhile: they must not become the next response.
     if (isReusable) setImmediate(release, this, listener)
     else {
       this.close()

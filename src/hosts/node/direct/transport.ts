@@ -65,7 +65,7 @@ function exchange(
   return new Promise((resolve, reject) => new Exchange(prepared, request, sink, resolve, reject).begin(pools))
 }
 
-/** One request and its response. It is sent once: what repeats a failed call is the retry layer, which records it. */
+/** One request and its response. The request is sent once: only the retry layer repeats a failed call, and records it. */
 class Exchange implements ExchangeListener, AbortListener {
   readonly #prepared: Prepared
   readonly #request: TransportRequest
@@ -109,7 +109,7 @@ class Exchange implements ExchangeListener, AbortListener {
     const { head, lines } = this.#prepared
     const { body, signal } = this.#request
     this.#connection = connection
-    // Nothing may leave any more.
+    // Nothing is sent after an abort.
     if (signal?.aborted) connection.close()
     else if (signal) addAbortListener(signal, this)
     connection.exchange(`${head}content-length: ${body.length}\r\n${lines}\r\n`, body, this)
