@@ -32,8 +32,8 @@ export const measurements = {
   deltas20k: { turns: 1, deltas: 20_000, latencyMs: 0, warmups: 1, listen: true, reps: 9 },
   atOnce200: { turns: 10, deltas: 20, latencyMs: 20, concurrency: 200 },
   atOnce1000: { turns: 10, deltas: 20, latencyMs: 20, concurrency: 1000, reps: 3 },
-  packets50: { turns: 10, deltas: 20, latencyMs: 20, paceMs: 2, warmups: 5, concurrency: 50 },
-  packets50tls: { turns: 10, deltas: 20, latencyMs: 20, paceMs: 2, warmups: 5, concurrency: 50, tls: true },
+  packets50: { turns: 5, deltas: 100, latencyMs: 20, paceMs: 2, warmups: 5, concurrency: 50 },
+  packets50tls: { turns: 5, deltas: 100, latencyMs: 20, paceMs: 2, warmups: 5, concurrency: 50, tls: true },
 }
 
 export const defaultSubjects = ["floor", "durable-floor", "ours", "ours-direct"]

@@ -4,7 +4,7 @@ import { proxyVariables } from "../find-route.ts"
 import type { Variables } from "../model-names.ts"
 
 /**
- * Model calls over an HTTP/1.1 client of our own, for processes with hundreds of runs at once: it takes about two thirds of
+ * Model calls over an HTTP/1.1 client of our own, for processes with hundreds of runs at once: it takes about three quarters of
  * the CPU of `nodeTransport`, and the same settings and proxies. Mocks and tracers that patch `node:http` do not see it.
  */
 export function directTransport(options: ConnectOptions = {}, variables: Variables = process.env): Transport {
