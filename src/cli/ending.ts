@@ -48,7 +48,10 @@ const settingNames = new RegExp(Object.keys(optionNames).join("|").replaceAll(".
 /** What came of it, where it is kept, and what to do next. `cwd` is where the tools began. */
 export function printEnding(result: RunResult, cwd: string, store: string | undefined, output: Output): void {
   // Nothing was begun: there is no run to speak of.
-  if (result.transcript.lastShard < 0) return printError(result, output)
+  if (result.transcript.lastShard < 0) {
+    printError(result, output)
+    return
+  }
   const { colours } = output
   const row = (name: string, text: string) => output.print(`${colours.dim(name.padEnd(9))}${text}`)
   const words = [

@@ -41,4 +41,4 @@ const sharedKeys = keys<ProviderOptions>()(
   "deadlines",
   "fetch",
 )
-export const deadlineKeys = keys<StreamDeadlines>()("firstByteMs", "idleMs")
+const deadlineKeys = keys<StreamDeadlines>()("firstByteMs", "idleMs")

@@ -1,5 +1,15 @@
 import { describe, expect, test } from "vitest"
-import { createAgentTools, createRuntime as createNodeRuntime, serve } from "../hosts/node/index.ts"
+import {
+  createAgentTools,
+  createRuntime as createNodeRuntime,
+  directTransport,
+  nodeFetch,
+  nodeFiles,
+  nodeSearch,
+  nodeShell,
+  nodeTransport,
+  serve,
+} from "../hosts/node/index.ts"
 import { createMetricsObserver, createRuntime, defineTool } from "../index.ts"
 import { anthropic } from "../providers/anthropic/index.ts"
 import { google } from "../providers/google/index.ts"
@@ -45,6 +55,12 @@ const refusals: readonly [what: string, call: () => unknown, meant: string][] = 
   ["bashTool", () => bashTool(untyped({ maxOutputByte: 1 })), "maxOutputBytes"],
   ["taskTools", () => taskTools(untyped({ maxRun: 1 })), "maxRuns"],
   ["brave", () => brave(untyped({ apikey: "k" })), "apiKey"],
+  ["nodeTransport", () => nodeTransport(untyped({ connectTimeout: 5 })), "connectTimeoutMs"],
+  ["directTransport", () => directTransport(untyped({ cat: "x" })), "ca"],
+  ["nodeFiles", () => nodeFiles(untyped({ root: ["."] })), "roots"],
+  ["nodeSearch", () => nodeSearch(untyped({ roots: ["."], hiden: [] })), "hidden"],
+  ["nodeFetch", () => nodeFetch(untyped({ allows: [] })), "allow"],
+  ["nodeShell", () => nodeShell(untyped({ root: ".", sandbx: "required" })), "sandbox"],
   ["serve", () => serve(() => new Response(), untyped({ prot: 80 })), "port"],
   ["verifyWebhook", () => verifyWebhook(untyped({ headers: {}, body: "", secret: "s" })), "secrets"],
 ]

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net"
 import type { SecureContextOptions } from "node:tls"
 import { LonghaulError } from "../../contract/error.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 
 /** How a transport connects. `ca`, `cert` and `key` are Node's: authorities to trust, and the client's certificate. */
 export interface ConnectOptions extends Pick<SecureContextOptions, "ca" | "cert" | "key"> {
@@ -10,12 +11,17 @@ export interface ConnectOptions extends Pick<SecureContextOptions, "ca" | "cert"
 
 export const defaultConnectTimeoutMs = 10_000
 
-export function refuseBadTimeout({ connectTimeoutMs = defaultConnectTimeoutMs }: ConnectOptions): void {
+/** Throws `config_invalid` for options that cannot work. `own`: those that only this transport has. */
+export function checkConnectOptions(transport: string, options: ConnectOptions, own: readonly string[] = []): void {
+  checkKeys(transport, options, [...connectKeys, ...own])
+  const { connectTimeoutMs = defaultConnectTimeoutMs } = options
   if (connectTimeoutMs >= 1 && connectTimeoutMs <= LONGEST_TIMER_MS) return
   throw new LonghaulError("config_invalid", `connectTimeoutMs is ${connectTimeoutMs}.`, {
     fix: "Give a number of milliseconds, 1 or more.",
   })
 }
+
+const connectKeys = keys<ConnectOptions>()("ca", "cert", "key", "connectTimeoutMs")
 
 /** Node's timers fire at once for anything longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1

@@ -3,6 +3,7 @@ import { constants, type FileHandle, open, readdir } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import type { FileChange, FileEntry, Files } from "../../contract/env.ts"
 import { ToolError, type ToolErrorCode } from "../../contract/tool.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { Locks } from "../../lib/locks.ts"
 import { isOurs } from "../../lib/own-names.ts"
 import { FileCommits, type Located, placeOf } from "./commit-files.ts"
@@ -25,7 +26,9 @@ export interface NodeFilesOptions {
  * that gap is narrowed, not closed. A hard link cannot be told from the file it shares, so reading through one that was
  * made inside the roots is allowed; writing replaces the name and leaves the shared file as it was.
  */
-export function nodeFiles({ roots, readOnlyRoots = [], hidden = [], redoFolder }: NodeFilesOptions): Files {
+export function nodeFiles(options: NodeFilesOptions): Files {
+  checkKeys("nodeFiles", options, keys<NodeFilesOptions>()("roots", "readOnlyRoots", "hidden", "redoFolder"))
+  const { roots, readOnlyRoots = [], hidden = [], redoFolder } = options
   const confinement = confineTo(roots, readOnlyRoots, hidden)
   const locks = new Locks()
   const commits = new FileCommits(confinement, redoFolder)

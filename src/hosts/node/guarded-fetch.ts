@@ -2,6 +2,7 @@ import type { FetchedBody, FetchOptions, GuardedFetch } from "../../contract/env
 import { LonghaulError } from "../../contract/error.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { onAbort } from "../../lib/abort.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { allowedHosts, withoutFinalDots } from "../../lib/target-host.ts"
 import type { Exchange, Resolve } from "./fetch-exchange.ts"
 
@@ -18,7 +19,9 @@ export interface NodeFetchOptions {
  * The web over `node:http(s)`. A name is resolved once, its addresses are checked, and those are connected to; each
  * redirect is checked like a first address. No proxy is used: it would resolve names by itself.
  */
-export function nodeFetch({ allow = [], maxRedirects = 5, resolve }: NodeFetchOptions = {}): GuardedFetch {
+export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
+  checkKeys("nodeFetch", options, keys<NodeFetchOptions>()("allow", "maxRedirects", "resolve"))
+  const { allow = [], maxRedirects = 5, resolve } = options
   const isAllowed = allowedHosts(allow)
   if (!Number.isSafeInteger(maxRedirects) || maxRedirects < 0) {
     throw new LonghaulError("config_invalid", `maxRedirects is ${maxRedirects}.`, {

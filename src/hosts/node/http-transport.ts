@@ -3,7 +3,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../../contract/provider.ts"
 import { type AbortListener, addAbortListener, removeAbortListener } from "../../lib/abort.ts"
 import { serverNameOf } from "./address.ts"
-import { type ConnectOptions, refuseBadTimeout } from "./connect-limit.ts"
+import { type ConnectOptions, checkConnectOptions } from "./connect-limit.ts"
 import { proxyVariables, routeTo } from "./find-route.ts"
 import { keepAliveAgent, type PooledRequest } from "./http-agent.ts"
 import { httpModule } from "./http-module.ts"
@@ -22,7 +22,7 @@ export interface NodeTransportOptions extends ConnectOptions {
  */
 export function nodeTransport(options: NodeTransportOptions = {}, variables: Variables = process.env): Transport {
   refuseAgentWith(options)
-  refuseBadTimeout(options)
+  checkConnectOptions("nodeTransport", options, ["agent"])
   const proxies = options.agent ? undefined : proxyVariables(variables)
   const agents = Object.keys(options).length === 0 ? sharedAgents : new Agents(options)
   /** A conversation has one URL and one object of headers for all its requests. */

@@ -1,5 +1,6 @@
 import type { Search } from "../../contract/env.ts"
 import { StartupError } from "../../contract/error.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { findProgram, type ProgramSearch } from "./find-program.ts"
 
 export interface NodeSearchOptions {
@@ -21,7 +22,9 @@ export interface Ripgrep {
  * Lets ripgrep look for the files that are worth reading. Nothing is started before the first search, unless a program was
  * named: one that does not work throws a `StartupError` here.
  */
-export function nodeSearch({ ripgrepPath, ...roots }: NodeSearchOptions): Search {
+export function nodeSearch(options: NodeSearchOptions): Search {
+  checkKeys("nodeSearch", options, keys<NodeSearchOptions>()("roots", "readOnlyRoots", "hidden", "ripgrepPath"))
+  const { ripgrepPath, ...roots } = options
   const told = ripgrepPath === undefined ? undefined : requireRipgrep(ripgrepPath)
   let opening: Promise<Search | undefined> | undefined
   const open = async (): Promise<Search | undefined> => {

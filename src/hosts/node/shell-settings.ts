@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { LonghaulError } from "../../contract/error.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
 import type { CommandEnvironmentOptions } from "./command-environment.ts"
 import { type Confinement, confineTo, insidePath, realPathOf } from "./confine.ts"
 import { refuseSystemFolder } from "./sandbox.ts"
@@ -20,8 +21,21 @@ export interface ShellSettings extends CommandEnvironmentOptions {
   readonly network: "none" | "all"
 }
 
+const optionKeys = keys<NodeShellOptions>()(
+  "root",
+  "readOnlyRoots",
+  "hidden",
+  "spillFolder",
+  "maxSpillBytes",
+  "sandbox",
+  "network",
+  "env",
+  "passEnv",
+)
+
 /** What cannot work, or would not keep what it says, is refused before the first command. */
 export function checkShellOptions(options: NodeShellOptions): ShellSettings {
+  checkKeys("nodeShell", options, optionKeys)
   const { sandbox = "off", network, maxSpillBytes = 1024 ** 3 } = options
   if (process.platform === "win32") throw invalid("There is no /bin/sh on Windows.", "Run it in WSL.")
   if (!["off", "auto", "required"].includes(sandbox)) {

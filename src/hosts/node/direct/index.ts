@@ -1,5 +1,5 @@
 import type { Transport } from "../../../contract/provider.ts"
-import { type ConnectOptions, refuseBadTimeout } from "../connect-limit.ts"
+import { type ConnectOptions, checkConnectOptions } from "../connect-limit.ts"
 import { proxyVariables } from "../find-route.ts"
 import type { Variables } from "../model-names.ts"
 
@@ -8,7 +8,7 @@ import type { Variables } from "../model-names.ts"
  * the CPU of `nodeTransport`, and the same settings and proxies. Mocks and tracers that patch `node:http` do not see it.
  */
 export function directTransport(options: ConnectOptions = {}, variables: Variables = process.env): Transport {
-  refuseBadTimeout(options)
+  checkConnectOptions("directTransport", options)
   const proxies = proxyVariables(variables)
   let transport: Transport | undefined
   return {
