@@ -7,7 +7,7 @@ export type JsonObjectSchema = JsonSchema & { readonly type: "object" }
 /** A value as it is once it was written as JSON and read again. */
 export type AsJson<T> = unknown extends T
   ? Json
-  : T extends null | boolean | number | string
+  : T extends Json
     ? T
     : T extends { toJSON(): infer Written }
       ? Written
@@ -21,7 +21,7 @@ export type AsJson<T> = unknown extends T
 export type JsonSafe<T> = unknown extends T
   ? T
   : // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return value returns void.
-    T extends null | boolean | number | string | undefined | void | { toJSON(): unknown }
+    T extends Json | undefined | void | { toJSON(): unknown }
     ? T
     : T extends NotJson
       ? never

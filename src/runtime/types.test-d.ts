@@ -17,6 +17,13 @@ test("run, stream and resume type `data` from a Standard Schema, as JSON holds i
   if (resumed.status === "done") expectTypeOf(resumed.data).toEqualTypeOf<Invoice>()
 })
 
+test("a schema with a place for any JSON gives that place a type of finite depth", async () => {
+  const result = await runtime.run({ task: "x", outputSchema: z.object({ total: z.number(), more: z.json() }) })
+  if (result.status !== "done") return
+  expectTypeOf(result.data.total).toEqualTypeOf<number>()
+  expectTypeOf(result.data.more).toExtend<Json>()
+})
+
 test("where no Standard Schema decides, `data` is JSON", async () => {
   const plain = await runtime.run({ task: "x" })
   if (plain.status === "done") expectTypeOf(plain.data).toEqualTypeOf<Json>()
@@ -66,6 +73,7 @@ test("a tool may return anything that JSON holds, at once or later", () => {
   defineTool({ ...common, run: async () => ({ at: new Date(), list: [1, null, { deep: true }] }) })
   defineTool({ ...common, run: async () => tree })
   defineTool({ ...common, run: async () => parsed })
+  defineTool({ ...common, run: ({ article }) => ({ article, count: 12 }) })
   defineTool({ ...common, run: () => [{ type: "text", text: "a part" }] })
   defineTool({ ...common, input: z.object({ a: z.number() }), run: async ({ a }) => ({ twice: a * 2 }) })
 })
