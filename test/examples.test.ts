@@ -1,7 +1,11 @@
 import { spawnSync } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { expect, test } from "vitest"
+import { expect, onTestFinished, test } from "vitest"
+
+const repository = fileURLToPath(new URL("..", import.meta.url))
 
 test("the support desk refunds once, through a refused call and a stream that breaks off, within its budget", () => {
   const lines = runExample("support-desk")
@@ -48,9 +52,47 @@ test("HOST-15 one turn with Bash, and its result", () => {
   expect(runExample("one-turn")).toEqual(["done Bash There are 3 tides."])
 })
 
-/** The lines it prints. It must succeed by itself, on a machine of which it knows nothing. */
+test("the invoice example, about 60 lines of strict TypeScript without a cast, pays once, after an approval", {
+  timeout: 60_000,
+}, () => {
+  const source = join(repository, "examples/invoice-approval/main.ts")
+  const code = readFileSync(source, "utf8")
+  expect(code.split("\n").length).toBeLessThanOrEqual(65)
+  expect(code.match(/\bas\b|\bany\b|@ts-|\w!/g)).toBeNull()
+  const lines = runProgram(compiled(source))
+  expect(lines[0]).toMatch(/^paused: approval, .*"INV-7".* \| payments: 0$/)
+  expect(lines.slice(1)).toEqual([
+    "done: INV-7, $250, paid on 2026-03-02 | payments: 1",
+    "failed: invalid_state, Run inv-7 is done. | payments: 1",
+  ])
+})
+
+/** The program, compiled against the built package as a user with strict settings would; fails where it does not compile. */
+function compiled(source: string): string {
+  const project = mkdtempSync(join(tmpdir(), "longhaul-example-"))
+  onTestFinished(() => rmSync(project, { recursive: true, force: true }))
+  mkdirSync(join(project, "node_modules"))
+  symlinkSync(repository, join(project, "node_modules/longhaul"))
+  for (const name of ["@types", "zod"]) {
+    symlinkSync(join(repository, "node_modules", name), join(project, "node_modules", name))
+  }
+  copyFileSync(source, join(project, "main.ts"))
+  writeFileSync(join(project, "package.json"), '{ "type": "module" }')
+  const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true }
+  const compilerOptions = { ...strict, target: "ES2023", module: "NodeNext", types: ["node"] }
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["main.ts"] }))
+  const compiler = join(repository, "node_modules/typescript/bin/tsc")
+  const { stdout } = spawnSync(process.execPath, [compiler, "-p", project], { encoding: "utf8" })
+  expect(stdout).toBe("")
+  return join(project, "main.js")
+}
+
 function runExample(name: string): string[] {
-  const program = fileURLToPath(new URL(`../examples/${name}/main.mjs`, import.meta.url))
+  return runProgram(join(repository, "examples", name, "main.mjs"))
+}
+
+/** The lines it prints. It must succeed by itself, on a machine of which it knows nothing. */
+function runProgram(program: string): string[] {
   const { status, stdout, stderr } = spawnSync(process.execPath, [program], {
     env: { PATH: process.env.PATH },
     encoding: "utf8",
