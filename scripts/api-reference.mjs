@@ -1,193 +1,116 @@
-// Writes docs/api.md: every name that the package exports, by subpath, from the declarations of the last build.
+// Writes docs/api.md from the declarations of the last build: the names that users write, by topic (api-topics.mjs).
 // Usage: node scripts/api-reference.mjs [where to write it]
 import { spawnSync } from "node:child_process"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
-import { dirname, join, resolve } from "node:path"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { topics } from "./api-topics.mjs"
+import { exportsOf, find, skipped } from "./declarations.mjs"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const target = resolve(process.argv[2] ?? join(root, "docs/api.md"))
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
-const modules = new Map()
 const separator = "// ---"
-/** Strings and comments, in which brackets mean nothing. */
-const skipped = /"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|\/\*[\s\S]*?\*\/|\/\/.*/g
 
 const entries = Object.entries(manifest.exports)
-  // Where Node gets more than others do, that is described.
-  .map(([path, target]) => [path, target.node ?? target])
   .filter(([, { types }]) => types !== undefined)
   .map(([path, { types }]) => ({ name: join(manifest.name, path), exported: exportsOf(join(root, types)) }))
-const homes = findHomes(entries)
-const mentioned = mentionedBy([...homes.keys()])
-const code = formatAll([...homes.keys(), ...mentioned])
-const text = `${[preface(), ...entries.map(section), lastSection()].join("\n\n")}\n`
+const homes = findHomes()
+const described = new Set(
+  topics.flatMap(({ shown, listed = [] }) => [...shown.flat(), ...listed].flatMap(declarationsOf)),
+)
+checkTopics()
+const code = formatAll(topics.flatMap(({ shown }) => shown.flat().flatMap(declarationsOf)))
+const text = `${[preface(), ...topics.map(section), subpaths()].join("\n\n")}\n`
 writeFileSync(target, formatted(text, "api.md"))
 
 function preface() {
-  const links = entries.map(({ name }) => `- [\`${name}\`](#${anchorOf(name)})`)
+  const links = topics.map(({ title, about }) => `- [${title}](#${anchorOf(title)}): ${about}`)
   return `# Reference
 
-Every name that the package exports, with its type and what is said of it in the code. Written by \`npm run docs\` from the built
-declarations; a test fails where it no longer fits them. The [guides](guides) say how things go together.
+The names that a program writes, by topic, with their types and comments. Start with the [guides](guides); look things up here.
+Types that programs rarely name are left out; an editor shows them. \`npm run docs\` writes this file from the built declarations,
+and a test fails where the two differ.
 
-${links.join("\n")}`
+${[...links, "- [By subpath](#by-subpath): the functions and classes of each entry."].join("\n")}`
 }
 
-function section({ name, exported }) {
-  const own = [...exported].filter(([, declaration]) => homes.get(declaration) === name)
-  const others = entries.flatMap((home) => borrowed(home, name, exported))
-  const values = own.filter(([, { isType }]) => !isType)
-  const types = own.filter(([, { isType }]) => isType)
-  const described = [...values.toSorted(byName), ...types.toSorted(byName)].map(([, each]) => describe(each))
-  return [`## ${name}`, ...(others.length > 0 ? [`Also here: ${others.join("; ")}.`] : []), ...described].join("\n\n")
+function section({ title, guides, shown, listed = [] }) {
+  const links = guides.map(([name, path]) => `[${name}](${path})`)
+  const parts = [`## ${title}`, `Guides: ${links.join(", ")}.`, ...shown.map(describe)]
+  return [...parts, ...(listed.length > 0 ? [table(listed)] : [])].join("\n\n")
 }
 
-/** What an entry hands on that is described elsewhere. */
-function borrowed(home, name, exported) {
-  if (home.name === name) return []
-  const all = [...home.exported].filter(([, declaration]) => homes.get(declaration) === home.name)
-  const here = all.filter(([, declaration]) => [...exported.values()].includes(declaration))
-  if (here.length === 0) return []
-  const link = `[\`${home.name}\`](#${anchorOf(home.name)})`
-  const missing = all.filter((each) => !here.includes(each)).map(([each]) => `\`${each}\``)
-  if (missing.length === 0) return [`all of ${link}`]
-  if (missing.length < here.length) return [`all of ${link} but its ${missing.join(", ")}`]
-  return [`${here.map(([each]) => `\`${each}\``).join(", ")} of ${link}`]
+/** A name, or names that belong together, under one heading and in one block; the first one's comment stands above it. */
+function describe(group) {
+  const names = [group].flat()
+  const all = names.flatMap(declarationsOf)
+  const heading = names.map((name) => `\`${name}\``)
+  const [{ doc }] = all
+  const blocks = all.map((each, index) => [...importOf(each), ...(index === 0 ? [] : comment(each)), code.get(each)])
+  const block = blocks.map((lines) => lines.join("\n")).join("\n\n")
+  return [`### ${heading.join(", ")}`, ...(doc === "" ? [] : [doc]), `\`\`\`ts\n${block}\n\`\`\``].join("\n\n")
 }
 
-function lastSection() {
-  const described = mentioned.toSorted((left, right) => compare(left.name, right.name)).map(describe)
-  return ["## Named above, not exported", ...described].join("\n\n")
+function comment({ doc }) {
+  if (doc === "") return []
+  return doc.includes("\n") ? ["/**", ...doc.split("\n").map((line) => ` * ${line}`), " */"] : [`/** ${doc} */`]
 }
 
-function describe(declaration) {
-  const { name, doc } = declaration
-  return [`### \`${name}\``, ...(doc === "" ? [] : [doc]), `\`\`\`ts\n${code.get(declaration)}\n\`\`\``].join("\n\n")
+/** How a function or class is imported. Types come from the entry of the functions that take them. */
+function importOf(declaration) {
+  const { name, isType } = declaration
+  return isType ? [] : [`import { ${name} } from "${homes.get(declaration)}"`]
 }
 
-/** Where each declaration is described: at the smallest entry that has it. */
-function findHomes(all) {
+function table(names) {
+  const rows = names.flatMap((name) =>
+    declarationsOf(name).map((each) => `| \`${name}\` | \`${homes.get(each)}\` | ${summary(each)} |`),
+  )
+  return ["| name | from | what |", "| --- | --- | --- |", ...rows].join("\n")
+}
+
+/** The first sentence of a comment, on one line. */
+function summary({ name, doc }) {
+  const [first = ""] = /^.*?[.:](?= |$)/s.exec(doc.replaceAll(/\s+/g, " ")) ?? []
+  if (first === "") throw new Error(`${name} is in a table of docs/api.md and has no comment`)
+  return first.replace(/:$/, ".").replaceAll("|", "\\|")
+}
+
+function subpaths() {
+  const lines = entries.map(({ name, exported }) => {
+    const values = [...exported].filter(([, { isType }]) => !isType).map(([each]) => `\`${each}\``)
+    return `- \`${name}\`: ${values.toSorted().join(", ")}`
+  })
+  return `## By subpath\n\n${lines.join("\n")}`
+}
+
+/** Every function and class has a topic, and every topic names things that exist. */
+function checkTopics() {
+  for (const [declaration, home] of homes) {
+    if (declaration.isType || described.has(declaration)) continue
+    throw new Error(`${home} exports ${declaration.name}, which has no place in scripts/api-topics.mjs`)
+  }
+}
+
+/** What is exported under a name, or else declared beside something exported; of one name there may be more than one. */
+function declarationsOf(name) {
+  const exported = [...homes.keys()].filter((each) => each.name === name)
+  if (exported.length > 0) return exported
+  for (const { file, text } of homes.keys()) {
+    const found = text.replaceAll(skipped, " ").match(new RegExp(`\\b${name}\\b`)) && find(file, name)
+    if (found) return [found]
+  }
+  throw new Error(`scripts/api-topics.mjs names ${name}, which is declared nowhere`)
+}
+
+/** Declaration → the smallest entry that exports it. */
+function findHomes() {
   const found = new Map()
-  for (const { name, exported } of all.toSorted((left, right) => left.exported.size - right.exported.size)) {
+  for (const { name, exported } of entries.toSorted((left, right) => left.exported.size - right.exported.size)) {
     for (const declaration of exported.values()) if (!found.has(declaration)) found.set(declaration, name)
   }
   return found
-}
-
-/** The types of ours that signatures speak of although nobody can import them. */
-function mentionedBy(shown) {
-  const known = new Set(shown)
-  const found = []
-  for (const { file, text } of known) {
-    for (const [word] of text.replaceAll(skipped, " ").matchAll(/\b[A-Z]\w*\b/g)) {
-      const declaration = find(file, word)
-      if (declaration === undefined || known.has(declaration)) continue
-      // A set that grows is walked to its end.
-      known.add(declaration)
-      found.push(declaration)
-    }
-  }
-  return found
-}
-
-/** Name → declaration, for everything that can be imported from a file. */
-function exportsOf(file) {
-  const { exported, stars } = moduleOf(file)
-  const found = new Map(stars.flatMap((star) => [...exportsOf(star)]))
-  for (const { name, from, local } of exported) {
-    const declaration = find(from ?? file, local)
-    if (declaration === undefined) throw new Error(`${file} exports ${name}, which is nowhere`)
-    found.set(name, declaration)
-  }
-  return found
-}
-
-/** The declaration that a name means inside a file; undefined where it is none of ours. */
-function find(file, name) {
-  const { declarations, imports } = moduleOf(file)
-  const imported = imports.get(name)
-  return declarations.get(name) ?? (imported ? find(imported.from, imported.name) : reExported(file, name))
-}
-
-function reExported(file, name) {
-  const { exported, stars } = moduleOf(file)
-  const listed = exported.find((each) => each.name === name && each.from !== undefined)
-  if (listed) return find(listed.from, listed.local)
-  return stars.map((star) => exportsOf(star).get(name)).find((each) => each !== undefined)
-}
-
-function moduleOf(file) {
-  const known = modules.get(file)
-  if (known) return known
-  if (!existsSync(file)) throw new Error(`${file} is not there: npm run build`)
-  const read = { declarations: new Map(), imports: new Map(), exported: [], stars: [] }
-  modules.set(file, read)
-  for (const statement of statementsOf(readFileSync(file, "utf8"))) addStatement(read, file, statement)
-  return read
-}
-
-function addStatement(module, file, { doc, text }) {
-  const [, isExport] = /^(export )?/.exec(text)
-  const declared = /^(?:export )?(?:declare )?(function|class|const|interface|type) (\w+)/.exec(text)
-  const list = /^(import|export) (?:type )?\{([^}]*)\}(?: from "([^"]+)")?;$/.exec(text)
-  const star = /^export (?:type )?\* from "([^"]+)";$/.exec(text)
-  if (declared && !list) {
-    const [, kind, name] = declared
-    const isType = kind === "interface" || kind === "type"
-    const first = module.declarations.get(name)
-    // Overloads are one declaration, under the words of the first.
-    const joined = first ? { ...first, text: `${first.text}\n${text}` } : { file, name, isType, doc, text }
-    module.declarations.set(name, joined)
-    if (isExport && !first) module.exported.push({ name, local: name })
-  } else if (star) {
-    module.stars.push(beside(file, star[1]))
-  } else if (list) {
-    const [, keyword, names, from] = list
-    for (const [, local, name = local] of names.matchAll(/(?:type )?(\w+)(?: as (\w+))?\s*(?:,|$)/g)) {
-      if (keyword === "export") module.exported.push({ name, local, ...(from && { from: beside(file, from) }) })
-      // What other packages declare is theirs to describe.
-      else if (from.startsWith(".")) module.imports.set(name, { name: local, from: beside(file, from) })
-    }
-  } else if (!/^import /.test(text)) {
-    throw new Error(`${file} has a statement of an unknown kind: ${text.slice(0, 80)}`)
-  }
-}
-
-function beside(file, specifier) {
-  return join(dirname(file), specifier.replace(/\.(ts|js)$/, ".d.ts"))
-}
-
-/** The statements of a file of declarations, each with the comment in front of it. */
-function statementsOf(source) {
-  const blank = source.replace(skipped, (text) => " ".repeat(text.length))
-  const statements = []
-  let depth = 0
-  let start = 0
-  for (let at = 0; at < blank.length; at++) {
-    if ("{([".includes(blank[at])) depth++
-    if ("})]".includes(blank[at])) depth--
-    if (depth > 0 || !isEnd(blank, start, at)) continue
-    const offset = blank.slice(start).search(/\S/)
-    const comments = source.slice(start, start + offset).match(/\/\*\*[\s\S]*?\*\//g) ?? []
-    statements.push({ doc: words(comments.at(-1) ?? ""), text: source.slice(start + offset, at + 1) })
-    start = at + 1
-  }
-  return statements
-}
-
-/** A semicolon, or the brace that closes an interface or a class: one in its heading has more behind it. */
-function isEnd(blank, start, at) {
-  if (blank[at] === ";") return true
-  const heading = /^\s*(export )?(declare )?(interface|class) /
-  return blank[at] === "}" && blank[at + 1] === "\n" && heading.test(blank.slice(start, at))
-}
-
-function words(comment) {
-  return comment
-    .replace(/^\/\*\*|\*\/$/g, "")
-    .replace(/^\s*\* ?/gm, "")
-    .trim()
 }
 
 /** Declaration → its code, laid out in one go. */
@@ -211,15 +134,10 @@ function formatted(input, name) {
   return stdout
 }
 
-function anchorOf(name) {
-  return name.replace(/[^\w-]/g, "")
-}
-
-function byName([left], [right]) {
-  return compare(left, right)
-}
-
-/** By code unit, whatever the language of the machine. */
-function compare(left, right) {
-  return left < right ? -1 : left > right ? 1 : 0
+/** As GitHub makes them. */
+function anchorOf(title) {
+  return title
+    .toLowerCase()
+    .replace(/[^\w -]/g, "")
+    .replaceAll(" ", "-")
 }

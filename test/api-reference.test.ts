@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath, pathToFileURL } from "node:url"
+import { fileURLToPath } from "node:url"
 import { afterAll, expect, test } from "vitest"
 
 const repository = fileURLToPath(new URL("..", import.meta.url))
@@ -17,36 +17,43 @@ test("the reference is what the built declarations say: npm run build && npm run
   expect(reference).toBe(readFileSync(target, "utf8"))
 })
 
-test("every value that a subpath exports is described there, or where it says", async () => {
+const headings = Array.from(reference.matchAll(/^### (.*)$/gm), ([, names = ""]) => namesIn(names)).flat()
+
+test("every function and class that a subpath exports is listed with that subpath, and described", async () => {
   const { exports } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"))
-  const sections = new Map(
-    reference
-      .split(/^## /m)
-      .slice(1)
-      .map((section) => [section.slice(0, section.indexOf("\n")), section]),
+  const [topics = "", subpaths = ""] = reference.split("\n## By subpath\n")
+  const rows = Array.from(topics.matchAll(/^\| `(\w+)` +\| `longhaul/gm), ([, name]) => name)
+  const described = new Set([...headings, ...rows])
+  const listed = new Map(
+    Array.from(subpaths.matchAll(/^- `([\w/-]+)`: (.*)$/gm), ([, path, names = ""]) => [path, namesIn(names)]),
   )
-  const described = (name: string, section = "") => section.includes(`\n### \`${name}\`\n`)
-  for (const [path, given] of Object.entries<{ default?: string; node?: { default: string } }>(exports)) {
-    const target = given.node ?? given
-    if (target.default === undefined) continue
+  const paths = Object.keys(exports).filter((path) => path !== "./package.json")
+  expect(listed.size).toBe(paths.length)
+  for (const path of paths) {
     const subpath = join("longhaul", path)
-    const section = sections.get(subpath) ?? ""
-    const named = Array.from(section.matchAll(/\[`([\w/-]+)`\]\(#/g), ([, other = ""]) => sections.get(other))
-    const names = Object.keys(await import(pathToFileURL(join(repository, target.default)).href))
-    expect(names.length, subpath).toBeGreaterThan(0)
-    for (const name of names) {
-      const places = [section, ...named].filter((each) => described(name, each))
-      expect(places.length, `${subpath} exports ${name}`).toBeGreaterThan(0)
-    }
+    // By its name, so that Node chooses the file as it does for users.
+    const names = Object.keys(await import(import.meta.resolve(subpath)))
+    expect(listed.get(subpath)?.toSorted(), subpath).toEqual(names.toSorted())
+    for (const name of names) expect(described, `${subpath} exports ${name}`).toContain(name)
   }
 })
 
-test("members carry their words, overloads stand together, and whatever an interface builds on is described too", () => {
+test("members keep their comments, overloads stand together, and every base of an interface is described too", () => {
   expect(reference).toContain("  /** Default `run_<uuid>`. */\n  readonly runId?: string\n")
-  const overloads = /### `defineTool`[^#]*?```ts\n(function defineTool<[^`]*)```/.exec(reference)?.[1] ?? ""
-  expect(overloads.match(/^function defineTool</gm)).toHaveLength(2)
-  const bases = Array.from(reference.matchAll(/^interface \w+ extends (\w+)/gm), ([, base]) => base)
-  const own = bases.filter((base) => base !== "AsyncIterable" && base !== "AsyncDisposable")
+  expect(reference.match(/^function defineTool</gm)).toHaveLength(2)
+  const bases = Array.from(reference.matchAll(/^interface \w+(?:<[^>]*>)? extends (\w+)/gm), ([, base = ""]) => base)
+  const own = bases.filter((base) => !base.startsWith("Async"))
   expect(own).toContain("ProviderOptions")
-  for (const base of own) expect(reference).toContain(`\n### \`${base}\`\n`)
+  for (const base of own) expect(headings).toContain(base)
 })
+
+test("a reader meets the essentials before the rest: topics stand in the order of the list at the top", () => {
+  const [top = ""] = reference.split("\n## ")
+  const promised = Array.from(top.matchAll(/^- \[(.*?)\]/gm), ([, title]) => title)
+  expect(Array.from(reference.matchAll(/^## (.*)$/gm), ([, title]) => title)).toEqual(promised)
+  expect(promised[0]).toBe("Create a runtime")
+})
+
+function namesIn(text: string): string[] {
+  return Array.from(text.matchAll(/`(\w+)`/g), ([, name = ""]) => name)
+}

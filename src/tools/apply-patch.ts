@@ -4,6 +4,7 @@ import { parsePatch } from "./patch/parse-patch.ts"
 import { planChanges } from "./patch/plan-changes.ts"
 import { filesOf, stopIfAborted } from "./shared.ts"
 
+/** ApplyPatch: changes several files, all or none, also through a crash. */
 export function applyPatchTool(): Tool {
   return defineTool({
     name: "ApplyPatch",

@@ -65,6 +65,7 @@ export interface DispatcherOptions {
   readonly secrets?: () => readonly string[]
 }
 
+/** Runs tool calls without a loop: selects, validates, runs, bounds and serialises. */
 export function createDispatcher(tools: readonly Tool[], options: DispatcherOptions = {}): Dispatcher {
   checkKeys("createDispatcher", options, optionKeys)
   const { maxOutputBytes = 256 * 1024, maxCharacters = 100_000 } = options

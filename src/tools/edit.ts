@@ -19,6 +19,7 @@ const path = {
   description: "The file, relative to the working directory or absolute.",
 } as const
 
+/** Edit: replaces one text in a file. */
 export function editTool(): Tool {
   return defineTool({
     name: "Edit",
@@ -36,6 +37,7 @@ export function editTool(): Tool {
   })
 }
 
+/** MultiEdit: several replacements in one file, all or none. */
 export function multiEditTool(): Tool {
   return defineTool({
     name: "MultiEdit",

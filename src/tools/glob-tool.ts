@@ -5,6 +5,7 @@ import { compileGlob } from "./glob.ts"
 import { compileOrRefuse, filesOf, onOneLine, skippedFolders } from "./shared.ts"
 import { batchesOf, filesBelow } from "./walk.ts"
 
+/** Glob: files whose path fits a pattern. */
 export function globTool(): Tool {
   return defineTool({
     name: "Glob",

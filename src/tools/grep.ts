@@ -9,6 +9,7 @@ import { fileTypes } from "./grep-types.ts"
 import { compileOrRefuse, filesOf, skippedFolders, stopIfAborted } from "./shared.ts"
 import { batchesOf } from "./walk.ts"
 
+/** Grep: lines of files that fit a regular expression, in linear time. */
 export function grepTool(): Tool {
   return defineTool({
     name: "Grep",

@@ -3,6 +3,7 @@ import type { Tool, ToolContext } from "../contract/tool.ts"
 import { defineTool } from "../lib/define-tool.ts"
 import { byName, filesOf, onOneLine } from "./shared.ts"
 
+/** List: what a folder holds. */
 export function listTool(): Tool {
   return defineTool({
     name: "List",

@@ -14,6 +14,7 @@ import {
 } from "./notebook.ts"
 import { filesOf, stopIfAborted } from "./shared.ts"
 
+/** NotebookEdit: replaces, inserts or deletes a cell of a Jupyter notebook. */
 export function notebookEditTool(): Tool {
   return defineTool({
     name: "NotebookEdit",

@@ -11,6 +11,7 @@ import { type NotebookLines, notebookLines } from "./read-notebook.ts"
 import { MAX_PDF_BYTES, MAX_PDF_PAGES, readPdf } from "./read-pdf.ts"
 import { filesOf, stopIfAborted } from "./shared.ts"
 
+/** Read: the text of a file with line numbers, images, the text of PDFs, notebooks with their outputs. */
 export function readTool(): Tool {
   return defineTool({
     name: "Read",

@@ -3,6 +3,7 @@ import { delay } from "../lib/abort.ts"
 import { defineTool } from "../lib/define-tool.ts"
 import { stopIfAborted } from "./shared.ts"
 
+/** Sleep: waits for some milliseconds. */
 export function sleepTool(): Tool {
   return defineTool({
     name: "Sleep",

@@ -2,6 +2,7 @@ import type { Tool, ToolContext } from "../contract/tool.ts"
 import { defineTool } from "../lib/define-tool.ts"
 import { filesOf, stopIfAborted } from "./shared.ts"
 
+/** Write: creates a file or replaces all of it. */
 export function writeTool(): Tool {
   return defineTool({
     name: "Write",

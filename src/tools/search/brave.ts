@@ -16,6 +16,7 @@ export interface BraveOptions {
   readonly baseUrl?: string
 }
 
+/** Searches with the Brave Search API, for `webSearchTool`. */
 export function brave(options: BraveOptions): SearchEngine {
   checkKeys("brave", options, keys<BraveOptions>()("apiKey", "baseUrl"))
   const { apiKey, baseUrl = "https://api.search.brave.com" } = options

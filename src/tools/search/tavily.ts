@@ -7,6 +7,7 @@ export interface TavilyOptions {
   readonly baseUrl?: string
 }
 
+/** Searches with the Tavily API, for `webSearchTool`. */
 export function tavily(options: TavilyOptions): SearchEngine {
   checkKeys("tavily", options, keys<TavilyOptions>()("apiKey", "baseUrl"))
   const { apiKey, baseUrl = "https://api.tavily.com" } = options
