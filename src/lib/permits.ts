@@ -9,6 +9,10 @@ export class Permits {
     this.#free = count
   }
 
+  get hasFree(): boolean {
+    return this.#free > 0
+  }
+
   /** Resolves when it may begin, with what to call when it is over. Whoever is aborted waits no longer and needs none. */
   async take(signal: AbortSignal): Promise<() => void> {
     if (this.#free > 0) this.#free--

@@ -456,6 +456,17 @@ describe("in the background", () => {
     }
   })
 
+  test("start with a concurrency limit and a free slot reports an id that is taken, and is queued only without one", async () => {
+    const gate = deferred<string>()
+    const { runtime } = runtimeOver(memoryStore(), ["Done.", () => gate.promise, "Done."], { concurrency: 1 })
+    await runtime.run({ task: "x", runId: "taken" })
+    expect(await runtime.start({ task: "x", runId: "taken" })).toMatchObject({ error: { code: "run_active" } })
+    expect(await runtime.start({ task: "x", runId: "first" })).toMatchObject({ status: "running" })
+    expect(await runtime.start({ task: "x", runId: "second" })).toMatchObject({ status: "queued" })
+    gate.resolve("Done.")
+    expect(await runtime.waitFor("second")).toMatchObject({ status: "done" })
+  })
+
   test("ASY-10 the executor is handed the work", async () => {
     const handed: Promise<unknown>[] = []
     const executor = { run: (work: Promise<unknown>) => void handed.push(work) }

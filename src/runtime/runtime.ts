@@ -70,7 +70,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     streamed = false,
   ): RunHandle<never> {
     const { onEvent, onProgress, signal } = input ?? {}
-    const place: Place = { queued: permits !== undefined, begun: false }
+    const place: Place = { queued: permits ? !permits.hasFree : false, begun: false }
     const begin = () => {
       place.begun = true
       place.onBegun?.()
