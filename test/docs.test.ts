@@ -26,7 +26,7 @@ beforeAll(() => {
   mkdirSync(join(project, "node_modules"))
   mkdirSync(join(project, "bin"))
   symlinkSync(repository, join(project, "node_modules/longhaul"))
-  for (const name of ["@types", "@ai-sdk", "zod"]) {
+  for (const name of ["@types", "@ai-sdk", "miniflare", "zod"]) {
     symlinkSync(join(repository, "node_modules", name), join(project, "node_modules", name))
   }
   symlinkSync(join(repository, "dist/cli/main.js"), join(project, "bin/longhaul"))
