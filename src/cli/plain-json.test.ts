@@ -1,5 +1,8 @@
 import { expect, test } from "vitest"
+import { countAttacks } from "../../test/count-attacks.ts"
 import { plainJson } from "./output.ts"
+
+countAttacks("terminal characters in JSON")
 
 /** What drives a terminal or is not seen: C1 controls, separators, bidi marks, zero-width and tag characters. */
 const hostile = [
