@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { createRuntime } from "../src/index.ts"
-import { createSimulator, scriptedModel } from "../src/testing/index.ts"
+import { createSimulator } from "../src/testing/index.ts"
 import { providersUnderTest } from "./providers-under-test.ts"
 
 const words = Array.from({ length: 400 }, (_, index) => `word${index}`).join(" ")
@@ -23,18 +23,20 @@ test.each(providersUnderTest)(
   },
 )
 
-test("a run that is cancelled while it continues an answer that was cut keeps both parts of the text", async () => {
-  const model = scriptedModel([
-    { parts: [{ text: "The first half, " }], stopReason: "output-limit" },
-    { parts: [{ text: "the second half." }], deltaSize: 4 },
-  ])
-  const handle = createRuntime({ model }).stream({ task: "Write." })
-  let turn = 0
-  for await (const event of handle) {
-    if (event.type === "turn-start") turn = event.turn
-    if (turn === 2 && event.type === "text-delta") handle.interrupt("immediate")
-  }
-  const { status, text } = await handle.result
-  expect(status).toBe("cancelled")
-  expect(text).toMatch(/^The first half, the/)
-})
+test.each(providersUnderTest)(
+  "$name: a run that is cancelled while it continues an answer that was cut keeps both parts",
+  async ({ model }) => {
+    const simulator = createSimulator({
+      script: ({ index }) =>
+        index === 0 ? { parts: [{ text: "The first half, " }], stopReason: "output-limit" } : words,
+      faults: [null, { kind: "stall", atByte: 4_000 }],
+    })
+    const handle = createRuntime({ model: model(simulator.fetch) }).stream({ task: "Write." })
+    for await (const event of handle) {
+      if (event.type === "text-delta" && event.delta.includes("word")) handle.interrupt("immediate")
+    }
+    const { status, text } = await handle.result
+    expect(status).toBe("cancelled")
+    expect(text).toMatch(/^The first half, word0 /)
+  },
+)
