@@ -63,7 +63,7 @@ describe("chat at a terminal", () => {
     })
     const running = start(["chat", "--max-turns", "5", "Hello."], { ...terminal, ...variables })
     await until(() => requests.length === 1)
-    await until(() => running.shown.stdout.includes("/help lists what can be typed\n> Hello.\n"))
+    await until(() => /be\s+typed\n> Hello\.\n/.test(running.shown.stdout))
     running.child.stdin.write("And the tide.\r\n")
     await until(() => running.shown.stdout.includes("» And the tide. (told before its next turn)"))
     mayAnswer = true

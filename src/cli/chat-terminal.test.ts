@@ -7,11 +7,12 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { until } from "../../test/command-line.ts"
 import { fakeTerminal } from "../../test/fake-terminal.ts"
 import type { Runtime } from "../contract/run.ts"
-import { createRuntime } from "../hosts/node/index.ts"
+import { createRuntime, nodeFiles } from "../hosts/node/index.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
 import { talk } from "./commands/chat.ts"
 import { createConversation } from "./conversation.ts"
+import { Allowances } from "./gate.ts"
 import type { Output } from "./output.ts"
 
 let workspace: string
@@ -33,7 +34,7 @@ afterEach(async () => {
 function sitDown(steps: readonly ScriptedStep[], first = "") {
   const model = scriptedModel(steps)
   runtime = createRuntime({ workspace, store: memoryStore(), model })
-  const conversation = createConversation(runtime, "scripted", {})
+  const conversation = createConversation(runtime, { model: "scripted", settings: {} })
   const terminal = fakeTerminal(80)
   const keys = new PassThrough()
   const colours = picocolors.createColors(false)
@@ -48,7 +49,9 @@ function sitDown(steps: readonly ScriptedStep[], first = "") {
     onReaderGone: () => {},
     drained: async () => {},
   }
-  const ended = talk(conversation, { input: keys, terminal, draws: true, output, json: false, first })
+  const approval = { files: nodeFiles({ roots: [workspace] }), allowances: new Allowances() }
+  const place = { input: keys, terminal, draws: true, output, watch: {}, first, approval, cwd: workspace }
+  const ended = talk(conversation, place)
   const shows = (text: string) => until(() => terminal.lines().some((line) => line.includes(text)))
   return {
     model,
@@ -112,6 +115,7 @@ test("OBS-08 a person talks: prompt, answer, what it took, prompt again; Ctrl-D 
     "Petrel, you said.",
     expect.stringMatching(/^done 1 turn · \d+ tokens · cost unknown · /),
     "> ",
+    expect.stringMatching(/^Continue with: \S.* chat --continue$/),
   ])
 })
 
@@ -131,7 +135,7 @@ test("what is typed while a run works stands below the status, steers it, and is
   expect(textsOf(model.calls[1]).at(-1)).toBe("user: And use metres,\nplease.")
   const lines = terminal.lines()
   expect(lines).toContain("▸ told the model: And use metres, please.")
-  expect(lines.at(-1)).toBe("> /exit")
+  expect(lines.at(-2)).toBe("> /exit")
 })
 
 test("what was typed and not sent when the run ends is still there; lines that came too early are next", async () => {

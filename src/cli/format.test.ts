@@ -8,7 +8,19 @@ test("what would drive a terminal is made visible; line feeds, tabs and letters 
 })
 
 test("characters that a terminal does not show become visible; the joiners of an emoji stay", () => {
-  const hidden = ["\u200b", "\u200f", "\u2028", "\u2060", "\u00ad", "\ufeff", "\u061c", "\u3164", "\u{e0041}", "\u{e0100}", "\ufe0f"]
+  const hidden = [
+    "\u200b",
+    "\u200f",
+    "\u2028",
+    "\u2060",
+    "\u00ad",
+    "\ufeff",
+    "\u061c",
+    "\u3164",
+    "\u{e0041}",
+    "\u{e0100}",
+    "\ufe0f",
+  ]
   expect(hidden.map((character) => visible(`a${character}b`))).toEqual(hidden.map(() => "a\ufffdb"))
   expect(visible("👩\u200d👧 ✔\ufe0f ok")).toBe("👩\u200d👧 ✔\ufe0f ok")
 })

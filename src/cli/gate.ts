@@ -8,7 +8,11 @@ type Sandbox = (typeof sandboxes)[number]
 
 /** What the tools may do by themselves. */
 export const guardOptions = {
-  ask: { type: "string", value: "<a,b>", help: "Pause before these tools until somebody approves; all: before any." },
+  ask: {
+    type: "string",
+    value: "<a,b>",
+    help: "Ask before these tools run, or pause where nobody can be asked; all: before any.",
+  },
   bash: { type: "boolean", help: "Let the model run commands, with all that you may do yourself." },
   sandbox: {
     type: "string",
@@ -55,17 +59,35 @@ export function recordedGuard(metadata: JsonObject | undefined): Guard | undefin
   return { ask, bash: guard.bash === true, sandbox }
 }
 
+/** Tools that a person let run unasked, each for one run. In memory only: another process asks again. */
+export class Allowances {
+  readonly #allowed = new Set<string>()
+
+  add(runId: string, tool: string): void {
+    this.#allowed.add(`${runId}/${tool}`)
+  }
+
+  has(runId: string, tool: string): boolean {
+    return this.#allowed.has(`${runId}/${tool}`)
+  }
+}
+
+/** The question of a pause that an allowance would have prevented. */
+export function approvalQuestion(tool: string): string {
+  return `${tool} needs an approval.`
+}
+
 /** The config file's own gate is asked first; either can pause. */
-export function gatedBy({ ask }: Guard, hooks: Hooks = {}): Hooks {
+export function gatedBy({ ask }: Guard, allowances: Allowances, hooks: Hooks = {}): Hooks {
   if (ask.length === 0) return hooks
   return {
     ...hooks,
     async gateBeforeTool(call): Promise<GateVerdict> {
       const verdict = await hooks.gateBeforeTool?.(call)
       if (verdict?.allow === false) return verdict
-      const isAsked = ask.includes("all") || ask.includes(call.name)
+      const isAsked = (ask.includes("all") || ask.includes(call.name)) && !allowances.has(call.runId, call.name)
       // What a person wrote themselves is not put before them again.
-      return isAsked && !call.edited ? { allow: false, reason: `${call.name} needs an approval.` } : { allow: true }
+      return isAsked && !call.edited ? { allow: false, reason: approvalQuestion(call.name) } : { allow: true }
     },
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { countAttacks } from "../../test/count-attacks.ts"
-import { withEscapes } from "./format.ts"
+import { withEscapes } from "./hidden-characters.ts"
 
 countAttacks("terminal characters in JSON")
 

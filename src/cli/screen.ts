@@ -106,7 +106,7 @@ export function liveScreen(terminal: TextStream, out: TextStream = terminal): Sc
 const drawEveryMs = 100
 
 /** A line in pieces that fit, cut at spaces where there are any. */
-function wrap(line: string, width: number): string[] {
+export function wrap(line: string, width: number): string[] {
   const pieces: string[] = []
   let rest = line
   for (;;) {
@@ -120,7 +120,7 @@ function wrap(line: string, width: number): string[] {
 }
 
 /** How many UTF-16 units fit. What may be two columns wide counts as two: too short a line does no harm. */
-function fittingLength(text: string, width: number): number {
+export function fittingLength(text: string, width: number): number {
   let columns = 0
   let length = 0
   for (const character of text) {

@@ -8,7 +8,7 @@ import { type FoundRun, judgeRun } from "./read-runs.ts"
 
 /** The nodes of a conversation from one of its exchanges on, in their order. */
 export async function exchangesFrom(
-  { store }: ResolvedConfig,
+  { store }: Pick<ResolvedConfig, "store">,
   { workspaceId, runId, nodeId }: RunKey,
 ): Promise<readonly [string, ...string[]]> {
   const there = new Set(await store.list(nodesPath(workspaceId, runId)))
