@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { PassThrough } from "node:stream"
-import picocolors from "picocolors"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { until } from "../../test/command-line.ts"
 import { fakeTerminal } from "../../test/fake-terminal.ts"
+import { terminalOutput } from "../../test/terminal-output.ts"
 import type { Runtime } from "../contract/run.ts"
 import { createRuntime, nodeFiles } from "../hosts/node/index.ts"
 import { memoryStore } from "../stores/memory.ts"
@@ -13,7 +13,6 @@ import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
 import { talk } from "./commands/chat.ts"
 import { createConversation } from "./conversation.ts"
 import { Allowances } from "./gate.ts"
-import type { Output } from "./output.ts"
 
 let workspace: string
 let runtime: Runtime
@@ -37,18 +36,7 @@ function sitDown(steps: readonly ScriptedStep[], first = "") {
   const conversation = createConversation(runtime, { model: "scripted", settings: {} })
   const terminal = fakeTerminal(80)
   const keys = new PassThrough()
-  const colours = picocolors.createColors(false)
-  const output: Output = {
-    stdout: terminal,
-    stderr: terminal,
-    colours,
-    errorColours: colours,
-    print: (line) => terminal.write(`${line}\n`),
-    complain: (line) => terminal.write(`${line}\n`),
-    printJson: (value) => terminal.write(`${JSON.stringify(value)}\n`),
-    onReaderGone: () => {},
-    drained: async () => {},
-  }
+  const output = terminalOutput(terminal)
   const approval = { files: nodeFiles({ roots: [workspace] }), allowances: new Allowances() }
   const place = { input: keys, terminal, draws: true, output, watch: {}, first, approval, cwd: workspace }
   const ended = talk(conversation, place)

@@ -62,7 +62,7 @@ export function askInline(options: AskOptions): Ask {
       const choices = [
         { sign: "y", text: `run it${again}` },
         { sign: "n", text: "deny it; a reason may follow" },
-        ...(mayAllow ? [{ sign: "a", text: `always allow ${name} in this ${scope}, whatever its arguments` }] : []),
+        ...(mayAllow ? [{ sign: "a", text: `always allow ${name} in this ${scope}` }] : []),
         ...(isCut ? [{ sign: "v", text: "show all of it" }] : []),
       ]
       writeRows(choices, Number.POSITIVE_INFINITY)

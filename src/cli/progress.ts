@@ -49,7 +49,7 @@ export function createProgress(options: ProgressOptions): Progress {
   const startedAt = now()
   const calls = new Map<string, Call>(open.map(({ id, name, args }) => [id, { name, args }]))
   const streamed = new Set<string>()
-  let activity = "starting"
+  let activity = open.length === 0 ? "starting" : runningOf(calls)
   let turn = 0
   let usage: Usage = noUsage
 

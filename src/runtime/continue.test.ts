@@ -122,15 +122,17 @@ describe("a conversation", () => {
 
   test("a fork of an exchange stands for itself, and removing the run removes all of its exchanges", async () => {
     const store = memoryStore()
-    const { runtime, model } = processOver(store, ["Hello.", "Two.", "Other."])
+    const { runtime, model } = processOver(store, ["Hello.", "Two.", "Other.", "More."])
     await runtime.run({ task: "Hi", runId: "talk" })
     await runtime.continue("talk", "Second")
     const { runId, nodeId } = await runtime.fork("talk", { nodeId: "main__2", at: 0 })
+    expect(nodeId).toBe("main")
     expect(await runtime.remove("talk")).toBe(true)
     expect((await runtime.status("talk", "main__2")).status).toBe("not_found")
     expect(await runtime.continue("talk", "There?")).toMatchObject({ status: "failed", error: { code: "not_found" } })
     expect(await runtime.resume({ runId, nodeId })).toMatchObject({ status: "done", text: "Other." })
     expect(said(model.calls[2])).toEqual(["user: Hi", "assistant: Hello.", "user: Second"])
+    expect(await runtime.continue(runId, "Third")).toMatchObject({ status: "done", nodeId: "main__2" })
   })
 
   test("bad input is a failed result with the reason", async () => {

@@ -35,6 +35,11 @@ export function nodeAfter(nodeId: string): string {
   return `${base}__${Number(number) + 1}`
 }
 
+/** The node that an exchange by itself has: that of a conversation's first. */
+export function firstNode(nodeId: string): string {
+  return /^(.+)__\d{1,9}$/.exec(nodeId)?.[1] ?? nodeId
+}
+
 function incomplete({ runId }: RunKey, nodeId: string): LonghaulError {
   return new LonghaulError(
     "storage",

@@ -52,8 +52,7 @@ export const command: Command = {
     const { conversation, store, earlier, cwd } = opened
     const place = { input: process.stdin, output, watch: values, first: positionals.join(" "), store, earlier }
     if (!isInteractive || terminal === undefined) return answer(conversation, place)
-    const write = paragraphs(terminal)
-    write(`${modelLabel(conversation.model)} · in ${visible(cwd)} · /help lists what can be typed`)
+    paragraphs(terminal)(`${modelLabel(conversation.model)} · in ${visible(cwd)} · /help lists what can be typed`)
     return talk(conversation, { ...place, terminal, draws: mayDraw(), approval: opened, cwd })
   },
 }
@@ -158,7 +157,7 @@ export async function talk(conversation: Conversation, place: TalkPlace): Promis
     }
     if (session.isPaused) return session.code
     const at = store === undefined ? "" : ` --store ${shellWord(store)}`
-    if (conversation.runId !== undefined) paragraphs(terminal)(`Continue with: ${invocation()} chat --continue${at}`)
+    if (conversation.runId !== undefined) terminal.write(`Continue with: ${invocation()} chat --continue${at}\n`)
     return code
   } finally {
     giveBack()
