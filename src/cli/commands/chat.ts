@@ -52,7 +52,6 @@ export const command: Command = {
     const { conversation, store, earlier, cwd } = opened
     const place = { input: process.stdin, output, watch: values, first: positionals.join(" "), store, earlier }
     if (!isInteractive || terminal === undefined) return answer(conversation, place)
-    paragraphs(terminal)(`${modelLabel(conversation.model)} · in ${visible(cwd)} · /help lists what can be typed`)
     return talk(conversation, { ...place, terminal, draws: mayDraw(), approval: opened, cwd })
   },
 }
@@ -144,6 +143,8 @@ export async function talk(conversation: Conversation, place: TalkPlace): Promis
   )
   const giveBack = onEnd(leave)
   try {
+    const greeting = [modelLabel(conversation.model), `in ${visible(cwd)}`, "/help lists what can be typed"]
+    paragraphs(terminal)(greeting.join(" · "))
     if (earlier) recall(earlier, terminal)
     let goesOn = earlier === undefined || (await session.settle(earlier.last))
     if (goesOn && first !== "") {
