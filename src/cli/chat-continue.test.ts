@@ -173,7 +173,7 @@ describe("commands about a conversation", () => {
     await hold()
     const results = (await longhaul(["show", "c", "--json"])).stdout.trimEnd().split("\n")
     expect(results.map((line) => (JSON.parse(line) as RunResult).nodeId)).toEqual(["main", "main__2"])
-    expect((await longhaul(["show", "c"])).stdout).toMatch(/My boat is the Petrel\.[^]*Write it down\.[^]*approve c/)
+    expect((await longhaul(["show", "c"])).stdout).toMatch(/My boat is the Petrel\..*Write it down\..*approve c/s)
     expect((await longhaul(["show", "c", "--node", "main"])).stdout).not.toContain("Write it down.")
     const logs = (await longhaul(["logs", "c"])).stdout
     expect(logs.match(/run-start/g)).toHaveLength(2)

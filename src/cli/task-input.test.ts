@@ -41,7 +41,7 @@ describe("standard input of run", () => {
 
   test("that is too long for a task keeps its beginning and its end, and what is left out is said", async () => {
     const { requests } = await simulate(echo)
-    await writeFile(join(place.workspace, "long.log"), `first line\n${"x".repeat(79)}\n`.repeat(10_000) + "last line\n")
+    await writeFile(join(place.workspace, "long.log"), `${`first line\n${"x".repeat(79)}\n`.repeat(10_000)}last line\n`)
     const { code, stderr } = await script("longhaul run --quiet Explain < long.log > answer.txt")
     expect(code).toBe(0)
     expect(stderr).toMatch(/^Standard input has 910010 bytes: \d+ in its middle are left out of the task\.\n$/)
