@@ -1,5 +1,6 @@
 import type { GateVerdict, Hooks } from "../contract/hooks.ts"
 import type { JsonObject } from "../contract/json.ts"
+import { closest } from "../lib/closest.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { type OptionTable, UsageError } from "./arguments.ts"
 
@@ -41,8 +42,27 @@ export function guardOf(choice: GuardChoice, began?: Guard): Guard {
   if (sandbox === undefined) {
     throw new UsageError(`--sandbox is ${JSON.stringify(choice.sandbox)}.`, `Give one of: ${sandboxes.join(", ")}.`)
   }
-  const names = choice.ask?.split(",").flatMap((name) => name.trim() || [])
-  return { ask: names ?? began?.ask ?? [], bash: choice.bash ?? began?.bash ?? false, sandbox }
+  return {
+    ask: choice.ask === undefined ? (began?.ask ?? []) : namesIn(choice.ask),
+    bash: choice.bash ?? began?.bash ?? false,
+    sandbox,
+  }
+}
+
+/** A misspelt name would never be asked about. Bash may be named where it is not offered. */
+export function checkAsked(given: string | undefined, toolNames: readonly string[]): void {
+  const known = [...new Set([...toolNames, "Bash", "all"])]
+  const unknown = namesIn(given ?? "").find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const meant = closest(unknown, known)
+  throw new UsageError(
+    `--ask names ${JSON.stringify(unknown)}, which is not an available tool.`,
+    `${meant ? `Did you mean ${meant}? ` : ""}Give some of these, with commas between them: ${known.join(", ")}.`,
+  )
+}
+
+function namesIn(list: string): readonly string[] {
+  return list.split(",").flatMap((name) => name.trim() || [])
 }
 
 /** Kept with the run, so that whoever goes on with it guards it in the same way. */

@@ -6,7 +6,7 @@ import type { Logger, RunInput, Runtime } from "../contract/run.ts"
 import type { Variables } from "../hosts/node/model-names.ts"
 import { numberOption, numberSetting } from "./arguments.ts"
 import type { ConfigFile } from "./config-file.ts"
-import { Allowances, type Guard, gatedBy } from "./gate.ts"
+import { Allowances, checkAsked, type Guard, type GuardChoice, gatedBy } from "./gate.ts"
 import { isBucket, storeAt } from "./store-choice.ts"
 
 /** As the command line says it. An option goes before the environment, that before the config file. */
@@ -34,7 +34,7 @@ export interface OpenRuntime {
 
 /** `questions`: whether the model may ask the person, and the run then waits for the answer. */
 export async function openRuntime(
-  choice: RunChoice,
+  choice: RunChoice & Pick<GuardChoice, "ask">,
   file: ConfigFile | undefined,
   guard: Guard,
   { questions = true, logger }: { readonly questions?: boolean; readonly logger?: Logger | undefined } = {},
@@ -52,6 +52,8 @@ export async function openRuntime(
     ...(guard.bash ? [bashTool()] : []),
     ...ownTools,
   ]
+  const toolNames = tools.map(({ name }) => name)
+  checkAsked(choice.ask, toolNames)
   const changing = tools.filter(({ effect }) => effect !== "none").map(({ name }) => name)
   const { allowedTools, unknownPrice, hooks, observers, resolvePricing } = settings
   const allowances = new Allowances()
@@ -70,7 +72,6 @@ export async function openRuntime(
       ...(resolvePricing && { resolvePricing }),
       ...(logger && { logger }),
     })
-    const toolNames = tools.map(({ name }) => name)
     const hidden = store !== undefined && isBucket(store) ? [] : [resolve(store ?? defaultStoreRoot())]
     const files = nodeFiles({ roots: [workspace], hidden })
     return { runtime, workspace, toolNames, files, allowances, ...(store !== undefined && { store }) }

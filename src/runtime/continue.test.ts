@@ -1,6 +1,11 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { describe, expect, test } from "vitest"
+import { fsStore } from "../hosts/node/fs-store.ts"
 import type { Message, RunRecord, RuntimeConfig, Store } from "../index.ts"
 import { createRuntime, defineTool } from "../index.ts"
+import { runPath } from "../journal/paths.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
 
@@ -133,6 +138,18 @@ describe("a conversation", () => {
     expect(await runtime.resume({ runId, nodeId })).toMatchObject({ status: "done", text: "Other." })
     expect(said(model.calls[2])).toEqual(["user: Hi", "assistant: Hello.", "user: Second"])
     expect(await runtime.continue(runId, "Third")).toMatchObject({ status: "done", nodeId: "main__2" })
+  })
+
+  test("a conversation goes on after a process that died as it began the next exchange", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "longhaul-continue-"))
+    const store = fsStore(folder)
+    const { runtime } = processOver(store, ["Hello.", "Two."])
+    await runtime.run({ task: "Hi", runId: "talk" })
+    await mkdir(join(folder, runPath({ workspaceId: "default", runId: "talk", nodeId: "main__2" })), {
+      recursive: true,
+    })
+    expect(await runtime.continue("talk", "Second")).toMatchObject({ status: "done", nodeId: "main__2", text: "Two." })
+    await rm(folder, { recursive: true })
   })
 
   test("bad input is a failed result with the reason", async () => {
