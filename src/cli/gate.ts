@@ -12,7 +12,7 @@ export const guardOptions = {
   ask: {
     type: "string",
     value: "<a,b>",
-    help: "Ask before these tools run, or pause where nobody can be asked; all: before any.",
+    help: "Ask before these tools run; without a terminal, pause. all: before any.",
   },
   bash: { type: "boolean", help: "Let the model run commands, with all that you may do yourself." },
   sandbox: {

@@ -7,7 +7,7 @@ import { visible } from "./format.ts"
 import { type Allowances, approvalQuestion } from "./gate.ts"
 import { type Colours, mayDraw, type Output, type TextStream } from "./output.ts"
 
-/** What a person decides about a paused run. Undefined: nothing, and the run stays as it is. */
+/** Returns a person's decision about a paused run. Undefined: there is none, and the run stays as it is. */
 export type Ask = (paused: Pick<PausedResult, "runId" | "pause">) => Promise<Decision | undefined>
 
 export type Decision = Pick<ResumeInput, "decision" | "answer" | "ticket">
@@ -56,7 +56,7 @@ export function askInline(options: AskOptions): Ask {
     for (;;) {
       const preview = await previewCall(call, options)
       write("")
-      if (!mayAllow) writeRows(paragraph(question), mostRows)
+      if (!mayAllow) writeRows(paragraph(question), Number.POSITIVE_INFINITY)
       const isCut = writeRows(preview, mostRows)
       const again = reason === "unknown_outcome" ? " again" : ""
       const choices = [
@@ -145,7 +145,7 @@ export async function decidedInline(
   return result
 }
 
-/** Those whose results are still to come. */
+/** The calls whose results are still to come. */
 export function openCalls(calls: readonly ToolCallRecord[]): readonly ToolCallRecord[] {
   return calls.filter(({ status }) => status === "pending")
 }

@@ -16,12 +16,13 @@ export async function readTask(positionals: readonly string[], output: Output): 
 
 /** The input between two lines of dashes that it does not hold itself: it cannot pass for a part of the task. */
 export function withInput(task: string, input: string): string {
-  const longest = Math.max(0, ...Array.from(input.matchAll(/-+/g), ([dashes]) => dashes.length))
+  let longest = 0
+  for (const [dashes] of input.matchAll(/-+/g)) longest = Math.max(longest, dashes.length)
   const dashes = "-".repeat(Math.max(5, longest + 1))
   return `${task}\n\n${dashes} standard input ${dashes}\n${input.replace(/\n$/, "")}\n${dashes} end of standard input ${dashes}`
 }
 
-/** A shell's pipe or file. A program that starts us leaves a socket open, and does not mean to say anything by it. */
+/** A shell gives us a pipe or a file. A Node program that starts us leaves a socket open, which may never end. */
 function isPiped(): boolean {
   if (process.stdin.isTTY) return false
   try {
@@ -35,16 +36,16 @@ function isPiped(): boolean {
 async function readInput({ complain }: Output): Promise<string> {
   const window = new OutputWindow(mostShown)
   let bytes = 0
-  const remark = setTimeout(
-    () => complain("Waiting for standard input to end; < /dev/null leaves it out."),
-    remarkAfterMs,
-  )
-  for await (const chunk of process.stdin) {
-    bytes += chunk.length
-    if (bytes > mostRead || chunk.includes(0)) throw unfit(bytes > mostRead)
-    window.add(chunk)
+  const remark = setTimeout(() => complain("Waiting for standard input to end; < /dev/null omits it."), remarkAfterMs)
+  try {
+    for await (const chunk of process.stdin) {
+      bytes += chunk.length
+      if (bytes > mostRead || chunk.includes(0)) throw unfit(bytes > mostRead)
+      window.add(chunk)
+    }
+  } finally {
+    clearTimeout(remark)
   }
-  clearTimeout(remark)
   const { text, leftOutBytes } = window.take(false)
   if (leftOutBytes > 0) {
     complain(`Standard input has ${counted(bytes, "byte")}: ${leftOutBytes} in its middle are left out of the task.`)

@@ -43,7 +43,8 @@ export const command: Command = {
     const given = onlyPositional("show", "runId", positionals)
     const opened = await openStore(values, output)
     const runId = await findRunId(opened, given)
-    for (const nodeId of await exchangesOf(opened, runId, values.node)) {
+    const nodes = await exchangesOf(opened, runId, values.node)
+    for (const nodeId of nodes) {
       const state = await opened.runtime.status(runId, nodeId)
       if (state.status === "not_found")
         throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
@@ -55,7 +56,10 @@ export const command: Command = {
       for await (const record of opened.runtime.events(runId, { nodeId })) records.push(record)
       if (values.events && values.json) for (const record of records) output.printJson(record)
       else if (values.events) for (const record of records) output.print(recordLine(record, output.colours))
-      else printRun(state, records, output)
+      else {
+        if (nodeId !== nodes[0]) output.print("")
+        printRun(state, records, output)
+      }
     }
     return 0
   },
