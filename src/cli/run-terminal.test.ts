@@ -70,7 +70,6 @@ describe("run --ask at a terminal", () => {
   test("does not take what was typed before the question for an answer", async () => {
     await simulate(edits)
     const running = await asked(undefined, "y\ry\ry\r")
-    await new Promise((resolve) => setTimeout(resolve, 200))
     expect(await written()).toBe(before)
     running.child.stdin.write("n Not today.\r")
     const { code, stdout } = await running.ended
