@@ -95,6 +95,17 @@ const rows = [
     env: { LONGHAUL_SEARCH_FILES: "20000" },
     bar: "the same results from both",
   },
+  {
+    name: "attacks",
+    files: [
+      ...["test/hostile-text.test.ts", "test/two-machines.test.ts", "src/hosts/node/tenants.test.ts"],
+      ...["src/cli/config-attacks.test.ts", "src/cli/planted-config.test.ts", "src/cli/plain-json.test.ts"],
+      ...["src/cli/terminal-attacks.test.ts", "src/runtime/unknown-keys.test.ts"],
+    ],
+    machine: ["escapes", "planted", "tenants", "hidden"].map((name) => `test/machine/sandbox-${name}.test.ts`),
+    env: { LONGHAUL_GROWTH: "1" },
+    bar: "0 succeed; four times the text takes less than twelve times the work",
+  },
 ]
 
 const wanted = process.argv.slice(2)
@@ -112,6 +123,11 @@ console.log(`\n${results.length - failures} of ${results.length} rows hold`)
 process.exit(failures > 0 || results.length === 0 ? 1 : 0)
 
 async function prove({ files, machine, script, env = {} }) {
+  if (files && machine) {
+    const [first, second] = [await prove({ files, env }), await prove({ machine, env })]
+    const counts = [...first.counts, ...second.counts]
+    return { ok: first.ok && second.ok, counts, output: `${first.output}\n${second.output}` }
+  }
   if (script !== undefined) {
     const { code, output } = await run([script], env)
     return { ok: code === 0, counts: [`${output.trim().split("\n").length} holes`], output }

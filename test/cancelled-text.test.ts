@@ -22,3 +22,21 @@ test.each(providersUnderTest)(
     expect(words.startsWith(text)).toBe(true)
   },
 )
+
+test.each(providersUnderTest)(
+  "$name: a run that is cancelled while it continues an answer that was cut keeps both parts",
+  async ({ model }) => {
+    const simulator = createSimulator({
+      script: ({ index }) =>
+        index === 0 ? { parts: [{ text: "The first half, " }], stopReason: "output-limit" } : words,
+      faults: [null, { kind: "stall", atByte: 4_000 }],
+    })
+    const handle = createRuntime({ model: model(simulator.fetch) }).stream({ task: "Write." })
+    for await (const event of handle) {
+      if (event.type === "text-delta" && event.delta.includes("word")) handle.interrupt("immediate")
+    }
+    const { status, text } = await handle.result
+    expect(status).toBe("cancelled")
+    expect(text).toMatch(/^The first half, word0 /)
+  },
+)

@@ -34,8 +34,16 @@ export function commandLine() {
     await Promise.all(Object.values(place).map((folder) => rm(folder, { recursive: true, force: true })))
   })
 
-  function start(args: readonly string[], variables: Readonly<Record<string, string>> = {}, cwd = place.workspace) {
-    const child = spawn(process.execPath, [main, ...args], {
+  const start = (args: readonly string[], variables?: Readonly<Record<string, string>>, cwd?: string) =>
+    startProgram(process.execPath, [main, ...args], variables, cwd)
+
+  function startProgram(
+    program: string,
+    args: readonly string[],
+    variables: Readonly<Record<string, string>> = {},
+    cwd = place.workspace,
+  ) {
+    const child = spawn(program, args, {
       cwd,
       env: {
         PATH: process.env.PATH,
@@ -69,6 +77,9 @@ export function commandLine() {
     place: place as Readonly<typeof place>,
     start,
     longhaul,
+    /** A shell script in which `longhaul` is the program. */
+    script: (text: string, variables?: Readonly<Record<string, string>>) =>
+      startProgram("/bin/sh", ["-c", `longhaul() { '${process.execPath}' '${main}' "$@"; }\n${text}`], variables).ended,
     json: async (args: readonly string[]): Promise<unknown> => JSON.parse((await longhaul(args)).stdout),
     /** What is started after this finds the simulator in its environment. */
     async simulate(options: SimulatorOptions): Promise<Simulator> {
@@ -77,6 +88,12 @@ export function commandLine() {
       return simulator
     },
   }
+}
+
+/** Makes the program take its pipes for terminals. */
+export const takenForTerminal = {
+  NODE_OPTIONS: "--import=data:text/javascript,process.stdin.isTTY=process.stdout.isTTY=true",
+  TERM: "xterm",
 }
 
 export async function until(isTrue: () => boolean): Promise<void> {

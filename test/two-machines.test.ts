@@ -11,7 +11,10 @@ import { processOwner } from "../src/hosts/node/owner.ts"
 import { defineTool } from "../src/lib/define-tool.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
+import { countAttacks } from "./count-attacks.ts"
 import { type S3Server, startS3 } from "./s3-server.ts"
+
+countAttacks("live runs of another machine")
 
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-machines-"))
 const runtimes: Runtime[] = []

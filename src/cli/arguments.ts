@@ -78,7 +78,8 @@ export function parseCommandLine<Options extends OptionTable>(
 export function asksFor(flag: "json" | "help", args: readonly string[]): boolean {
   const end = args.indexOf("--")
   const flags = end === -1 ? args : args.slice(0, end)
-  return flags.includes(`--${flag}`) || (flag === "help" && flags.includes("-h"))
+  const other = { json: "--stream-json", help: "-h" }[flag]
+  return flags.includes(`--${flag}`) || flags.includes(other)
 }
 
 export interface NumberRange {

@@ -7,6 +7,8 @@ import type { TextStream } from "./output.ts"
 export interface Prompt {
   /** The next line; undefined: there will be none. */
   next(sign: string): Promise<string | undefined>
+  /** A line that is typed after this is called: nothing typed before. Undefined: Ctrl-C, or the end of input. */
+  ask(sign: string): Promise<string | undefined>
   /** What stands there unfinished, as the end of it that fits the terminal. */
   typed(): string
   /** A remark between two lines, while one is being waited for; what was typed of it is gone. */
@@ -65,23 +67,53 @@ export function openPrompt({ input, terminal, draws, aside }: PromptOptions): Pr
   // Keys are read raw, so it is for us to make the signal that the terminal would have made.
   lines.on("SIGINT", () => process.emit("SIGINT", "SIGINT"))
 
+  function wait(sign: string): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      waiting = resolve
+      lines.setPrompt(sign)
+      lines.prompt(true)
+    })
+  }
+
+  function clearLine(): void {
+    if (draws) for (const name of ["e", "u"]) lines.write(null, { ctrl: true, name })
+  }
+
   return {
     next(sign) {
       const line = held.shift()
       if (line !== undefined) terminal.write(`${sign}${visible(line)}\n`)
-      if (line !== undefined || isOver) return Promise.resolve(line)
-      return new Promise((resolve) => {
-        waiting = resolve
-        lines.setPrompt(sign)
-        lines.prompt(true)
-      })
+      return line !== undefined || isOver ? Promise.resolve(line) : wait(sign)
+    },
+    async ask(sign) {
+      await pendingInput()
+      if (isOver) return undefined
+      const unfinished = lines.line
+      clearLine()
+      const leave = () => {
+        terminal.write("\n")
+        give(undefined)
+      }
+      process.once("SIGINT", leave)
+      const line = await wait(sign)
+      process.off("SIGINT", leave)
+      if (!isOver && draws) {
+        clearLine()
+        lines.write(unfinished)
+      }
+      return line
     },
     typed: () => lines.line.slice(-Math.max(20, (terminal.columns ?? 80) - 4)),
     remark(text) {
-      if (draws) for (const name of ["e", "u"]) lines.write(null, { ctrl: true, name })
+      clearLine()
       terminal.write(`\n${text}\n`)
       lines.prompt()
     },
     close: () => lines.close(),
   }
+}
+
+/** Until what the terminal held back has been read: the event loop has looked for input at least once since. */
+function pendingInput(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { commandLine, until } from "../../test/command-line.ts"
+import { commandLine, takenForTerminal, until } from "../../test/command-line.ts"
 
 const { start, simulate } = commandLine()
 
@@ -47,12 +47,6 @@ describe("chat in a pipe", () => {
 })
 
 describe("chat at a terminal", () => {
-  /** Makes the program take its pipes for terminals. */
-  const terminal = {
-    NODE_OPTIONS: "--import=data:text/javascript,process.stdin.isTTY=process.stdout.isTTY=true",
-    TERM: "xterm",
-  }
-
   test.each([{}, { NO_COLOR: "1" }])("%j: a prompt, a run that is steered, Ctrl-C", async (variables) => {
     let mayAnswer = false
     const { requests } = await simulate({
@@ -61,9 +55,9 @@ describe("chat at a terminal", () => {
         return `Heard: ${messages.map(({ text }) => text).join(" ")}`
       },
     })
-    const running = start(["chat", "--max-turns", "5", "Hello."], { ...terminal, ...variables })
+    const running = start(["chat", "--max-turns", "5", "Hello."], { ...takenForTerminal, ...variables })
     await until(() => requests.length === 1)
-    await until(() => running.shown.stdout.includes("/help lists what can be typed\n> Hello.\n"))
+    await until(() => /be\s+typed\n> Hello\.\n/.test(running.shown.stdout))
     running.child.stdin.write("And the tide.\r\n")
     await until(() => running.shown.stdout.includes("» And the tide. (told before its next turn)"))
     mayAnswer = true

@@ -2,17 +2,17 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { PassThrough } from "node:stream"
-import picocolors from "picocolors"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { until } from "../../test/command-line.ts"
 import { fakeTerminal } from "../../test/fake-terminal.ts"
+import { terminalOutput } from "../../test/terminal-output.ts"
 import type { Runtime } from "../contract/run.ts"
-import { createRuntime } from "../hosts/node/index.ts"
+import { createRuntime, nodeFiles } from "../hosts/node/index.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
 import { talk } from "./commands/chat.ts"
 import { createConversation } from "./conversation.ts"
-import type { Output } from "./output.ts"
+import { Allowances } from "./gate.ts"
 
 let workspace: string
 let runtime: Runtime
@@ -33,22 +33,13 @@ afterEach(async () => {
 function sitDown(steps: readonly ScriptedStep[], first = "") {
   const model = scriptedModel(steps)
   runtime = createRuntime({ workspace, store: memoryStore(), model })
-  const conversation = createConversation(runtime, "scripted", {})
+  const conversation = createConversation(runtime, { model: "scripted", settings: {} })
   const terminal = fakeTerminal(80)
   const keys = new PassThrough()
-  const colours = picocolors.createColors(false)
-  const output: Output = {
-    stdout: terminal,
-    stderr: terminal,
-    colours,
-    errorColours: colours,
-    print: (line) => terminal.write(`${line}\n`),
-    complain: (line) => terminal.write(`${line}\n`),
-    printJson: (value) => terminal.write(`${JSON.stringify(value)}\n`),
-    onReaderGone: () => {},
-    drained: async () => {},
-  }
-  const ended = talk(conversation, { input: keys, terminal, draws: true, output, json: false, first })
+  const output = terminalOutput(terminal)
+  const approval = { files: nodeFiles({ roots: [workspace] }), allowances: new Allowances() }
+  const place = { input: keys, terminal, draws: true, output, watch: {}, first, approval, cwd: workspace }
+  const ended = talk(conversation, place)
   const shows = (text: string) => until(() => terminal.lines().some((line) => line.includes(text)))
   return {
     model,
@@ -103,7 +94,8 @@ test("OBS-08 a person talks: prompt, answer, what it took, prompt again; Ctrl-D 
     "assistant: Aye, Petrel.",
     "user: Which boat\nis mine?",
   ])
-  expect(terminal.lines()).toEqual([
+  const lines = terminal.lines()
+  expect(lines.slice(lines.indexOf("> My boat is the Petrel."))).toEqual([
     "> My boat is the Petrel.",
     "Aye, Petrel.",
     expect.stringMatching(/^done 1 turn · 1100 tokens · \$0\.0123 · /),
@@ -112,6 +104,7 @@ test("OBS-08 a person talks: prompt, answer, what it took, prompt again; Ctrl-D 
     "Petrel, you said.",
     expect.stringMatching(/^done 1 turn · \d+ tokens · cost unknown · /),
     "> ",
+    expect.stringMatching(/^Continue with: \S.* chat --continue$/),
   ])
 })
 
@@ -131,7 +124,7 @@ test("what is typed while a run works stands below the status, steers it, and is
   expect(textsOf(model.calls[1]).at(-1)).toBe("user: And use metres,\nplease.")
   const lines = terminal.lines()
   expect(lines).toContain("▸ told the model: And use metres, please.")
-  expect(lines.at(-1)).toBe("> /exit")
+  expect(lines.at(-2)).toBe("> /exit")
 })
 
 test("what was typed and not sent when the run ends is still there; lines that came too early are next", async () => {
@@ -165,7 +158,8 @@ test("a line longer than the terminal, typed while a run works, takes nothing aw
   await shows("word word word")
   slow.release()
   await asked("done 1 turn")
-  expect(terminal.lines().slice(0, 2)).toEqual(["> First", "One."])
+  const lines = terminal.lines()
+  expect(lines.slice(lines.indexOf("> First"))).toEqual(["> First", "One.", expect.any(String), expect.any(String)])
   type("end\r")
   await asked("Two.")
   type("/exit\r")

@@ -42,23 +42,26 @@ interface Word {
   reply(conversation: Conversation, rest: string): Reply
 }
 
+const forget: Word = {
+  help: "Begin a new conversation.",
+  changes: true,
+  reply(conversation) {
+    conversation.forget()
+    return { lines: ["Forgotten. The next message begins a new conversation."] }
+  },
+}
+
 const words: Readonly<Record<string, Word>> = {
   help: { help: "This list.", reply: () => ({ lines: helpLines() }) },
-  clear: {
-    help: "Forget the conversation.",
-    changes: true,
-    reply(conversation) {
-      conversation.forget()
-      return { lines: ["Forgotten. The next message begins a new conversation."] }
-    },
-  },
+  forget,
+  clear: { ...forget, help: "The same as /forget." },
   turns: {
     help: "The turns so far, and the limit.",
     reply: ({ turns, maxTurns }) => ({
       lines: [`${counted(turns, "turn")} in this conversation; at most ${maxTurns} for each message.`],
     }),
   },
-  cost: { help: "Tokens and dollars so far, by run.", reply: ({ spent }) => ({ lines: costLines(spent) }) },
+  cost: { help: "Tokens and dollars so far, by conversation.", reply: ({ spent }) => ({ lines: costLines(spent) }) },
   model: {
     usage: "[name]",
     help: "Show the model, or use another one from now on.",

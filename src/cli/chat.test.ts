@@ -5,7 +5,6 @@ import { describe, expect, test } from "vitest"
 import { commandLine } from "../../test/command-line.ts"
 import { detourTo } from "../../test/detour.ts"
 import type { RunResult } from "../contract/result.ts"
-import type { RunSummary } from "../contract/run.ts"
 import type { SimulatedRequest } from "../testing/index.ts"
 
 const { place, start, json, longhaul, simulate } = commandLine()
@@ -33,7 +32,7 @@ function boatman({ messages, lastUserText, lastToolResults: [read] }: SimulatedR
 }
 
 describe("chat in a pipe", () => {
-  test("OBS-08 a conversation: each line is a run that knows what was said and read before it", async () => {
+  test("OBS-08 a conversation: each line is an exchange that knows what was said and read before it", async () => {
     const { requests } = await simulate({ script: boatman })
     const { code, stdout, stderr } = await chat(["My boat is the Petrel.", "", "Read the tide.", "Which boat is mine?"])
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
@@ -49,11 +48,8 @@ describe("chat in a pipe", () => {
       "user",
     ])
     expect(last.flatMap(({ toolResults }) => toolResults)).toMatchObject([{ text: "1\tHigh water is at 04:17." }])
-    const runs = (await json(["runs", "--json"])) as readonly RunSummary[]
-    expect(runs.map(({ task, status }) => [task, status])).toEqual([
-      ["Which boat is mine?", "done"],
-      ["Read the tide.", "done"],
-      ["My boat is the Petrel.", "done"],
+    expect(await json(["runs", "--json"])).toMatchObject([
+      { task: "My boat is the Petrel.", status: "done", exchanges: 3, turns: 4 },
     ])
   })
 
@@ -144,7 +140,7 @@ describe("chat in a pipe", () => {
     expect(stderr).toContain("total: 1 turn · 1100 tokens · $0.0045")
   })
 
-  test("/cost sums up every run, those that were forgotten too; /model shows and changes the model", async () => {
+  test("/cost sums up every conversation, those that were forgotten too; /model shows and changes the model", async () => {
     const { requests } = await simulate({ script: boatman })
     const lines = [
       "Hello.",
@@ -170,8 +166,7 @@ describe("chat in a pipe", () => {
       "Model: anthropic:claude-sonnet-4-6",
       "Model: anthropic:unheard-of",
       priced,
-      priced,
-      run("1 turn · 1100 tokens · cost unknown"),
+      run("2 turns · 2200 tokens · cost unknown"),
       "total: 3 turns · 3300 tokens · cost unknown",
       'error config_invalid: "x" is not the name of a model.',
       expect.stringMatching(/^fix: Use provider:model/),

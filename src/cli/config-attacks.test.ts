@@ -3,8 +3,11 @@ import { mkdir, rm, symlink, writeFile } from "node:fs/promises"
 import { join, relative } from "node:path"
 import { describe, expect, test } from "vitest"
 import { commandLine } from "../../test/command-line.ts"
+import { countAttacks } from "../../test/count-attacks.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { RunResult } from "../contract/result.ts"
+
+countAttacks("configs in a repository")
 
 const { place, longhaul, simulate } = commandLine()
 

@@ -1,73 +1,116 @@
-import type { Message } from "../contract/message.ts"
 import type { RunResult, Usage } from "../contract/result.ts"
-import type { RunHandle, Runtime } from "../contract/run.ts"
-import { RunProjection } from "../journal/projection.ts"
-import type { inputSettings } from "./run-settings.ts"
+import type { ContinueInput, RunHandle, RunInput, RunState, Runtime } from "../contract/run.ts"
+import { namedModel } from "../hosts/node/model-names.ts"
+import { addUsage, noUsage } from "../lib/usage.ts"
 
-/** A row of runs, each of which knows what was said in those before it. */
+/** One run, each exchange a node of it that knows what was said in those before. */
 export interface Conversation {
+  readonly runtime: Runtime
+  /** Absent until something was said. */
+  readonly runId: string | undefined
   /** The name of the model that is asked next. */
   readonly model: string
-  /** Model calls since it began, or was forgotten. */
+  /** Model calls since it began. */
   readonly turns: number
-  /** The most model calls of each run. */
+  /** The most model calls of each exchange. */
   readonly maxTurns: number
-  /** Every run so far, whether it is remembered or not. */
+  /** Every conversation of this session, the ones before it too. */
   readonly spent: readonly Spent[]
-  say(text: string): RunHandle
-  /** Takes what was said from the journal of a run that is over. */
-  remember(result: RunResult): Promise<void>
+  /** The next exchange. Rejects where there can be none: the last one is paused, or under way elsewhere. */
+  say(text: string): Promise<RunHandle>
+  /** Counts what an exchange took so far. */
+  remember(result: RunResult): void
+  /** Begins another one with the next message. */
   forget(): void
   /** Throws `config_invalid` where there is no such model. */
   use(model: string): void
 }
 
+/** What one conversation took. */
 export interface Spent {
   readonly runId: string
   readonly turns: number
   readonly usage: Usage
 }
 
-export function createConversation(
-  first: Runtime,
-  firstModel: string,
-  settings: ReturnType<typeof inputSettings>,
-): Conversation {
-  const maxTurns = settings.limits?.turns ?? 100
-  const limits = { ...settings.limits, turns: maxTurns }
-  const spent: Spent[] = []
-  let runtime = first
-  let model = firstModel
-  let messages: readonly Message[] = []
-  let turns = 0
+export interface ConversationOptions {
+  readonly model: string
+  /** What a new conversation begins with, beside its first message. */
+  readonly settings: Omit<RunInput, "task" | "messages">
+  readonly earlier?: EarlierConversation
+}
+
+/** A conversation of another process that goes on here. */
+export interface EarlierConversation {
+  readonly exchanges: readonly RunState[]
+  /** The most model calls of each exchange. */
+  readonly maxTurns: number
+  /** How the next exchange differs from the last. */
+  readonly changes: ContinueInput
+}
+
+export function createConversation(runtime: Runtime, options: ConversationOptions): Conversation {
+  const { settings, earlier } = options
+  const limits = { ...settings.limits, turns: settings.limits?.turns ?? 100 }
+  /** By exchange: one that was resumed is counted once. */
+  const taken = new Map<string, Spent>()
+  let { model } = options
+  let chosenModel: { readonly model?: string } = {}
+  let first: typeof settings = { ...settings, limits }
+  let changes: ContinueInput = earlier?.changes ?? {}
+  let maxTurns = earlier?.maxTurns ?? limits.turns
+  let runId = earlier?.exchanges[0]?.runId
+
+  function count({ runId, nodeId, turns, usage }: RunState): void {
+    taken.set(`${runId}/${nodeId}`, { runId, turns, usage })
+  }
+  function spentOn(id: string): Spent {
+    const exchanges = Array.from(taken.values()).filter((each) => each.runId === id)
+    return exchanges.reduce(
+      (sum, { turns, usage }) => ({ runId: id, turns: sum.turns + turns, usage: addUsage(sum.usage, usage) }),
+      { runId: id, turns: 0, usage: noUsage },
+    )
+  }
+  for (const exchange of earlier?.exchanges ?? []) count(exchange)
 
   return {
-    maxTurns,
-    spent,
+    runtime,
+    get runId() {
+      return runId
+    },
     get model() {
       return model
     },
     get turns() {
-      return turns
+      return runId === undefined ? 0 : spentOn(runId).turns
     },
-    say: (text) => runtime.stream({ ...settings, task: text, messages, limits }),
-    async remember(result) {
-      const { runId, usage } = result
-      turns += result.turns
-      spent.push({ runId, turns: result.turns, usage })
-      // A run that could not begin has no journal, and nothing was said.
+    get maxTurns() {
+      return maxTurns
+    },
+    get spent() {
+      return [...new Set(Array.from(taken.values(), (each) => each.runId))].map(spentOn)
+    },
+    say: async (text) =>
+      runId === undefined
+        ? runtime.stream({ ...first, ...chosenModel, task: text })
+        : runtime.continueStream(runId, text, { ...changes, ...chosenModel }),
+    remember(result) {
+      count(result)
+      // A run that could not begin has no journal: nothing was said.
       if (result.transcript.lastShard < 0) return
-      const projection = new RunProjection()
-      for await (const record of runtime.events(runId)) projection.apply(record)
-      messages = projection.messages
+      runId = result.runId
+      changes = {}
     },
     forget() {
-      messages = []
-      turns = 0
+      const { runId: _, attachments: __, ...others } = first
+      first = others
+      maxTurns = limits.turns
+      runId = undefined
     },
     use(name) {
-      runtime = runtime.with({ model: name })
+      namedModel(name, process.env)
       model = name
+      chosenModel = { model: name }
     },
   }
 }

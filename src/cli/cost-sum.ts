@@ -72,7 +72,7 @@ function emptySum(): Sum {
 function addCall(sum: Sum, { at, usage }: RunRecord & { readonly type: "usage" }): void {
   sum.turns++
   sum.tokens = addUsage(sum.tokens, usage)
-  sum.lastAt = at
+  sum.lastAt = Math.max(sum.lastAt, at)
   if (usage.costUsd === null) sum.unpriced++
   else sum.usd += usage.costUsd
 }

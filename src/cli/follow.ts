@@ -1,19 +1,38 @@
 import type { RunResult } from "../contract/result.ts"
 import type { RunHandle } from "../contract/run.ts"
+import type { OptionTable } from "./arguments.ts"
 import { onSignals } from "./interrupts.ts"
 import { mayDraw, type Output } from "./output.ts"
 import { createProgress, type Progress, type ProgressOptions } from "./progress.ts"
 import { liveScreen, plainScreen } from "./screen.ts"
 
-export interface FollowOptions extends Pick<ProgressOptions, "headless" | "typed"> {
-  readonly json: boolean
-  readonly quiet: boolean
+/** How a run is shown while it works. */
+export const watchOptions = {
+  "stream-json": { type: "boolean", help: "Write each event as a line of JSON while it runs, the result as the last." },
+  debug: { type: "boolean", help: "Log to stderr, with the exceptions that tools throw; known secrets are replaced." },
+} as const satisfies OptionTable
+
+export interface WatchChoice {
+  readonly json?: boolean
+  readonly "stream-json"?: boolean
+  readonly debug?: boolean
+  readonly quiet?: boolean
+}
+
+export type FollowOptions = WatchChoice & Pick<ProgressOptions, "headless" | "typed" | "open">
+
+/** Whether stdout is for programs alone. */
+export function printsJson(choice: WatchChoice): boolean {
+  return (choice.json || choice["stream-json"]) ?? false
 }
 
 /** Where stdout is not for people, only the status of a run is shown, on stderr. */
-export function progressFor(output: Output, { json, quiet, ...rest }: FollowOptions): Progress {
+export function progressFor(output: Output, options: FollowOptions): Progress {
+  const { json, quiet, debug, "stream-json": streamJson, ...rest } = options
   const { stdout, stderr, colours, errorColours } = output
-  const canDraw = mayDraw()
+  if (streamJson) return { onEvent: output.printJson, say: output.complain, close: () => {} }
+  // Lines of the log would break what is drawn in place.
+  const canDraw = mayDraw() && !debug
   if (json || quiet) {
     const screen = stderr.isTTY && canDraw && !quiet ? liveScreen(stderr) : plainScreen(stderr)
     return createProgress({ ...rest, screen, colours: errorColours, statusOnly: true })

@@ -1,9 +1,35 @@
 import { expect, test } from "vitest"
 import { invocation } from "./arguments.ts"
 import { clip, dollars, duration, modelLabel, shortArguments, tokens, visible } from "./format.ts"
+import { withEscapes } from "./hidden-characters.ts"
 
 test("what would drive a terminal is made visible; line feeds, tabs and letters stay", () => {
   expect(visible("a\u001b[2Jb\r\nc\td\u0007\u009b\u202eé灯")).toBe("a␛[2Jb\nc\td␇\ufffd\ufffdé灯")
+})
+
+test("characters that a terminal does not show become visible; the joiners of an emoji stay", () => {
+  const hidden = [
+    "\u200b",
+    "\u200f",
+    "\u2028",
+    "\u2060",
+    "\u00ad",
+    "\ufeff",
+    "\u061c",
+    "\u3164",
+    "\u{e0041}",
+    "\u{e0100}",
+    "\ufe0f",
+  ]
+  expect(hidden.map((character) => visible(`a${character}b`))).toEqual(hidden.map(() => "a\ufffdb"))
+  expect(visible("👩\u200d👧 ✔\ufe0f ok")).toBe("👩\u200d👧 ✔\ufe0f ok")
+})
+
+test("JSON that is printed holds no character that a terminal obeys or hides, and means the same", () => {
+  const value = { text: "a\u009bb\u202ec\u200bd\u{e0041}e\u2028" }
+  const printed = withEscapes(JSON.stringify(value))
+  expect(printed).toBe('{"text":"a\\u009bb\\u202ec\\u200bd\\udb40\\udc41e\\u2028"}')
+  expect(JSON.parse(printed)).toEqual(value)
 })
 
 test("a clipped text is one line and never ends inside a character", () => {

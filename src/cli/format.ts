@@ -3,11 +3,12 @@ import type { RunRecord, SteerReason } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
 import type { Usage } from "../contract/result.ts"
 import type { RunState } from "../contract/run.ts"
+import { hiddenCharacters } from "./hidden-characters.ts"
 import type { Colours } from "./output.ts"
 
-/** Text from a model, a tool or a file must not drive the reader's terminal: control characters become visible. */
+/** Text from a model, a tool or a file must not drive the reader's terminal, nor hide in it: such characters are shown. */
 export function visible(text: string): string {
-  return text.replaceAll("\r\n", "\n").replaceAll(controls, (character) => {
+  return text.replaceAll("\r\n", "\n").replaceAll(hiddenCharacters, (character) => {
     const code = character.charCodeAt(0)
     if (code < 0x20) return String.fromCharCode(0x2400 + code)
     return code === 0x7f ? "\u2421" : "\ufffd"
@@ -119,9 +120,6 @@ const steerReasons: Readonly<Record<SteerReason, string>> = {
   "output-limit": "its answer was cut at the output limit",
   resume: "the run goes on",
 }
-
-// Everything a terminal obeys but line feed and tab, and what turns the direction of writing around.
-const controls = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu
 
 const subjects: readonly string[] = ["command", "pattern", "path", "url", "query", "name"]
 

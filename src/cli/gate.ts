@@ -1,5 +1,6 @@
 import type { GateVerdict, Hooks } from "../contract/hooks.ts"
 import type { JsonObject } from "../contract/json.ts"
+import { closest } from "../lib/closest.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { type OptionTable, UsageError } from "./arguments.ts"
 
@@ -8,7 +9,11 @@ type Sandbox = (typeof sandboxes)[number]
 
 /** What the tools may do by themselves. */
 export const guardOptions = {
-  ask: { type: "string", value: "<a,b>", help: "Pause before these tools until somebody approves; all: before any." },
+  ask: {
+    type: "string",
+    value: "<a,b>",
+    help: "Ask before these tools run; without a terminal, pause. all: before any.",
+  },
   bash: { type: "boolean", help: "Let the model run commands, with all that you may do yourself." },
   sandbox: {
     type: "string",
@@ -37,8 +42,27 @@ export function guardOf(choice: GuardChoice, began?: Guard): Guard {
   if (sandbox === undefined) {
     throw new UsageError(`--sandbox is ${JSON.stringify(choice.sandbox)}.`, `Give one of: ${sandboxes.join(", ")}.`)
   }
-  const names = choice.ask?.split(",").flatMap((name) => name.trim() || [])
-  return { ask: names ?? began?.ask ?? [], bash: choice.bash ?? began?.bash ?? false, sandbox }
+  return {
+    ask: choice.ask === undefined ? (began?.ask ?? []) : namesIn(choice.ask),
+    bash: choice.bash ?? began?.bash ?? false,
+    sandbox,
+  }
+}
+
+/** A misspelt name would never be asked about. Bash may be named where it is not offered. */
+export function checkAsked(given: string | undefined, toolNames: readonly string[]): void {
+  const known = [...new Set([...toolNames, "Bash", "all"])]
+  const unknown = namesIn(given ?? "").find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const meant = closest(unknown, known)
+  throw new UsageError(
+    `--ask names ${JSON.stringify(unknown)}, which is not an available tool.`,
+    `${meant ? `Did you mean ${meant}? ` : ""}Give some of these, with commas between them: ${known.join(", ")}.`,
+  )
+}
+
+function namesIn(list: string): readonly string[] {
+  return list.split(",").flatMap((name) => name.trim() || [])
 }
 
 /** Kept with the run, so that whoever goes on with it guards it in the same way. */
@@ -55,17 +79,35 @@ export function recordedGuard(metadata: JsonObject | undefined): Guard | undefin
   return { ask, bash: guard.bash === true, sandbox }
 }
 
+/** Tools that a person let run unasked, each for one run. In memory only: another process asks again. */
+export class Allowances {
+  readonly #allowed = new Set<string>()
+
+  add(runId: string, tool: string): void {
+    this.#allowed.add(`${runId}/${tool}`)
+  }
+
+  has(runId: string, tool: string): boolean {
+    return this.#allowed.has(`${runId}/${tool}`)
+  }
+}
+
+/** The question of a pause that an allowance would have prevented. */
+export function approvalQuestion(tool: string): string {
+  return `${tool} needs an approval.`
+}
+
 /** The config file's own gate is asked first; either can pause. */
-export function gatedBy({ ask }: Guard, hooks: Hooks = {}): Hooks {
+export function gatedBy({ ask }: Guard, allowances: Allowances, hooks: Hooks = {}): Hooks {
   if (ask.length === 0) return hooks
   return {
     ...hooks,
     async gateBeforeTool(call): Promise<GateVerdict> {
       const verdict = await hooks.gateBeforeTool?.(call)
       if (verdict?.allow === false) return verdict
-      const isAsked = ask.includes("all") || ask.includes(call.name)
+      const isAsked = (ask.includes("all") || ask.includes(call.name)) && !allowances.has(call.runId, call.name)
       // What a person wrote themselves is not put before them again.
-      return isAsked && !call.edited ? { allow: false, reason: `${call.name} needs an approval.` } : { allow: true }
+      return isAsked && !call.edited ? { allow: false, reason: approvalQuestion(call.name) } : { allow: true }
     },
   }
 }

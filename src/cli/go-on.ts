@@ -1,13 +1,16 @@
 import type { RunRecord } from "../contract/event.ts"
 import type { JsonObject } from "../contract/json.ts"
-import type { RunResult } from "../contract/result.ts"
-import type { ResumeInput, RunHandle, RunState, Runtime } from "../contract/run.ts"
+import type { RunResult, ToolCallRecord } from "../contract/result.ts"
+import type { ResumeInput, RunHandle, RunReference, RunState, Runtime } from "../contract/run.ts"
 import { delay } from "../lib/abort.ts"
 import { commonOptions, nodeOption, type OptionTable, storeOption } from "./arguments.ts"
 import { configOptions, readConfig } from "./config-file.ts"
+import { debugLogger } from "./debug-log.ts"
 import { exitCodes, printAnswer, printEnding } from "./ending.ts"
-import { follow, progressFor } from "./follow.ts"
+import { openExchange } from "./exchanges.ts"
+import { follow, printsJson, progressFor, type WatchChoice, watchOptions } from "./follow.ts"
 import { type GuardChoice, guardOf, guardOptions, recordedGuard } from "./gate.ts"
+import { askAtTerminal, decidedInline, openCalls } from "./inline-approval.ts"
 import type { Output } from "./output.ts"
 import { findRunId, type OpenStore, openStore, requireNamedStore, runNotFound } from "./read-store.ts"
 import { startOptions } from "./run-options.ts"
@@ -27,43 +30,47 @@ export const goOnOptions = {
   ...storeOption,
   ...configOptions,
   quiet: { type: "boolean", help: "Print the answer only." },
+  ...watchOptions,
   ...commonOptions,
 } as const satisfies OptionTable
 
-export interface GoOnChoice extends RunChoice, GuardChoice {
+export interface GoOnChoice extends RunChoice, GuardChoice, WatchChoice {
   readonly config?: string
   readonly "no-config"?: boolean
   readonly node?: string
   readonly takeover?: boolean
-  readonly quiet?: boolean
-  readonly json?: boolean
 }
 
-/** A run as it stands, with how it began. */
+/** A run as it stands, with how it began; of a conversation, its last exchange. */
 export interface FoundRun {
   readonly opened: OpenStore
   readonly state: RunState
-  readonly start: (RunRecord & { readonly type: "run-start" }) | undefined
+  readonly start: RunStart | undefined
 }
+
+export type RunStart = RunRecord & { readonly type: "run-start" }
 
 export async function findRun(choice: GoOnChoice, given: string, output: Output): Promise<FoundRun> {
   const opened = await openStore(choice, output)
   requireNamedStore("continuing a run", opened)
   const runId = await findRunId(opened, given)
-  const nodeId = choice.node ?? "main"
+  const nodeId = await openExchange(opened, runId, choice.node)
   const state = await opened.runtime.status(runId, nodeId)
   if (state.status === "not_found") throw runNotFound(runId, opened.store.location)
-  for await (const record of opened.runtime.events(runId, { nodeId })) {
-    return { opened, state, start: record.type === "run-start" ? record : undefined }
-  }
-  return { opened, state, start: undefined }
+  return { opened, state, start: await startOf(opened.runtime, state) }
+}
+
+/** How a run began. */
+export async function startOf(runtime: Runtime, { runId, nodeId }: RunReference): Promise<RunStart | undefined> {
+  for await (const record of runtime.events(runId, { nodeId })) return record.type === "run-start" ? record : undefined
+  return undefined
 }
 
 /** Resumes a run in this process and shows it to its next end. */
 export async function goOn(
   choice: GoOnChoice,
   { state, start }: FoundRun,
-  decision: Pick<ResumeInput, "decision" | "answer" | "args" | "ticket">,
+  given: Pick<ResumeInput, "decision" | "answer" | "args" | "ticket">,
   output: Output,
 ): Promise<number> {
   // Where the file had to be read for the store, its warnings have been printed.
@@ -73,26 +80,34 @@ export async function goOn(
   const from = choice.workspace ?? began?.cwd
   const named = choice.model ?? recordedModel(began?.model)
   const runtimeChoice = { ...choice, ...(from !== undefined && { workspace: from }), ...(named && { model: named }) }
-  const opened = await openRuntime(runtimeChoice, file, guard)
+  const opened = await openRuntime(runtimeChoice, file, guard, {
+    logger: choice.debug ? debugLogger(output) : undefined,
+  })
+  const cwd = began?.cwd ?? opened.workspace
+  const ask = askAtTerminal(output, { ...opened, cwd, machine: printsJson(choice) })
+  const show = (handle: RunHandle, open: readonly ToolCallRecord[]) =>
+    follow(handle, progressFor(output, { ...choice, open }), output)
+
   // What the config file says counted when the run began.
   const { limits = {} } = inputSettings(choice, undefined)
-  const show = (handle: RunHandle) =>
-    follow(handle, progressFor(output, { json: choice.json ?? false, quiet: choice.quiet ?? false }), output)
   const resumed = {
     runId: state.runId,
     nodeId: state.nodeId,
-    ...decision,
     ...(choice.takeover && { takeover: true }),
     ...(Object.keys(limits).length > 0 && { limits }),
   }
-  const result = await untilFree(opened.runtime, resumed, show, output)
+
+  let decision: typeof given | undefined = given
+  let result: RunResult
+  if (state.status === "paused" && ask && Object.keys(given).length === 0) decision = await ask(state)
+  if (state.status === "paused" && decision === undefined) result = state
+  else {
+    const resume = (handle: RunHandle) => show(handle, openCalls(state.toolCalls))
+    const first = await untilFree(opened.runtime, { ...resumed, ...decision }, resume, output)
+    result = await decidedInline(first, opened.runtime, ask, show)
+  }
   await opened.runtime.close()
-  printResult(
-    result,
-    choice,
-    { cwd: opened.workspace, ...(opened.store !== undefined && { store: opened.store }) },
-    output,
-  )
+  printResult(result, choice, { cwd, ...(opened.store !== undefined && { store: opened.store }) }, output)
   return exitCodes[result.status]
 }
 
@@ -121,16 +136,16 @@ const LOOK_MS = 5000
 
 function printResult(
   result: RunResult,
-  { json, quiet }: GoOnChoice,
+  choice: GoOnChoice,
   { cwd, store }: { readonly cwd: string; readonly store?: string },
   output: Output,
 ): void {
-  if (json) output.printJson(result)
-  else if (quiet) printAnswer(result, { formed: false }, output)
+  if (printsJson(choice)) output.printJson(result)
+  else if (choice.quiet) printAnswer(result, { formed: false }, output)
   else printEnding(result, cwd, store, output)
 }
 
 /** Rules have no provider of their own. */
-function recordedModel(model: string | undefined): string | undefined {
+export function recordedModel(model: string | undefined): string | undefined {
   return model === "offline:offline" ? "offline" : model
 }

@@ -1,4 +1,5 @@
 import picocolors from "picocolors"
+import { withEscapes } from "./hidden-characters.ts"
 
 /** The little of a stream that the command line needs, so that tests can stand in for a terminal. */
 export interface TextStream {
@@ -47,7 +48,7 @@ export function standardOutput(): Output {
     complain(line) {
       if (!isReaderGone) stderr.write(`${line}\n`)
     },
-    printJson: (value) => stdout.write(`${plainJson(value)}\n`),
+    printJson: (value) => stdout.write(`${withEscapes(JSON.stringify(value))}\n`),
     onReaderGone(listener) {
       readerGone = listener
     },
@@ -56,20 +57,6 @@ export function standardOutput(): Output {
     },
   }
 }
-
-/** The same value, with every character escaped that would drive a terminal or hide what is there. */
-export function plainJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(unseen, (character) =>
-    Array.from({ length: character.length }, (_, at) => escaped(character.charCodeAt(at))).join(""),
-  )
-}
-
-function escaped(code: number): string {
-  return `\\u${code.toString(16).padStart(4, "0")}`
-}
-
-/** Controls beyond ASCII's (JSON escapes those), line separators, and marks that are not seen: bidi, zero-width, tags. */
-const unseen = /[\u007f-\u009f\u2028\u2029]|\p{Default_Ignorable_Code_Point}|\p{Bidi_Control}/gu
 
 /** False: lines stay where they are written, and nothing is drawn in place. */
 export function mayDraw({ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>> = process.env): boolean {

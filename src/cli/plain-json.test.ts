@@ -1,5 +1,8 @@
 import { expect, test } from "vitest"
-import { plainJson } from "./output.ts"
+import { countAttacks } from "../../test/count-attacks.ts"
+import { withEscapes } from "./hidden-characters.ts"
+
+countAttacks("terminal characters in JSON")
 
 /** What drives a terminal or is not seen: C1 controls, separators, bidi marks, zero-width and tag characters. */
 const hostile = [
@@ -21,12 +24,12 @@ const hostile = [
 
 test.each(hostile)("%j is escaped in JSON output, and reads back as the same value", (character) => {
   const value = { text: `a${character}b`, [`k${character}`]: 1 }
-  const written = plainJson(value)
+  const written = withEscapes(JSON.stringify(value))
   expect(written).toMatch(/^[\x20-\x7e]*$/)
   expect(JSON.parse(written)).toEqual(value)
 })
 
 test("letters of any language, emoji and line feeds are written as JSON always does", () => {
   const value = { text: "é 日本 🚢 \n\t" }
-  expect(plainJson(value)).toBe(JSON.stringify(value))
+  expect(withEscapes(JSON.stringify(value))).toBe(JSON.stringify(value))
 })

@@ -2,8 +2,11 @@ import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { commandLine } from "../../test/command-line.ts"
+import { countAttacks } from "../../test/count-attacks.ts"
 import { attemptsToPlant } from "../../test/planted-files.ts"
 import type { JsonObject } from "../contract/json.ts"
+
+countAttacks("planted configs")
 
 const { place, longhaul, simulate } = commandLine()
 

@@ -1,8 +1,9 @@
 import type { RunEvent } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
-import type { Usage } from "../contract/result.ts"
+import type { ToolCallRecord, Usage } from "../contract/result.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
 import { plainText } from "../lib/content.ts"
+import { isJsonObject } from "../lib/json.ts"
 import { addUsage, noUsage } from "../lib/usage.ts"
 import {
   clip,
@@ -36,16 +37,19 @@ export interface ProgressOptions {
   readonly headless?: boolean
   /** What the reader is typing while the run works, for the line below the status. */
   readonly typed?: () => string
+  /** Calls that were made before, whose results are still to come. */
+  readonly open?: readonly ToolCallRecord[]
   readonly now?: () => number
 }
 
 /** Tells a run to the person who waits for it. */
 export function createProgress(options: ProgressOptions): Progress {
-  const { screen, colours, statusOnly = false, headless = false, typed, now = () => performance.now() } = options
+  const { screen, colours, statusOnly = false, headless = false, typed, open = [] } = options
+  const { now = () => performance.now() } = options
   const startedAt = now()
-  const calls = new Map<string, { readonly name: string; readonly args: Json }>()
+  const calls = new Map<string, Call>(open.map(({ id, name, args }) => [id, { name, args }]))
   const streamed = new Set<string>()
-  let activity = "starting"
+  let activity = open.length === 0 ? "starting" : runningOf(calls)
   let turn = 0
   let usage: Usage = noUsage
 
@@ -116,7 +120,7 @@ export function createProgress(options: ProgressOptions): Progress {
         activity = runningOf(calls)
         break
       case "tool-progress":
-        activity = `${calls.get(event.callId)?.name ?? "a tool"}: ${clip(event.message, 60)}`
+        activity = `${labelOf(calls.get(event.callId))}: ${clip(event.message, 40)}`
         break
       case "tool-result":
         showOutcome(event.callId, event.outcome, event.durationMs)
@@ -151,9 +155,21 @@ function costOf({ costUsd }: Usage): readonly string[] {
   return costUsd === null || costUsd === 0 ? [] : [dollars(costUsd)]
 }
 
-function runningOf(calls: ReadonlyMap<string, { readonly name: string }>): string {
-  const names = Array.from(calls.values(), ({ name }) => clip(name, 40))
-  if (names.length === 0) return "waiting for the model"
-  if (names.length > 3) return `running ${counted(names.length, "tool")}`
-  return `running ${names.join(", ")}`
+interface Call {
+  readonly name: string
+  readonly args: Json
+}
+
+function runningOf(calls: ReadonlyMap<string, Call>): string {
+  if (calls.size === 0) return "waiting for the model"
+  if (calls.size > 3) return `running ${counted(calls.size, "tool")}`
+  return `running ${Array.from(calls.values(), labelOf).join(", ")}`
+}
+
+/** The tool, and of Bash the command that runs. */
+function labelOf(call: Call | undefined): string {
+  if (call === undefined) return "a tool"
+  const { name, args } = call
+  const command = name === "Bash" && isJsonObject(args) ? args.command : undefined
+  return typeof command === "string" ? `${name} ${clip(command, 40)}` : clip(name, 40)
 }

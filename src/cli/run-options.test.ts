@@ -130,6 +130,7 @@ describe("run", () => {
     [["--attach", process.execPath], "Attach PNG, JPEG, GIF or WebP images, PDFs or text"],
     [["--tools", "Raed"], "Give some of these, with commas between them: "],
     [["--no-tools", "Wirte"], '--no-tools names "Wirte", which is no tool here'],
+    [["--ask", "Read,Wirte"], "Did you mean Write?"],
     [["--cwd", ".."], "lies outside the workspace"],
     [["--cwd", "tide.txt"], "--cwd tide.txt is not a folder"],
   ])("%j is wrong usage: exit code 2, what to do, and nothing was done", async (options, advice) => {

@@ -33,6 +33,8 @@ export const startNotes: readonly string[] = [
 
 /** What one run may be asked beside its task. */
 export const inputOptions = {
+  timeout: { type: "string", value: "<seconds>", help: "The longest the run may take." },
+  "read-only": { type: "boolean", help: "Take away the tools that change anything." },
   "max-cost": { type: "string", value: "<dollars>", help: "Stop once the run has cost this much." },
   "max-tokens": { type: "string", value: "<n>", help: "Stop once the run has used this many tokens." },
   "max-output": { type: "string", value: "<n>", help: "The most tokens of one answer." },

@@ -1,11 +1,12 @@
 import { resolve } from "node:path"
+import type { Files } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { Limits } from "../contract/result.ts"
-import type { RunInput, Runtime } from "../contract/run.ts"
+import type { Logger, RunInput, Runtime } from "../contract/run.ts"
 import type { Variables } from "../hosts/node/model-names.ts"
 import { numberOption, numberSetting } from "./arguments.ts"
 import type { ConfigFile } from "./config-file.ts"
-import { type Guard, gatedBy } from "./gate.ts"
+import { Allowances, checkAsked, type Guard, type GuardChoice, gatedBy } from "./gate.ts"
 import { isBucket, storeAt } from "./store-choice.ts"
 
 /** As the command line says it. An option goes before the environment, that before the config file. */
@@ -26,40 +27,54 @@ export interface OpenRuntime {
   readonly toolNames: readonly string[]
   /** Where runs are kept, if it had to be said. */
   readonly store?: string
+  /** The files that the tools see. */
+  readonly files: Files
+  readonly allowances: Allowances
 }
 
-/** `guard`: of a run that may wait for somebody; absent where a person sits there anyway. */
+/** `questions`: whether the model may ask the person, and the run then waits for the answer. */
 export async function openRuntime(
-  choice: RunChoice,
+  choice: RunChoice & Pick<GuardChoice, "ask">,
   file: ConfigFile | undefined,
-  guard?: Guard,
+  guard: Guard,
+  { questions = true, logger }: { readonly questions?: boolean; readonly logger?: Logger | undefined } = {},
 ): Promise<OpenRuntime> {
-  const { createRuntime } = await import("../hosts/node/index.ts")
+  const { createRuntime, defaultStoreRoot, nodeFiles } = await import("../hosts/node/index.ts")
   const { askUserTool, bashTool, fileTools } = await import("../tools/index.ts")
   const { disabledTools = [], tools: ownTools = [], ...settings } = file?.settings ?? {}
   const workspace = resolve(choice.workspace ?? settings.workspace ?? ".")
   const store = chooseStore(choice.store, file)
   const { model } = await chooseModel(choice.model, file)
   const isReadOnly = choice["read-only"] ?? false
-  const tools = [...fileTools(), ...(guard ? [askUserTool()] : []), ...(guard?.bash ? [bashTool()] : []), ...ownTools]
+  const tools = [
+    ...fileTools(),
+    ...(questions ? [askUserTool()] : []),
+    ...(guard.bash ? [bashTool()] : []),
+    ...ownTools,
+  ]
+  const toolNames = tools.map(({ name }) => name)
+  checkAsked(choice.ask, toolNames)
   const changing = tools.filter(({ effect }) => effect !== "none").map(({ name }) => name)
   const { allowedTools, unknownPrice, hooks, observers, resolvePricing } = settings
+  const allowances = new Allowances()
   try {
     const runtime = createRuntime({
       workspace,
       model,
       tools,
-      sandbox: guard?.sandbox ?? "off",
+      sandbox: guard.sandbox,
       disabledTools: [...disabledTools, ...(isReadOnly ? changing : [])],
       ...(store !== undefined && { store: await storeAt(store) }),
       ...(allowedTools && { allowedTools }),
       ...(unknownPrice && { unknownPrice }),
-      hooks: guard ? gatedBy(guard, hooks) : (hooks ?? {}),
+      hooks: gatedBy(guard, allowances, hooks),
       ...(observers && { observers }),
       ...(resolvePricing && { resolvePricing }),
+      ...(logger && { logger }),
     })
-    const toolNames = tools.map(({ name }) => name)
-    return { runtime, workspace, toolNames, ...(store !== undefined && { store }) }
+    const hidden = store !== undefined && isBucket(store) ? [] : [resolve(store ?? defaultStoreRoot())]
+    const files = nodeFiles({ roots: [workspace], hidden })
+    return { runtime, workspace, toolNames, files, allowances, ...(store !== undefined && { store }) }
   } catch (error) {
     throw file && LonghaulError.is(error) ? withFile(error, file.path) : error
   }

@@ -73,6 +73,14 @@ test("text is cut where the terminal ends, between words, and wide characters co
   expect(narrow.lines()).toEqual(["灯".repeat(10), "灯".repeat(10), "灯".repeat(5)])
 })
 
+test("a line that stays is cut where the terminal ends too, and colours take no room", () => {
+  const terminal = fakeTerminal(21)
+  const screen = liveScreen(terminal)
+  screen.line(`${picocolors.createColors(true).red("one two three four")} five six`)
+  screen.close()
+  expect(terminal.text()).toBe("\u001b[31mone two three four\u001b[39m\nfive six\n")
+})
+
 test("a retry says why and how long, and that the text before it does not count", () => {
   const terminal = fakeTerminal(200)
   const progress = createProgress({ screen: liveScreen(terminal), colours })
@@ -139,6 +147,33 @@ test("what is said to the model between two turns is shown, with the reason", ()
     "▸ told the model, as its answer did not have its form: Answer with JSON alone.",
     "▸ told the model, as its answer was cut at the output limit: Go on.",
   ])
+})
+
+test("the status names the command that Bash runs, and keeps it beside what the command prints", () => {
+  const terminal = fakeTerminal(80)
+  const progress = createProgress({ screen: liveScreen(terminal), colours })
+  const args = { command: `npm test -- ${"x".repeat(60)}\u001b[2J` }
+  progress.onEvent(record({ type: "tool-call", turn: 1, callId: "1.0", name: "Bash", args }))
+  vi.advanceTimersByTime(100)
+  expect(terminal.lines()).toEqual([expect.stringMatching(/^. running Bash npm test -- x{27}… · 100ms$/)])
+  progress.onEvent({ type: "tool-progress", callId: "1.0", message: "12 passed\n" })
+  vi.advanceTimersByTime(100)
+  expect(terminal.lines()).toEqual([expect.stringMatching(/^. Bash npm test -- x{27}…: 12 passed · 200ms$/)])
+  progress.close()
+})
+
+test("a call that was made before the run was resumed is shown with its name and arguments", () => {
+  const terminal = fakeTerminal(80)
+  const open = [
+    { id: "1.0", name: "Write", args: { path: "a.md" }, result: null, status: "pending", durationMs: 0 } as const,
+  ]
+  const progress = createProgress({ screen: liveScreen(terminal), colours, open })
+  vi.advanceTimersByTime(100)
+  expect(terminal.lines()).toEqual([expect.stringContaining("running Write")])
+  const outcome = { status: "ok", output: [] }
+  progress.onEvent(record({ type: "tool-result", callId: "1.0", outcome, durationMs: 3 }))
+  progress.close()
+  expect(terminal.lines()).toEqual(["✓ Write a.md 3ms"])
 })
 
 test("what is being typed stands below the status, and goes with it", () => {

@@ -48,6 +48,8 @@ export function liveScreen(terminal: TextStream, out: TextStream = terminal): Sc
 
   const width = () => Math.max(20, terminal.columns || 80) - 1
 
+  const fitted = (text: string) => (out === terminal ? wrap(text, width()).join("\n") : text)
+
   /** Puts lines above what is drawn in place, and draws that again. */
   function draw(lines: string): void {
     const finished = lines === "" ? takeFinished() : `${takeFinished()}${takeUnfinished()}${lines}`
@@ -83,7 +85,7 @@ export function liveScreen(terminal: TextStream, out: TextStream = terminal): Sc
 
   return {
     streams: out === terminal,
-    line: (text) => draw(`${text}\n`),
+    line: (text) => draw(`${fitted(text)}\n`),
     stream(text) {
       incoming += visible(text).replaceAll("\t", "    ")
     },
@@ -106,7 +108,7 @@ export function liveScreen(terminal: TextStream, out: TextStream = terminal): Sc
 const drawEveryMs = 100
 
 /** A line in pieces that fit, cut at spaces where there are any. */
-function wrap(line: string, width: number): string[] {
+export function wrap(line: string, width: number): string[] {
   const pieces: string[] = []
   let rest = line
   for (;;) {
@@ -119,12 +121,18 @@ function wrap(line: string, width: number): string[] {
   }
 }
 
-/** How many UTF-16 units fit. What may be two columns wide counts as two: too short a line does no harm. */
-function fittingLength(text: string, width: number): number {
+/**
+ * How many UTF-16 units fit. What may be two columns wide counts as two: too short a line does no harm. Colours take no
+ * room; no other escape gets here.
+ */
+export function fittingLength(text: string, width: number): number {
   let columns = 0
   let length = 0
+  let isColour = false
   for (const character of text) {
-    columns += (character.codePointAt(0) ?? 0) < 0x1100 ? 1 : 2
+    isColour ||= character === "\x1b"
+    if (!isColour) columns += (character.codePointAt(0) ?? 0) < 0x1100 ? 1 : 2
+    if (character === "m") isColour = false
     if (columns > width) return length
     length += character.length
   }

@@ -189,7 +189,7 @@ export class RunProjection {
         if (this.#messages) this.#parts.push(reasoningPart(record))
         break
       case "text-end":
-        if (record.partial) this.text = record.text
+        if (record.partial) this.text = this.#carried + record.text
         else {
           this.#stepText += record.text
           if (this.#messages) this.#parts.push({ type: "text", text: record.text })

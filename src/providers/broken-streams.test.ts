@@ -92,7 +92,10 @@ function serving({ status = 200, type = "text/event-stream", body, open = false 
 
 async function ask(model: Model, served: Served, tools: Parameters<typeof createRuntime>[0] = {}) {
   const { requests, transport } = serving(served)
-  const result = await createRuntime({ model, transport, ...tools }).run({ task: "Hi", limits: { timeMs: 20_000 } })
+  const result = await createRuntime({ model, transport, backend: native({ retry: { firstMs: 1 } }), ...tools }).run({
+    task: "Hi",
+    limits: { timeMs: 20_000 },
+  })
   return { result, asked: requests.length }
 }
 

@@ -27,10 +27,7 @@ export async function nextExchange(
   options: ContinueInput,
   watch: OwnerWatch,
 ): Promise<NextExchange> {
-  const nodes = await exchangesFrom(config, from)
-  const last = { ...from, nodeId: nodes.at(-1) ?? from.nodeId }
-  const found = await judgeRun(config, last)
-  if (found === null) throw noSuchRun(last)
+  const { last, found } = await lastExchange(config, from)
   await refuseOpen(last, found, watch)
   const key = { ...from, nodeId: checkedId("nodeId", nodeAfter(last.nodeId)) }
   return {
@@ -41,6 +38,19 @@ export async function nextExchange(
       return { ...checked, before }
     },
   }
+}
+
+/** The last one with a record: a process that died as it began the next has left a name and nothing else. */
+async function lastExchange(
+  config: ResolvedConfig,
+  from: RunKey,
+): Promise<{ readonly last: RunKey; readonly found: FoundRun }> {
+  for (const nodeId of (await exchangesFrom(config, from)).toReversed()) {
+    const last = { ...from, nodeId }
+    const found = await judgeRun(config, last)
+    if (found !== null) return { last, found }
+  }
+  throw noSuchRun(from)
 }
 
 async function refuseOpen(key: RunKey, found: FoundRun, watch: OwnerWatch): Promise<void> {

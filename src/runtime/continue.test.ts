@@ -1,6 +1,11 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { describe, expect, test } from "vitest"
+import { fsStore } from "../hosts/node/fs-store.ts"
 import type { Message, RunRecord, RuntimeConfig, Store } from "../index.ts"
 import { createRuntime, defineTool } from "../index.ts"
+import { runPath } from "../journal/paths.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
 
@@ -122,15 +127,29 @@ describe("a conversation", () => {
 
   test("a fork of an exchange stands for itself, and removing the run removes all of its exchanges", async () => {
     const store = memoryStore()
-    const { runtime, model } = processOver(store, ["Hello.", "Two.", "Other."])
+    const { runtime, model } = processOver(store, ["Hello.", "Two.", "Other.", "More."])
     await runtime.run({ task: "Hi", runId: "talk" })
     await runtime.continue("talk", "Second")
     const { runId, nodeId } = await runtime.fork("talk", { nodeId: "main__2", at: 0 })
+    expect(nodeId).toBe("main")
     expect(await runtime.remove("talk")).toBe(true)
     expect((await runtime.status("talk", "main__2")).status).toBe("not_found")
     expect(await runtime.continue("talk", "There?")).toMatchObject({ status: "failed", error: { code: "not_found" } })
     expect(await runtime.resume({ runId, nodeId })).toMatchObject({ status: "done", text: "Other." })
     expect(said(model.calls[2])).toEqual(["user: Hi", "assistant: Hello.", "user: Second"])
+    expect(await runtime.continue(runId, "Third")).toMatchObject({ status: "done", nodeId: "main__2" })
+  })
+
+  test("a conversation goes on after a process that died as it began the next exchange", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "longhaul-continue-"))
+    const store = fsStore(folder)
+    const { runtime } = processOver(store, ["Hello.", "Two."])
+    await runtime.run({ task: "Hi", runId: "talk" })
+    await mkdir(join(folder, runPath({ workspaceId: "default", runId: "talk", nodeId: "main__2" })), {
+      recursive: true,
+    })
+    expect(await runtime.continue("talk", "Second")).toMatchObject({ status: "done", nodeId: "main__2", text: "Two." })
+    await rm(folder, { recursive: true })
   })
 
   test("bad input is a failed result with the reason", async () => {

@@ -8,7 +8,7 @@ import { type FoundRun, judgeRun } from "./read-runs.ts"
 
 /** The nodes of a conversation from one of its exchanges on, in their order. */
 export async function exchangesFrom(
-  { store }: ResolvedConfig,
+  { store }: Pick<ResolvedConfig, "store">,
   { workspaceId, runId, nodeId }: RunKey,
 ): Promise<readonly [string, ...string[]]> {
   const there = new Set(await store.list(nodesPath(workspaceId, runId)))
@@ -33,6 +33,11 @@ export async function earlierExchanges(config: ResolvedConfig, last: RunKey): Pr
 export function nodeAfter(nodeId: string): string {
   const [, base = nodeId, number = "1"] = /^(.+)__(\d{1,9})$/.exec(nodeId) ?? []
   return `${base}__${Number(number) + 1}`
+}
+
+/** The node that an exchange by itself has: that of a conversation's first. */
+export function firstNode(nodeId: string): string {
+  return /^(.+)__\d{1,9}$/.exec(nodeId)?.[1] ?? nodeId
 }
 
 function incomplete({ runId }: RunKey, nodeId: string): LonghaulError {

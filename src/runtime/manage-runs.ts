@@ -1,6 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RecordBody, RunEvent } from "../contract/event.ts"
-import type { RunState } from "../contract/run.ts"
+import type { RunReference, RunState } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { type InboxMessage, postMessage } from "../journal/inbox.ts"
 import { type TakeOptions, takeRun } from "../journal/journal.ts"
@@ -11,7 +11,7 @@ import { flagUnknown } from "../journal/recover.ts"
 import { contain } from "../lib/contained.ts"
 import { wasCancelled } from "./close-run.ts"
 import type { ResolvedConfig } from "./config.ts"
-import { earlierExchanges, exchangesFrom } from "./conversation.ts"
+import { earlierExchanges, exchangesFrom, firstNode } from "./conversation.ts"
 import { type OwnerWatch, stillActive } from "./owner-watch.ts"
 import { type FoundRun, judgeRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
 
@@ -85,11 +85,17 @@ export const wasOrphaned: RecordBody = {
   }).toJSON(),
 }
 
-/** Copies the beginning of a run under another name. */
-export async function forkRun(config: ResolvedConfig, from: RunKey, at: number | undefined, to: RunKey): Promise<void> {
+/** Copies the beginning of a run under another name. An exchange becomes the first of a conversation of its own. */
+export async function forkRun(
+  config: ResolvedConfig,
+  from: RunKey,
+  at: number | undefined,
+  newRunId: string,
+): Promise<RunReference> {
   const found = await loadRun(config, from)
   if (found === null) throw noSuchRun(from)
   const { continues } = found.projection
+  const to = { ...from, runId: newRunId, nodeId: continues === undefined ? from.nodeId : firstNode(from.nodeId) }
   // A copy stands for itself: what was said before it goes along.
   const before =
     continues === undefined ? [] : (await earlierExchanges(config, { ...from, nodeId: continues })).messages
@@ -118,6 +124,7 @@ export async function forkRun(config: ResolvedConfig, from: RunKey, at: number |
     ],
   })
   await journal.release()
+  return { runId: to.runId, nodeId: to.nodeId }
 }
 
 /** Publishes every record once more. A listener that throws or rejects is contained. */

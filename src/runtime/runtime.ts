@@ -272,9 +272,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
       tell(named("steer", runId, options), { type: "steer", text }, (handle) => handle.steer(text)),
     async fork(runId, options) {
       const { nodeId, at, newRunId: to = newRunId() } = methodOptions("fork", options)
-      const forked = key(to, nodeId)
-      await forkRun(config, key(runId, nodeId), at, forked)
-      return { runId: forked.runId, nodeId: forked.nodeId }
+      return forkRun(config, key(runId, nodeId), at, checkedId("runId", to))
     },
     async replay(runId, options) {
       const { nodeId, onEvent } = methodOptions("replay", options)

@@ -1,7 +1,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeEach, expect, test, vi } from "vitest"
+import { countAttacks } from "../count-attacks.ts"
 import { longSecret, runAs, toolCall } from "../tenant-scene.ts"
+
+countAttacks("hidden stores from a sandbox")
 
 const base = realpathSync(mkdtempSync("/var/tmp/longhaul-hidden-"))
 let home: string

@@ -2,8 +2,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path"
 import { afterAll, expect, test, vi } from "vitest"
 import { findConfig } from "../../src/cli/config-file.ts"
+import { countAttacks } from "../count-attacks.ts"
 import { attemptsToPlant } from "../planted-files.ts"
 import { ShellScene } from "../shell-scene.ts"
+
+countAttacks("files planted from a sandbox")
 
 const state = mkdtempSync("/var/tmp/longhaul-planted-")
 vi.stubEnv("XDG_STATE_HOME", state)

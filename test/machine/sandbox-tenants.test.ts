@@ -2,7 +2,10 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, expect, test, vi } from "vitest"
 import { fsStore } from "../../src/hosts/node/index.ts"
+import { countAttacks } from "../count-attacks.ts"
 import { longSecret, outputOf, runAs, toolCall } from "../tenant-scene.ts"
+
+countAttacks("other tenants from a sandbox")
 
 // A sandbox has a /tmp of its own, so the tenants' folders must not be in there.
 const base = realpathSync(mkdtempSync("/var/tmp/longhaul-tenants-"))

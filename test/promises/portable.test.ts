@@ -24,13 +24,19 @@ test("EDG-03 nothing portable asks where it runs: no process, no navigator, no n
 
 test("EDG-01 every entry can be required from CommonJS too, and has its types beside it", () => {
   const { exports } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"))
-  const entries = Object.values(exports).filter((entry) => typeof entry === "object") as Record<string, string>[]
+  interface Entry {
+    readonly types: string
+    readonly node?: string | { readonly default: string }
+    readonly default: string
+  }
+  const entries = (Object.values(exports) as (string | Entry)[]).filter((entry) => typeof entry === "object")
   expect(entries.length).toBeGreaterThan(0)
-  const files = entries.map((entry) => entry.default)
+  const onNode = ({ node, default: other }: Entry) => (typeof node === "object" ? node.default : (node ?? other))
+  const files = entries.flatMap((entry) => [onNode(entry), entry.default])
   const script = `for (const file of ${JSON.stringify(files)}) if (!Object.keys(require(file)).length) throw file`
   execFileSync(process.execPath, ["--no-warnings", "--input-type=commonjs", "-e", script], { cwd: repository })
-  for (const { types = "", default: code = "" } of entries) {
-    expect(types).toBe(code.replace(/\.js$/, ".d.ts"))
-    expect(readFileSync(join(repository, types), "utf8")).toContain("export")
+  for (const entry of entries) {
+    expect(entry.types).toBe(onNode(entry).replace(/\.js$/, ".d.ts"))
+    expect(readFileSync(join(repository, entry.types), "utf8")).toContain("export")
   }
 })

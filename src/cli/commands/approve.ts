@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises"
 import type { Json } from "../../contract/json.ts"
 import { type Command, onlyPositional, parseCommandLine, UsageError } from "../arguments.ts"
 import { confirmed, pendingCall, showCall } from "../decide.ts"
+import { printsJson } from "../follow.ts"
 import { findRun, goOn, goOnOptions } from "../go-on.ts"
 
 const options = {
@@ -27,8 +28,9 @@ export const command: Command = {
     const changed = await argumentsOf(values)
     const found = await findRun(values, onlyPositional("approve", "runId", positionals), output)
     const pending = pendingCall(found, values.ticket)
-    if (!values.json && !values.quiet) showCall({ ...pending, ...(changed !== undefined && { args: changed }) }, output)
-    if (!values.yes && !values.json && !(await confirmed("Approve?", output))) {
+    if (!printsJson(values) && !values.quiet)
+      showCall({ ...pending, ...(changed !== undefined && { args: changed }) }, output)
+    if (!values.yes && !printsJson(values) && !(await confirmed("Approve?", output))) {
       output.complain("Nothing was approved: the run still waits.")
       return 3
     }

@@ -1,5 +1,6 @@
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
+import { openExchange } from "../exchanges.ts"
 import { findRunId, openStore } from "../read-store.ts"
 
 const options = {
@@ -19,7 +20,7 @@ export const command: Command = {
     const { values, positionals } = parseCommandLine("cancel", args, options)
     const opened = await openStore(values, output)
     const runId = await findRunId(opened, onlyPositional("cancel", "runId", positionals))
-    const nodeId = values.node ?? "main"
+    const nodeId = await openExchange(opened, runId, values.node)
     const told = await opened.runtime.cancel(runId, { nodeId })
     const { status } = await opened.runtime.status(runId, nodeId)
     if (values.json) output.printJson({ runId, nodeId, cancelled: told, status })

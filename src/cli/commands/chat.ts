@@ -1,56 +1,88 @@
 import { createInterface } from "node:readline"
-import { type Command, commonOptions, parseCommandLine, storeOption } from "../arguments.ts"
+import type { RunState } from "../../contract/run.ts"
+import { plainText } from "../../lib/content.ts"
+import { type Command, commonOptions, invocation, parseCommandLine, storeOption } from "../arguments.ts"
 import { openPrompt } from "../chat-prompt.ts"
 import { type ChatSession, createSession } from "../chat-session.ts"
-import { configOptions, readConfig } from "../config-file.ts"
-import { type Conversation, createConversation } from "../conversation.ts"
-import { modelLabel, visible } from "../format.ts"
+import { configOptions } from "../config-file.ts"
+import type { Conversation } from "../conversation.ts"
+import { printsJson, type WatchChoice, watchOptions } from "../follow.ts"
+import { counted, modelLabel, shellWord, visible } from "../format.ts"
+import { guardOptions } from "../gate.ts"
+import { type AskOptions, askInline } from "../inline-approval.ts"
 import { onIdleInterrupt } from "../interrupts.ts"
+import { type FoundConversation, openChat } from "../open-chat.ts"
 import { mayDraw, type Output, type TextStream } from "../output.ts"
-import { startNotes, startOptions } from "../run-options.ts"
-import { chooseModel, inputSettings, openRuntime } from "../run-settings.ts"
+import { inputOptions, startNotes, startOptions } from "../run-options.ts"
+import { wrap } from "../screen.ts"
 
-const options = { ...startOptions, ...storeOption, ...configOptions, ...commonOptions } as const
+const options = {
+  continue: {
+    type: "string",
+    value: "[run]",
+    help: "Go on with an earlier conversation: the one named, else the last one in this folder.",
+  },
+  ...startOptions,
+  ...inputOptions,
+  ...guardOptions,
+  "run-id": { type: "string", value: "<id>", help: "The conversation's name. Default: a new one." },
+  ...storeOption,
+  ...configOptions,
+  ...watchOptions,
+  ...commonOptions,
+} as const
 
 export const command: Command = {
-  summary: "Talk with a model that has the tools. Every message is a run, and knows what was said before it.",
+  summary: "Talk with a model that has the tools. A conversation is one run, each message an exchange of it.",
   usage: "[options] [message…]",
   options,
   notes: [
     ...startNotes,
     "On a terminal: /help lists what else can be typed; what is typed while a run works is told to its model.",
     "In a pipe each line is a message. With a message as argument and no terminal, that one is answered and no other.",
-    "With --json: one result on each line. Exit code in a pipe: that of the last run.",
+    "--continue takes a run's id or the start of it; any run can go on as a conversation. --continue= names none.",
+    "With --json: one result on each line. Exit code in a pipe: that of the last exchange.",
   ],
   async run(args, output) {
-    const { values, positionals } = parseCommandLine("chat", args, options)
-    const json = values.json ?? false
-    const file = await readConfig(values, output.complain)
-    const settings = inputSettings(values, file)
-    const { runtime, workspace } = await openRuntime(values, file)
-    const { model } = await chooseModel(values.model, file)
-    const conversation = createConversation(runtime, model, settings)
-    const first = positionals.join(" ")
+    const { values, positionals } = parseCommandLine("chat", optionalValue(args), options)
+    const json = printsJson(values)
     const terminal = [...(json ? [] : [output.stdout]), output.stderr].find(({ isTTY }) => isTTY)
-    if (process.stdin.isTTY && terminal) {
-      terminal.write(`${modelLabel(model)} · in ${visible(workspace)} · /help lists what can be typed\n`)
-      return talk(conversation, { input: process.stdin, terminal, draws: mayDraw(), output, json, first })
-    }
-    return answer(conversation, { input: process.stdin, output, json, first })
+    const isInteractive = Boolean(process.stdin.isTTY) && terminal !== undefined
+    const opened = await openChat(values, output, isInteractive)
+    const { conversation, store, earlier, cwd } = opened
+    const place = { input: process.stdin, output, watch: values, first: positionals.join(" "), store, earlier }
+    if (!isInteractive || terminal === undefined) return answer(conversation, place)
+    return talk(conversation, { ...place, terminal, draws: mayDraw(), approval: opened, cwd })
   },
+}
+
+/** `--continue` may stand alone. A word behind it that can be no id is a message. */
+function optionalValue(args: readonly string[]): readonly string[] {
+  const end = args.indexOf("--")
+  return args.map((arg, index) => {
+    const next = args[index + 1]
+    const isFlag = arg === "--continue" && (end === -1 || index < end)
+    return isFlag && (next === undefined || !/^[A-Za-z0-9][\w-]*$/.test(next)) ? "--continue=" : arg
+  })
 }
 
 interface Place {
   readonly input: NodeJS.ReadableStream
   readonly output: Output
-  readonly json: boolean
+  readonly watch: WatchChoice
   /** What to begin with; empty: nothing. */
   readonly first: string
+  readonly store?: string | undefined
+  readonly earlier?: FoundConversation | undefined
 }
 
 /** Line by line, without a word of our own. */
-async function answer(conversation: Conversation, { input, output, json, first }: Place): Promise<number> {
-  const session = createSession(conversation, { output, json, interactive: false })
+async function answer(
+  conversation: Conversation,
+  { input, output, watch, first, store, earlier }: Place,
+): Promise<number> {
+  const session = createSession(conversation, { output, watch, store, interactive: false })
+  if (earlier && !(await session.settle(earlier.last))) return session.code
   if (first !== "") {
     await session.take(first)
     await session.finish()
@@ -70,17 +102,32 @@ async function answer(conversation: Conversation, { input, output, json, first }
   }
 }
 
+interface TalkPlace extends Place {
+  readonly terminal: TextStream
+  readonly draws: boolean
+  readonly approval: Pick<AskOptions, "files" | "allowances">
+  readonly cwd: string
+}
+
 /** With a person at a terminal. */
-export async function talk(
-  conversation: Conversation,
-  { input, terminal, draws, output, json, first }: Place & { readonly terminal: TextStream; readonly draws: boolean },
-): Promise<number> {
+export async function talk(conversation: Conversation, place: TalkPlace): Promise<number> {
+  const { input, terminal, draws, output, watch, first, store, earlier, approval, cwd } = place
   let code = 0
   const sign = "> "
+  const colours = terminal === output.stdout ? output.colours : output.errorColours
   const session: ChatSession = createSession(conversation, {
     output,
-    json,
+    watch,
+    store,
     interactive: true,
+    ask: askInline({
+      ...approval,
+      cwd,
+      terminal,
+      colours,
+      scope: "conversation",
+      readLine: (question) => prompt.ask(question),
+    }),
     ...(draws && { typed: () => `${sign}${visible(prompt.typed())}` }),
   })
   const prompt = openPrompt({ input, terminal, draws, aside: session.aside })
@@ -96,13 +143,22 @@ export async function talk(
   )
   const giveBack = onEnd(leave)
   try {
-    if (first !== "") terminal.write(`${sign}${visible(first)}\n`)
-    let goesOn = first === "" || (await session.take(first))
+    const greeting = [modelLabel(conversation.model), `in ${visible(cwd)}`, "/help lists what can be typed"]
+    paragraphs(terminal)(greeting.join(" · "))
+    if (earlier) recall(earlier, terminal)
+    let goesOn = earlier === undefined || (await session.settle(earlier.last))
+    if (goesOn && first !== "") {
+      terminal.write(`${sign}${visible(first)}\n`)
+      goesOn = await session.take(first)
+    }
     while (goesOn) {
       const line = await prompt.next(session.continues ? "… " : sign)
       interrupts.calm()
       goesOn = line !== undefined && (await session.take(line))
     }
+    if (session.isPaused) return session.code
+    const at = store === undefined ? "" : ` --store ${shellWord(store)}`
+    if (conversation.runId !== undefined) terminal.write(`Continue with: ${invocation()} chat --continue${at}\n`)
     return code
   } finally {
     giveBack()
@@ -110,6 +166,34 @@ export async function talk(
     prompt.close()
   }
 }
+
+/** The last exchange of a conversation that goes on. */
+function recall({ exchanges, last, start }: FoundConversation, terminal: TextStream): void {
+  const write = paragraphs(terminal)
+  write(`Continuing ${last.runId} after ${counted(exchanges.length, "exchange")}. The last one:`)
+  const said = start?.input.messages.findLast(({ role }) => role === "user")
+  if (said?.role === "user") write(`> ${visible(plainText(said.content, "\n"))}`)
+  if (isOver(last) && last.text !== "") write(visible(last.text))
+}
+
+function isOver({ status }: RunState): boolean {
+  return status !== "paused" && status !== "running"
+}
+
+/** Writes text so that no line is wider than the terminal, and not more of it than one can take in. */
+function paragraphs(terminal: TextStream): (text: string) => void {
+  return (text) => {
+    const width = Math.max(20, terminal.columns ?? 80) - 1
+    const lines = text
+      .trimEnd()
+      .split("\n")
+      .flatMap((line) => wrap(line.replaceAll("\t", "    "), width))
+    for (const line of lines.slice(0, recalledLines)) terminal.write(`${line}\n`)
+    if (lines.length > recalledLines) terminal.write(`… ${counted(lines.length - recalledLines, "more line")}\n`)
+  }
+}
+
+const recalledLines = 20
 
 function onEnd(leave: () => void): () => void {
   process.once("SIGTERM", leave)

@@ -49,7 +49,7 @@ export const command: Command = {
   },
 }
 
-/** One run after the other: a store may hold more than memory does. */
+/** One run after the other: a store may hold more than memory does. The exchanges of a conversation are one run. */
 async function* readRuns(
   store: Store,
 ): AsyncGenerator<{ readonly id: string; readonly records: readonly RunRecord[] | LonghaulError }> {
@@ -58,16 +58,31 @@ async function* readRuns(
   const { isId } = await import("../../lib/id.ts")
   const workspaceId = "default"
   for (const runId of (await store.list(projectsPath(workspaceId))).filter(isId)) {
+    const nodes = new Map<string, readonly RunRecord[]>()
     for (const nodeId of (await store.list(nodesPath(workspaceId, runId))).filter(isId)) {
-      const id = nodeId === "main" ? runId : `${runId}/${nodeId}`
       try {
-        yield { id, records: await createReader(store.folder(runPath({ workspaceId, runId, nodeId }))).next() }
+        nodes.set(nodeId, await createReader(store.folder(runPath({ workspaceId, runId, nodeId }))).next())
       } catch (error) {
         if (!LonghaulError.is(error)) throw error
-        yield { id, records: error }
+        yield { id: nodeId === "main" ? runId : `${runId}/${nodeId}`, records: error }
       }
     }
+    for (const first of new Set(Array.from(nodes.keys(), (nodeId) => firstOf(nodeId, nodes)))) {
+      const exchanges = Array.from(nodes).filter(([nodeId]) => firstOf(nodeId, nodes) === first)
+      yield { id: first === "main" ? runId : `${runId}/${first}`, records: exchanges.flatMap(([, records]) => records) }
+    }
   }
+}
+
+/** The first exchange of the conversation that a node belongs to. */
+function firstOf(nodeId: string, nodes: ReadonlyMap<string, readonly RunRecord[]>): string {
+  let first = nodeId
+  for (let step = 0; step < nodes.size; step++) {
+    const start = nodes.get(first)?.[0]
+    if (start?.type !== "run-start" || start.continues === undefined || !nodes.has(start.continues)) break
+    first = start.continues
+  }
+  return first
 }
 
 function groupingOf(given: string): Grouping {

@@ -9,6 +9,7 @@ import {
   storeOption,
 } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
+import { openExchange } from "../exchanges.ts"
 import { shellWord } from "../format.ts"
 import { findRunId, openStore } from "../read-store.ts"
 
@@ -26,14 +27,17 @@ export const command: Command = {
   usage: "[options] <runId>",
   options,
   completes: "runId",
-  notes: ["The numbers of the records are in: longhaul logs <runId>. Nothing is asked and nothing runs until resume."],
+  notes: [
+    "The numbers of the records are in: longhaul logs <runId>. Nothing is asked and nothing runs until resume.",
+    "Of a conversation the last exchange is copied, with what was said before it.",
+  ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("fork", args, options)
     const at = numberOption("at", values.at, { from: 0, to: Number.MAX_SAFE_INTEGER, whole: true })
     const opened = await openStore(values, output)
     const runId = await findRunId(opened, onlyPositional("fork", "runId", positionals))
     const forked = await opened.runtime.fork(runId, {
-      ...(values.node !== undefined && { nodeId: values.node }),
+      nodeId: await openExchange(opened, runId, values.node),
       ...(at !== undefined && { at }),
       ...(values.id !== undefined && { newRunId: values.id }),
     })

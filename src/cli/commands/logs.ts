@@ -9,6 +9,7 @@ import {
   storeOption,
 } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
+import { exchangesOf } from "../exchanges.ts"
 import { clip, localTime } from "../format.ts"
 import { interruptSignal } from "../interrupts.ts"
 import type { Output } from "../output.ts"
@@ -31,6 +32,7 @@ export const command: Command = {
   completes: "runId",
   notes: [
     "The start of a run's id is enough where no other run begins so.",
+    "Of a conversation all exchanges are printed; with --after the last one alone, which the number is of.",
     "With --json each line is a record exactly as the journal has it.",
   ],
   async run(args, output) {
@@ -41,9 +43,16 @@ export const command: Command = {
     const { runPath } = await import("../../journal/paths.ts")
     const opened = await openStore(values, output)
     const runId = await findRunId(opened, given)
-    const nodeId = values.node ?? "main"
-    const reader = createReader(opened.store.folder(runPath({ workspaceId: "default", runId, nodeId })))
+    const nodes = await exchangesOf(opened, runId, values.node)
+    const nodeId = nodes.at(-1) ?? nodes[0]
+    const readerOf = (node: string) =>
+      createReader(opened.store.folder(runPath({ workspaceId: "default", runId, nodeId: node })))
+    // Records are numbered within their exchange, and all but the last are over.
+    for (const node of values.after === undefined ? nodes.slice(0, -1) : []) {
+      for (const record of await readerOf(node).next()) printRecord(record, values.json ?? false, output)
+    }
 
+    const reader = readerOf(nodeId)
     let records = await reader.next()
     if (records.length === 0) throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
     const { signal, giveBack } = interruptSignal()

@@ -1,5 +1,6 @@
 import { type Command, onlyPositional, parseCommandLine } from "../arguments.ts"
 import { pendingCall, showCall } from "../decide.ts"
+import { printsJson } from "../follow.ts"
 import { findRun, goOn, goOnOptions } from "../go-on.ts"
 
 const options = {
@@ -18,7 +19,7 @@ export const command: Command = {
     const { values, positionals } = parseCommandLine("reject", args, options)
     const found = await findRun(values, onlyPositional("reject", "runId", positionals), output)
     const pending = pendingCall(found, values.ticket)
-    if (!values.json && !values.quiet) showCall(pending, output)
+    if (!printsJson(values) && !values.quiet) showCall(pending, output)
     const reason = values.reason === undefined ? {} : { answer: values.reason }
     return goOn(values, found, { decision: "deny", ticket: pending.ticket, ...reason }, output)
   },

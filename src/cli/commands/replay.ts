@@ -1,5 +1,6 @@
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
+import { exchangesOf } from "../exchanges.ts"
 import { counted, duration, spending, statusLabel } from "../format.ts"
 import { createProgress } from "../progress.ts"
 import { findRunId, openStore } from "../read-store.ts"
@@ -22,16 +23,18 @@ export const command: Command = {
     const { values, positionals } = parseCommandLine("replay", args, options)
     const opened = await openStore(values, output)
     const runId = await findRunId(opened, onlyPositional("replay", "runId", positionals))
-    const nodeId = values.node ?? "main"
-    if (values.json) {
-      output.printJson(await opened.runtime.replay(runId, { nodeId, onEvent: (event) => output.printJson(event) }))
-      return 0
+    const nodes = await exchangesOf(opened, runId, values.node)
+    for (const [index, nodeId] of nodes.entries()) {
+      const isLast = index === nodes.length - 1
+      const progress = createProgress({ screen: plainScreen(output.stdout), colours: output.colours })
+      const onEvent = values.json ? output.printJson : progress.onEvent
+      const state = await opened.runtime.replay(runId, { nodeId, onEvent })
+      progress.close()
+      if (values.json && isLast) output.printJson(state)
+      if (values.json) continue
+      const words = [counted(state.turns, "turn"), spending(state.usage), duration(state.durationMs)]
+      output.print(`\n${statusLabel(state.status, output.colours)} ${[runId, ...words].join(" · ")}`)
     }
-    const progress = createProgress({ screen: plainScreen(output.stdout), colours: output.colours })
-    const state = await opened.runtime.replay(runId, { nodeId, onEvent: (event) => progress.onEvent(event) })
-    progress.close()
-    const words = [counted(state.turns, "turn"), spending(state.usage), duration(state.durationMs)]
-    output.print(`\n${statusLabel(state.status, output.colours)} ${[runId, ...words].join(" · ")}`)
     return 0
   },
 }

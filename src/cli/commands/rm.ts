@@ -1,7 +1,7 @@
-import type { RunSummary } from "../../contract/run.ts"
 import { type Command, commonOptions, invocation, parseCommandLine, storeOption, UsageError } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
 import { confirmed } from "../decide.ts"
+import { type ConversationSummary, conversationsOf } from "../exchanges.ts"
 import { counted } from "../format.ts"
 import { findRunId, type OpenStore, openStore } from "../read-store.ts"
 import { timeOf } from "../time-span.ts"
@@ -22,7 +22,10 @@ export const command: Command = {
   usage: "[options] <runId…>",
   options,
   completes: "runId",
-  notes: ["A run that is under way is not deleted: cancel it first. Exit code 1: one could not be deleted."],
+  notes: [
+    "A run that is under way is not deleted: cancel it first. Exit code 1: one could not be deleted.",
+    "A conversation is deleted as a whole; how old it is, and its status, are those of its last exchange.",
+  ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("rm", args, options)
     const opened = await openStore(values, output)
@@ -55,7 +58,7 @@ async function chooseRuns(
   opened: OpenStore,
   given: readonly string[],
   { "older-than": span, status }: { readonly "older-than"?: string; readonly status?: string },
-): Promise<Pick<RunSummary, "runId" | "nodeId" | "status">[]> {
+): Promise<ConversationSummary[]> {
   if (given.length > 0 === (span !== undefined)) {
     throw new UsageError("rm needs runs.", `Name them, or say how old: ${invocation()} rm --older-than 30d.`)
   }
@@ -63,7 +66,7 @@ async function chooseRuns(
   if (status !== undefined && known === undefined) {
     throw new UsageError(`--status is ${JSON.stringify(status)}.`, `Give one of: ${statuses.join(", ")}.`)
   }
-  const all = await opened.runtime.runs()
+  const all = conversationsOf(await opened.runtime.runs())
   const ids = await Promise.all(given.map((id) => findRunId(opened, id)))
   const before = span === undefined ? undefined : timeOf("older-than", span, Date.now())
   return all.filter((run) => {

@@ -1,41 +1,37 @@
 import { LonghaulError } from "../../contract/error.ts"
-import type { RunResult } from "../../contract/result.ts"
-import {
-  asksFor,
-  type Command,
-  commonOptions,
-  invocation,
-  parseCommandLine,
-  storeOption,
-  UsageError,
-} from "../arguments.ts"
+import type { RunResult, ToolCallRecord } from "../../contract/result.ts"
+import type { RunHandle } from "../../contract/run.ts"
+import { asksFor, type Command, commonOptions, parseCommandLine, storeOption, UsageError } from "../arguments.ts"
 import { configOptions, readConfig } from "../config-file.ts"
+import { debugLogger } from "../debug-log.ts"
 import { exitCodes, printAnswer, printEnding } from "../ending.ts"
-import { follow, progressFor } from "../follow.ts"
+import { follow, printsJson, progressFor, watchOptions } from "../follow.ts"
 import { guardMetadata, guardOf, guardOptions } from "../gate.ts"
+import { askAtTerminal, decidedInline } from "../inline-approval.ts"
 import type { Output } from "../output.ts"
 import { chosenInput, inputOptions, startNotes, startOptions } from "../run-options.ts"
 import { inputSettings, openRuntime } from "../run-settings.ts"
+import { readTask } from "../task-input.ts"
 
 const options = {
   ...startOptions,
-  timeout: { type: "string", value: "<seconds>", help: "The longest the run may take." },
-  "read-only": { type: "boolean", help: "Take away the tools that change anything." },
   ...inputOptions,
   ...guardOptions,
   "run-id": { type: "string", value: "<id>", help: "The run's name. Default: a new one." },
   ...storeOption,
   ...configOptions,
   quiet: { type: "boolean", help: "Print the answer only." },
+  ...watchOptions,
   ...commonOptions,
 } as const
 
 export const command: Command = {
-  summary: "Run a task to its end. A task of - is read from stdin.",
+  summary: "Run a task to its end. What is piped in joins the task; a task of - is read from stdin alone.",
   usage: "[options] <task…>",
   options,
   notes: [
     ...startNotes,
+    "On a terminal --ask asks in place, with the change or the command; elsewhere the run pauses and waits.",
     "Ctrl-C lets the current step finish; pressed again, it stops at once. Nothing on record is lost.",
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 paused, 130 cancelled.",
   ],
@@ -54,12 +50,16 @@ async function runTask(args: readonly string[], output: Output): Promise<number>
   const { values, positionals } = parseCommandLine("run", args, options)
   const file = await readConfig(values, output.complain)
   const settings = inputSettings(values, file)
-  const task = await readTask(positionals)
+  const task = await readTask(positionals, output)
   const guard = guardOf(values)
   const metadata = guardMetadata(guard)
-  const opened = await openRuntime(values, file, guard)
+  const opened = await openRuntime(values, file, guard, { logger: values.debug ? debugLogger(output) : undefined })
   const { limits, ...chosen } = await chosenInput(values, opened)
-  const progress = progressFor(output, { json: values.json ?? false, quiet: values.quiet ?? false })
+  const cwd = chosen.cwd ?? opened.workspace
+  const json = printsJson(values)
+  const ask = askAtTerminal(output, { ...opened, cwd, machine: json })
+  const show = (handle: RunHandle, open: readonly ToolCallRecord[] = []) =>
+    follow(handle, progressFor(output, { ...values, open }), output)
 
   const handle = opened.runtime.stream({
     task,
@@ -69,24 +69,13 @@ async function runTask(args: readonly string[], output: Output): Promise<number>
     ...(metadata && { metadata }),
     ...(values["run-id"] !== undefined && { runId: values["run-id"] }),
   })
-  const result = await follow(handle, progress, output)
+  const result = await decidedInline(await show(handle), opened.runtime, ask, show)
   await opened.runtime.close()
 
-  if (values.json) output.printJson(result)
+  if (json) output.printJson(result)
   else if (values.quiet) printAnswer(result, { formed: values.schema !== undefined }, output)
-  else printEnding(result, chosen.cwd ?? opened.workspace, opened.store, output)
+  else printEnding(result, cwd, opened.store, output)
   return exitCodes[result.status]
-}
-
-async function readTask(positionals: readonly string[]): Promise<string> {
-  const given = positionals.length === 1 && positionals[0] === "-" ? await readStdin() : positionals.join(" ")
-  if (given.trim() !== "") return given
-  throw new UsageError("run needs a task.", `Say what to do: ${invocation()} run "List the files here".`)
-}
-
-async function readStdin(): Promise<string> {
-  const { text } = await import("node:stream/consumers")
-  return (await text(process.stdin)).trim()
 }
 
 /** The one kind of result, for a run that could not be started at all. */

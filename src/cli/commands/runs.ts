@@ -11,6 +11,7 @@ import {
   UsageError,
 } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
+import { type ConversationSummary, conversationsOf } from "../exchanges.ts"
 import { clip, localTime, statusLabel } from "../format.ts"
 import { interruptSignal } from "../interrupts.ts"
 import { mayDraw, type Output } from "../output.ts"
@@ -31,13 +32,15 @@ export const command: Command = {
   summary: "List the runs, newest first.",
   usage: "[options]",
   options,
+  notes: ["A conversation is one row: the status is that of its last exchange, the task that of its first."],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("runs", args, options)
     noPositionals("runs", positionals)
     const limit = numberOption("limit", values.limit, { from: 1, to: 1_000_000, whole: true }) ?? 20
     const status = statusOf(values.status)
     const { store, runtime } = await openStore(values, output)
-    const list = () => runtime.runs(status && { status })
+    const list = async () =>
+      conversationsOf(await runtime.runs()).filter((run) => status === undefined || run.status === status)
     if (values.watch) return watchRuns(async () => (await list()).slice(0, limit), values.json ?? false, output)
     const all = await list()
     const shown = all.slice(0, limit)
@@ -55,7 +58,11 @@ function statusOf(given: string | undefined): RunSummary["status"] | undefined {
 }
 
 /** On a terminal the list is drawn anew; elsewhere each change is a line. Ends with Ctrl-C. */
-async function watchRuns(list: () => Promise<readonly RunSummary[]>, json: boolean, output: Output): Promise<number> {
+async function watchRuns(
+  list: () => Promise<readonly ConversationSummary[]>,
+  json: boolean,
+  output: Output,
+): Promise<number> {
   const { signal, giveBack } = interruptSignal()
   const draws = Boolean(output.stdout.isTTY) && mayDraw() && !json
   const seen = new Map<string, string>()
@@ -79,16 +86,22 @@ async function watchRuns(list: () => Promise<readonly RunSummary[]>, json: boole
 
 const WATCH_MS = 1000
 
-function keyOf({ runId, nodeId }: RunSummary): string {
+function keyOf({ runId, nodeId }: ConversationSummary): string {
   return nodeId === "main" ? runId : `${runId} (${nodeId})`
 }
 
-function mark({ status, turns }: RunSummary): string {
+function mark({ status, turns }: ConversationSummary): string {
   return `${status} ${turns}`
 }
 
-function lineOf(run: RunSummary, { colours }: Output): string {
-  return `${localTime(run.updatedAt)}  ${keyOf(run)}  ${statusLabel(run.status, colours)}  ${run.turns}  ${clip(run.task, 60)}`
+function lineOf(run: ConversationSummary, { colours }: Output): string {
+  return `${localTime(run.updatedAt)}  ${keyOf(run)}  ${statusLabel(run.status, colours)}  ${run.turns}  ${taskOf(run, 60)}`
+}
+
+/** The first message, and how many came after it. */
+function taskOf({ task, exchanges }: ConversationSummary, width: number): string {
+  const more = exchanges > 1 ? ` (+${exchanges - 1})` : ""
+  return `${clip(task, width - more.length)}${more}`
 }
 
 function printNothing(location: string, output: Output): void {
@@ -96,11 +109,11 @@ function printNothing(location: string, output: Output): void {
   output.print(`Start one: ${invocation()} run "List the files here and say what they are about"`)
 }
 
-function printTable(runs: readonly RunSummary[], total: number, output: Output): void {
+function printTable(runs: readonly ConversationSummary[], total: number, output: Output): void {
   const { colours, stdout } = output
   const ids = runs.map(keyOf)
   const idWidth = Math.max(2, ...ids.map((id) => id.length))
-  const taskWidth = stdout.isTTY ? Math.max(20, (stdout.columns ?? 80) - idWidth - 42) : 60
+  const taskWidth = stdout.isTTY ? Math.max(10, (stdout.columns ?? 80) - idWidth - 42) : 60
   const head = ["id".padEnd(idWidth), "status".padEnd(9), "turns", "started".padEnd(19), "task"]
   output.print(colours.dim(head.join("  ")))
   for (const [index, run] of runs.entries()) {
@@ -109,7 +122,7 @@ function printTable(runs: readonly RunSummary[], total: number, output: Output):
       statusLabel(run.status, colours) + " ".repeat(9 - run.status.length),
       String(run.turns).padStart(5),
       localTime(run.startedAt),
-      clip(run.task, taskWidth),
+      taskOf(run, taskWidth),
     ]
     output.print(cells.join("  "))
   }

@@ -4,6 +4,7 @@ import { plainText } from "../../lib/content.ts"
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
 import { printPause } from "../ending.ts"
+import { exchangesOf } from "../exchanges.ts"
 import {
   clip,
   counted,
@@ -33,25 +34,33 @@ export const command: Command = {
   usage: "[options] <runId>",
   options,
   completes: "runId",
-  notes: ["The start of a run's id is enough where no other run begins so."],
+  notes: [
+    "The start of a run's id is enough where no other run begins so.",
+    "Of a conversation all exchanges are shown, one after another; with --json each on a line.",
+  ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("show", args, options)
     const given = onlyPositional("show", "runId", positionals)
     const opened = await openStore(values, output)
     const runId = await findRunId(opened, given)
-    const nodeId = values.node ?? "main"
-    const state = await opened.runtime.status(runId, nodeId)
-    if (state.status === "not_found")
-      throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
-    if (values.json && !values.events) {
-      output.printJson(state)
-      return 0
+    const nodes = await exchangesOf(opened, runId, values.node)
+    for (const nodeId of nodes) {
+      const state = await opened.runtime.status(runId, nodeId)
+      if (state.status === "not_found")
+        throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
+      if (values.json && !values.events) {
+        output.printJson(state)
+        continue
+      }
+      const records: RunRecord[] = []
+      for await (const record of opened.runtime.events(runId, { nodeId })) records.push(record)
+      if (values.events && values.json) for (const record of records) output.printJson(record)
+      else if (values.events) for (const record of records) output.print(recordLine(record, output.colours))
+      else {
+        if (nodeId !== nodes[0]) output.print("")
+        printRun(state, records, output)
+      }
     }
-    const records: RunRecord[] = []
-    for await (const record of opened.runtime.events(runId, { nodeId })) records.push(record)
-    if (values.events && values.json) for (const record of records) output.printJson(record)
-    else if (values.events) for (const record of records) output.print(recordLine(record, output.colours))
-    else printRun(state, records, output)
     return 0
   },
 }

@@ -2,11 +2,14 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterAll, describe, expect, test, vi } from "vitest"
+import { countAttacks } from "../../../test/count-attacks.ts"
 import { longSecret, outputOf, runAs, toolCall } from "../../../test/tenant-scene.ts"
 import { memoryStore } from "../../stores/memory.ts"
 import { scriptedModel } from "../../testing/index.ts"
 import { bashTool, fileTools } from "../../tools/index.ts"
 import { createAgentTools, createRuntime, fsStore, type NodeRuntimeConfig } from "./index.ts"
+
+countAttacks("other tenants")
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-tenants-")))
 const state = join(base, "state")

@@ -1,0 +1,84 @@
+import type { RunSummary } from "../contract/run.ts"
+import type { OpenStore } from "./read-store.ts"
+
+/** The exchanges of a conversation as one: the status is that of the last, the task that of the first. */
+export interface ConversationSummary extends Omit<RunSummary, "continues"> {
+  readonly exchanges: number
+}
+
+/** The nodes that a command about a run is about: the one that is named, else all exchanges in their order. */
+export async function exchangesOf(
+  { store, runtime }: OpenStore,
+  runId: string,
+  node: string | undefined,
+): Promise<readonly [string, ...string[]]> {
+  if (node !== undefined) return [node]
+  const { exchangesFrom } = await import("../runtime/conversation.ts")
+  const [first, ...later] = await exchangesFrom({ store }, { workspaceId: "default", runId, nodeId: "main" })
+  // One that died before its first record has left a name and nothing else.
+  for (let last = later.at(-1); last !== undefined; last = later.at(-1)) {
+    if ((await runtime.status(runId, last)).status !== "not_found") break
+    later.pop()
+  }
+  return [first, ...later]
+}
+
+/** The one that is named, else the last of the conversation: only that can be under way or waiting. */
+export async function openExchange(opened: OpenStore, runId: string, node: string | undefined): Promise<string> {
+  const nodes = await exchangesOf(opened, runId, node)
+  return nodes.at(-1) ?? nodes[0]
+}
+
+/** One summary for each conversation, the one with the newest exchange first. */
+export function conversationsOf(runs: readonly RunSummary[]): readonly ConversationSummary[] {
+  const byKey = new Map(runs.map((run) => [keyOf(run), run]))
+  const groups = new Map<string, [RunSummary, ...RunSummary[]]>()
+  for (const run of runs) {
+    const root = rootOf(run, byKey)
+    const group = groups.get(root)
+    if (group) group.push(run)
+    else groups.set(root, [run])
+  }
+  return Array.from(groups, ([root, exchanges]) => {
+    const continued = new Set(exchanges.map(({ continues }) => continues))
+    const first = exchanges.find((run) => keyOf(run) === root) ?? exchanges[0]
+    const last = exchanges.find(({ nodeId }) => !continued.has(nodeId)) ?? first
+    return { first, last, exchanges }
+  })
+    .sort((left, right) => right.last.startedAt - left.last.startedAt)
+    .map(summaryOf)
+}
+
+/** The first exchange's key. The chain cannot be longer than there are runs, whatever a journal says. */
+function rootOf(run: RunSummary, byKey: ReadonlyMap<string, RunSummary>): string {
+  let root = run
+  for (let step = 0; step < byKey.size && root.continues !== undefined; step++) {
+    const before = byKey.get(keyOf({ runId: run.runId, nodeId: root.continues }))
+    if (before === undefined) break
+    root = before
+  }
+  return keyOf(root)
+}
+
+interface Grouped {
+  readonly first: RunSummary
+  readonly last: RunSummary
+  readonly exchanges: readonly RunSummary[]
+}
+
+function summaryOf({ first, last, exchanges }: Grouped): ConversationSummary {
+  return {
+    runId: first.runId,
+    nodeId: first.nodeId,
+    status: last.status,
+    task: first.task,
+    turns: exchanges.reduce((sum, { turns }) => sum + turns, 0),
+    startedAt: first.startedAt,
+    updatedAt: last.updatedAt,
+    exchanges: exchanges.length,
+  }
+}
+
+function keyOf({ runId, nodeId }: Pick<RunSummary, "runId" | "nodeId">): string {
+  return `${runId}/${nodeId}`
+}

@@ -1,0 +1,112 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import { commandLine, takenForTerminal, until } from "../../test/command-line.ts"
+import type { JsonObject } from "../contract/json.ts"
+import type { RunState } from "../contract/run.ts"
+
+const { place, start, longhaul, json, simulate } = commandLine()
+
+const call = (name: string, args: JsonObject) => ({ parts: [{ toolCall: { name, args } }] })
+const written = () => readFile(join(place.workspace, "tide.txt"), "utf8")
+const before = "High water is at 04:17.\n"
+
+/** Edits the file, then repeats what became of it. */
+const edits = {
+  script: ({ lastToolResults: [result] }: { readonly lastToolResults: readonly { readonly text: string }[] }) =>
+    result ? `It says: ${result.text}` : call("Edit", { path: "tide.txt", oldText: "04:17", newText: "04:29" }),
+}
+
+/** A run at a terminal, up to its question. */
+async function asked(
+  args: readonly string[] = ["run", "--ask", "Edit", "--run-id", "r", "Correct the tide"],
+  early = "",
+) {
+  const running = start(args, takenForTerminal)
+  if (early !== "") running.child.stdin.write(early)
+  await until(() => running.shown.stdout.includes("y/n/a? "))
+  return running
+}
+
+describe("run --ask at a terminal", () => {
+  test("asks in place with the change, and goes on in the same process once it is approved", async () => {
+    await simulate(edits)
+    const running = await asked()
+    expect(running.shown.stdout).toContain("- High water is at 04:17.")
+    expect(running.shown.stdout).toContain("+ High water is at 04:29.")
+    expect(running.shown.stdout).toContain("always allow Edit in this run")
+    expect(await written()).toBe(before)
+    running.child.stdin.write("y\r")
+    const { code, stdout } = await running.ended
+    expect(code).toBe(0)
+    expect(stdout).toContain("It says: Replaced one place")
+    expect(await written()).toBe("High water is at 04:29.\n")
+  })
+
+  test("waits on record while the question stands there: a process that is killed then loses nothing", async () => {
+    await simulate(edits)
+    const running = await asked()
+    running.child.kill("SIGKILL")
+    await running.ended
+    expect(await json(["show", "r", "--json"])).toMatchObject({ status: "paused", pause: { reason: "approval" } })
+    expect((await longhaul(["approve", "r"])).code).toBe(0)
+    expect(await written()).toBe("High water is at 04:29.\n")
+  })
+
+  test.each([
+    ["Ctrl-C", (stdin: NodeJS.WritableStream) => stdin.write("\u0003")],
+    ["the end of input", (stdin: NodeJS.WritableStream) => stdin.end()],
+  ])("%s at the question leaves the run paused: exit code 3, and the command that decides", async (_, leave) => {
+    await simulate(edits)
+    const running = await asked()
+    leave(running.child.stdin)
+    const { code, stdout } = await running.ended
+    expect(code).toBe(3)
+    expect(stdout).toContain("approve r")
+    expect(((await json(["show", "r", "--json"])) as RunState).status).toBe("paused")
+    expect(await written()).toBe(before)
+  })
+
+  test("does not take what was typed before the question for an answer", async () => {
+    await simulate(edits)
+    const running = await asked(undefined, "y\ry\ry\r")
+    expect(await written()).toBe(before)
+    running.child.stdin.write("n Not today.\r")
+    const { code, stdout } = await running.ended
+    expect(code).toBe(0)
+    expect(stdout).toContain("Not today.")
+    expect(await written()).toBe(before)
+  })
+
+  test("is not asked where a program reads the output: it pauses as in a pipe", async () => {
+    await simulate(edits)
+    const { code, stdout } = await start(["run", "--json", "--ask", "Edit", "Correct the tide"], takenForTerminal).ended
+    expect(code).toBe(3)
+    expect(JSON.parse(stdout)).toMatchObject({ status: "paused" })
+  })
+
+  test("a paused run is asked about when it is resumed there, and its tools keep their names", async () => {
+    await simulate(edits)
+    await longhaul(["run", "--ask", "Edit", "--run-id", "r", "Correct the tide"])
+    const running = await asked(["resume", "r"])
+    running.child.stdin.write("y\r")
+    const { code, stdout } = await running.ended
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/✓\S* \S*Edit\S* tide\.txt/)
+    expect(await written()).toBe("High water is at 04:29.\n")
+  })
+
+  test("a question of the model's is answered in place", async () => {
+    await simulate({
+      script: ({ lastToolResults: [answer] }) =>
+        answer ? `You said ${answer.text}` : call("AskUser", { question: "Which tide?" }),
+    })
+    const running = start(["run", "Ask me"], takenForTerminal)
+    await until(() => running.shown.stdout.includes("answer: "))
+    expect(running.shown.stdout).toContain("? Which tide?")
+    running.child.stdin.write("The next one.\r")
+    const { code, stdout } = await running.ended
+    expect(code).toBe(0)
+    expect(stdout).toContain("You said The next one.")
+  })
+})
