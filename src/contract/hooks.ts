@@ -3,18 +3,18 @@ import type { RunResult } from "./result.ts"
 import type { ToolOutcome } from "./tool.ts"
 
 /**
- * Code of the host's at fixed places of a run. Each is waited for. What one throws is a warning of the run and nothing
- * more. Only `gateBeforeTool` and `stop` decide anything.
+ * Your code at fixed places of a run, which waits for it. An exception becomes a warning of the run. Only `gateBeforeTool`
+ * and `stop` decide anything.
  */
 export interface Hooks {
   /**
-   * Before a call runs. `allow: false` pauses the run until somebody decides about the call. One that throws denies it.
-   * Calls of one step are judged in their order; behind one that must wait nothing of its step begins.
+   * Before a call runs. `allow: false` pauses the run until a person has decided about the call. A gate that throws denies
+   * it. Calls of one step pass the gate in their order; behind a call that waits, no call of its step starts.
    */
   gateBeforeTool?(call: GatedCall): GateVerdict | Promise<GateVerdict>
-  /** The run is open, nothing was asked yet. */
+  /** The run has begun, and no model was called yet. */
   preRun?(run: HookedRun): void | Promise<void>
-  /** Always, also where the run could not begin. */
+  /** After every ending, also where the run could not begin. */
   postRun?(result: RunResult): void | Promise<void>
   preTurn?(turn: HookedTurn): void | Promise<void>
   postTurn?(turn: HookedTurn): void | Promise<void>

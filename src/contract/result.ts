@@ -30,7 +30,7 @@ export type AskReason = "approval" | "input" | "unknown_outcome"
 /** `fork`: a copy of another run's beginning, which waits to be resumed. */
 export type PauseReason = AskReason | "fork"
 
-/** What a paused run waits for. */
+/** The reason why a run is paused, and the call that it waits for. */
 export interface Pause {
   readonly reason: PauseReason
   readonly pendingToolCall: PendingToolCall | null
@@ -43,9 +43,9 @@ export interface PendingToolCall {
   readonly name: string
   /** Exactly what will run if it is approved. */
   readonly args: Json
-  /** Why somebody is asked, in words. */
+  /** The reason that the gate gave, or the question of the model. */
   readonly question: string
-  /** Names this question and no other: a decision that carries it cannot be taken for another call. */
+  /** Identifies this call: a decision with this ticket cannot be applied to another one. */
   readonly ticket: string
   /** Unix milliseconds. */
   readonly calledAt: number

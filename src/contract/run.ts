@@ -17,53 +17,53 @@ import type { Store } from "./store.ts"
 import type { Tool, UnknownOutcome } from "./tool.ts"
 import type { Webhook, WebhookControls, WithWebhook } from "./webhook.ts"
 
-/** What the portable root takes: values only. Every key is optional. */
+/** The settings of a runtime. Every key is optional. */
 export interface RuntimeConfig {
   /** The folder the tools work in. */
   readonly workspace?: string
-  /** Default: in memory, gone with the process. */
+  /** Where runs are kept. Default: in memory; in `longhaul/node` on disk. */
   readonly store?: Store
-  /** The tenant within the store. */
+  /** The tenant within the store: runs of one workspace cannot see those of another. */
   readonly workspaceId?: string
   /** A value; names such as `anthropic:claude-sonnet-4-6` resolve in `longhaul/node`. */
   readonly model?: Model | string
   readonly backend?: Backend
   readonly tools?: readonly Tool[]
-  /** The only ones that are offered. Default: all. */
+  /** The only tools that are offered. Default: all. */
   readonly allowedTools?: readonly string[]
   readonly disabledTools?: readonly string[]
   readonly limits?: Partial<Limits>
-  /** What a model costs, before our own table is asked; null: it is not known. */
+  /** Returns the price of a model; undefined: use the table in the package, null: the price is not known. */
   readonly resolvePricing?: (model: ModelName) => Pricing | null | undefined | Promise<Pricing | null | undefined>
-  /** What to do where `limits.usd` is set and a price is not known. Default `refuse`; `warn`: run without that limit. */
+  /** Applies where `limits.usd` is set and a price is not known. Default `refuse`; `warn`: run without that limit. */
   readonly unknownPrice?: "refuse" | "warn"
-  /** What to do with a call whose process died before its outcome was recorded. Default `tell`; a tool's own word counts more. */
+  /** Applies to a call whose process died before its outcome was recorded. Default `tell`; a tool's own setting comes first. */
   readonly unknownOutcome?: UnknownOutcome
-  /** Looks for runs that lost their process as soon as the runtime is made, and resumes or marks them. Default: it does not. */
+  /** Finds runs whose process is dead when the runtime is made, and resumes them or marks them as `orphaned`. Default: off. */
   readonly recover?: "resume" | "mark"
   /** Keeps background work alive where a host would otherwise end with the request that began it. */
   readonly executor?: BackgroundExecutor
-  /** Hears of every run in the background that names no other. */
+  /** Receives the events of every background run that names no webhook of its own. */
   readonly webhook?: Webhook
-  /** Hosts of webhooks that may lie in a private network, as `host` or `host:port`. Default: none. */
+  /** Hosts in private networks that webhooks may reach, as `host` or `host:port`. Default: none. */
   readonly webhookAllow?: readonly string[]
-  /** Runs at once; the others wait. Default: no limit. */
+  /** The most runs at once; others wait as `queued`. Default: no limit. */
   readonly concurrency?: number
   readonly hooks?: Hooks
   readonly observers?: readonly Observer[]
-  /** Keys and the like, by name. Asked before the environment. */
+  /** Keys and other secrets, by name. They come before variables of the environment. */
   readonly secrets?: Readonly<Record<string, string | (() => string)>>
   readonly env?: Environment
-  /** Where what is too long for a transcript is kept. Default: with the run in `longhaul/node`, else nowhere. */
+  /** Keeps tool results that are too long for a transcript. Default: beside the run in `longhaul/node`, elsewhere nothing. */
   readonly artifacts?: ArtifactStore
-  /** Becomes `artifacts` where none is given. */
+  /** A simpler form of `artifacts`. */
   readonly persistArtifact?: PersistArtifact
   readonly transport?: Transport
-  /** Becomes the transport where none is given: rewrites headers, goes through proxies. */
+  /** Makes model calls where no `transport` is given: to rewrite headers or to use a proxy. */
   readonly fetch?: typeof fetch
   readonly brand?: Partial<Brand>
   readonly logger?: Logger
-  /** Who this process is, for those who must know whether an owner is gone. */
+  /** Identifies this process, so that others can tell whether the owner of a run is dead. */
   readonly owner?: JsonObject
 }
 
@@ -72,7 +72,7 @@ export interface BackgroundExecutor {
   run(work: Promise<unknown>): void
 }
 
-/** Every name under which we show ourselves to others. */
+/** The names that Longhaul shows to other programs. */
 export interface Brand {
   readonly schemaPrefix: string
   readonly mcpClientName: string
@@ -86,8 +86,8 @@ export interface Brand {
 }
 
 /**
- * Where the runtime reports what it does. Never a prompt, an answer, an argument or a result; `debug` also gets the
- * exceptions that tools throw, with known secrets replaced. What a logger throws or rejects is contained.
+ * Receives what the runtime does: never a prompt, an answer, an argument or a result. `debug` also gets the exceptions
+ * that tools throw, with known secrets replaced. An exception of a logger is contained.
  */
 export interface Logger {
   debug?(message: string, data?: JsonObject): void
@@ -124,16 +124,16 @@ export type RunInput = {
    */
   readonly outputMode?: "strict" | "forward"
   readonly limits?: Partial<Limits>
-  /** What to do with a call whose process died before its outcome was recorded. */
+  /** Applies to a call whose process died before its outcome was recorded. */
   readonly unknownOutcome?: UnknownOutcome
   /** Aborting cancels at once: the model call stops, running tools get the signal. */
   readonly signal?: AbortSignal
   /** The tools' working directory, inside the workspace. Default: the workspace. */
   readonly cwd?: string
   readonly metadata?: JsonObject
-  /** Hears every event, in order. What it throws is contained. */
+  /** Receives every event, in order. What it throws is contained. */
   readonly onEvent?: (event: RunEvent) => void
-  /** Hears each text the model finished and each turn that is over, in words. What it throws is contained. */
+  /** Receives each finished text and turn, as a sentence. What it throws is contained. */
   readonly onProgress?: (message: string) => void
 } & (
   | { readonly task: string; readonly messages?: readonly GivenMessage[] }
@@ -141,36 +141,36 @@ export type RunInput = {
 )
 
 /**
- * How a run goes on. What it was asked is in its journal; what cannot be there (tools of its own, a model as a value, a
- * Standard Schema) is given again.
+ * How a run is resumed. Its input is in its journal; what cannot be there (tools of its own, a model as a value, a Standard
+ * Schema) is given again.
  */
 export interface ResumeInput {
   readonly runId: string
   readonly nodeId?: string
   /**
-   * About the call that the run waits for. `approve`: it runs. `deny`: it does not, and the model hears why. A paused run
-   * needs a decision or an `answer`.
+   * For the call that the run waits for. `approve`: it runs. `deny`: it does not, and the model gets `answer` as the reason.
+   * A paused run needs a decision or an `answer`.
    */
   readonly decision?: "approve" | "deny"
-  /** Names the question that is decided, as the pause does: an answer to any other is `approval_stale`. */
+  /** The ticket of the pause: if the run waits for another call by now, the result is `approval_stale`. */
   readonly ticket?: string
-  /** Words for the model. Without a decision they are the result of the call, which then does not run. */
+  /** Text for the model. Without a decision it is the result of the call, which then does not run. */
   readonly answer?: string
-  /** Approved instead of the model's arguments. The gate is asked about them again. */
+  /** Replace the arguments of the approved call. The gate sees them again. */
   readonly args?: Json
-  /** Takes a run from an owner that may be alive. */
+  /** Takes the run from an owner that may be alive. Default false: the result is `run_active`. */
   readonly takeover?: boolean
   readonly model?: Model | string
   readonly tools?: readonly Tool[]
   readonly outputSchema?: JsonSchema | StandardSchema
-  /** Count from the run's beginning; `timeMs` from here. */
+  /** Turns, tokens and dollars count from the beginning of the run; `timeMs` from here. */
   readonly limits?: Partial<Limits>
   readonly signal?: AbortSignal
   readonly onEvent?: (event: RunEvent) => void
   readonly onProgress?: (message: string) => void
 }
 
-/** How the next exchange of a conversation differs from the one before. `nodeId`: any of its exchanges, default `main`. */
+/** Settings of the next exchange that differ from the one before. `nodeId`: any exchange of the conversation, default `main`. */
 export type ContinueInput = Omit<RunInput, "task" | "messages" | "runId">
 
 export interface RunReference {
@@ -178,10 +178,10 @@ export interface RunReference {
   readonly nodeId: string
 }
 
-/** What became of a run that was begun in the background, as far as that is known at once. */
+/** The state of a background run just after it was started. */
 export interface StartedRun extends RunReference {
   readonly status: RunState["status"]
-  /** Why it could not begin. */
+  /** The reason why it could not begin. */
   readonly error?: Failure
 }
 
@@ -200,7 +200,7 @@ export interface RunHandle<Data = Json> extends AsyncIterable<RunEvent>, AsyncDi
   text(): AsyncIterable<string>
   /** `graceful` (default): the current step finishes. `immediate`: stops. The run ends `cancelled`. False: it is over. */
   interrupt(mode?: InterruptMode): boolean
-  /** Says something to the model before its next turn. False: it is too late. */
+  /** Sends text to the model before its next turn. False: it is too late. */
   steer(text: string): boolean
 }
 
@@ -210,7 +210,7 @@ export interface RunSummary {
   /** The node whose conversation it continues, where it does. */
   readonly continues?: string
   readonly status: RunStatus | "running"
-  /** It is `running` on record, and its process is known to be dead. */
+  /** It is `running` on record, but its process is known to be dead. */
   readonly lost?: true
   readonly task: string
   readonly turns: number
@@ -221,76 +221,78 @@ export interface RunSummary {
 export interface RunFilter {
   readonly status?: RunSummary["status"]
   readonly limit?: number
-  /** Only those that began before this run: the last one of the page before. */
+  /** Only runs that began before this one: the last `runId` of the previous page. */
   readonly before?: string
 }
 
-/** An input whose answer must fit a Standard Schema, which then gives the type of `data`. */
+/** An input with a Standard Schema, which gives `data` its type. */
 export interface WithSchema<Schema extends StandardSchema> {
   readonly outputSchema: Schema
   readonly outputMode?: "strict"
 }
 
-/** What `data` is: the schema's output, as JSON holds it. */
+/** The type of `data`: the output of the schema, as JSON holds it. */
 export type DataOf<Schema extends StandardSchema> = AsJson<InferOutput<Schema>>
 
 export interface Runtime extends AsyncDisposable, WebhookControls {
-  /** Resolves for every ending; rejects only for a bug of ours. `data` has the type that the input asks for. */
+  /** Runs a task to its end. Resolves for every ending; rejects only for a bug in Longhaul. A Standard Schema types `data`. */
   run<Schema extends StandardSchema>(input: RunInput & WithSchema<Schema>): Promise<RunResult<DataOf<Schema>>>
   run(input: RunInput): Promise<RunResult>
+  /** The same as a handle: the events, the controls and the result. */
   stream<Schema extends StandardSchema>(input: RunInput & WithSchema<Schema>): RunHandle<DataOf<Schema>>
   stream(input: RunInput): RunHandle
-  /** Goes on with a run that is paused, failed, cancelled or has lost its process, in any process that has the store. */
+  /** Continues a run that is paused, failed, cancelled or whose process is dead, in any process that has the store. */
   resume<Schema extends StandardSchema>(input: ResumeInput & WithSchema<Schema>): Promise<RunResult<DataOf<Schema>>>
   resume(input: ResumeInput): Promise<RunResult>
-  /** The same with its stream and controls, as `stream` gives them for a new run. */
+  /** The same as a handle. */
   resumeStream(input: ResumeInput): RunHandle
   /**
-   * Says something more to a run that has ended, as the next exchange of one conversation, in any process that has the
-   * store. It is a run of its own under the same `runId`, whose `nodeId` is in the result; what was said before is not
-   * copied. Settings stay as they were unless others are given. Limits count for each exchange.
+   * Adds an exchange to a run that has ended, as one conversation, in any process that has the store. The exchange has the
+   * same `runId` and a `nodeId` of its own; the conversation before it is not copied. Settings stay as they were unless
+   * others are given. Limits count for each exchange.
    */
   continue(runId: string, text: string, options?: ContinueInput): Promise<RunResult>
-  /** The same with its stream and controls, once it is known which exchange is next. Rejects where there can be none. */
+  /** The same as a handle. Rejects where the conversation cannot be continued. */
   continueStream(runId: string, text: string, options?: ContinueInput): Promise<RunHandle>
-  /** Begins a run in the background: answers once its journal has begun, or why it could not. */
+  /** Starts a run in the background. Resolves once its journal has begun, or with the reason why it could not. */
   start(input: RunInput & WithWebhook): Promise<StartedRun>
+  /** Resumes a run in the background. */
   resumeAsync(input: ResumeInput & WithWebhook): Promise<StartedRun>
-  /** Until the run has ended, paused or was never there; with `timeoutMs` no longer than that, and then as it stands. */
+  /** Resolves when the run has ended or paused, or does not exist; after `timeoutMs` with its state at that time. */
   waitFor(
     runId: string,
     options?: { readonly nodeId?: string; readonly timeoutMs?: number; readonly pollIntervalMs?: number },
   ): Promise<RunState>
   /**
-   * A new run that begins as a copy of another's records up to `at` (default: all). It is paused; `resume` makes it go on
-   * from there, on its own model if one is given, with effects of its own.
+   * Copies a run up to the record `at` (default: all) under a new id. The copy is paused; `resume` continues it from there,
+   * on another model if one is given, with effects of its own.
    */
   fork(
     runId: string,
     options?: { readonly nodeId?: string; readonly at?: number; readonly newRunId?: string },
   ): Promise<RunReference>
-  /** Tells all that happened once more, from the journal alone: no model is asked and no tool runs. */
+  /** Publishes the events of a run again, from the journal alone: no model is called and no tool runs. */
   replay(
     runId: string,
     options?: { readonly nodeId?: string; readonly onEvent?: (event: RunEvent) => void },
   ): Promise<RunState>
-  /** Deletes what a run holds; its id stays taken. False: there is none. One that is under way is `run_active`. */
+  /** Deletes a run with all its exchanges; its id stays taken. False: it does not exist. Rejects while it runs. */
   remove(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
   /**
-   * Finds runs whose process is gone (known to be, or without any sign for `staleMs`, default 60 s) and resumes them in the
-   * background or marks them failed, `orphaned` (the default). Answers which.
+   * Finds runs whose process is dead (known to be, or without a sign of life for `staleMs`, default 60 s) and resumes them in
+   * the background, or marks them as failed with `orphaned` (the default). Returns these runs.
    */
   recoverOrphanedRuns(options?: {
     readonly staleMs?: number
     readonly action?: "resume" | "mark"
   }): Promise<readonly RunReference[]>
-  /** The run as the journal has it, a live one as it stands; `not_found` where there is no such run. */
+  /** The state of a run, read from its journal; `not_found` where it does not exist. */
   status(runId: string, nodeId?: string): Promise<RunState>
   /** Newest first. */
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
   /**
-   * What the journal holds of a run, in order; `after` leaves out what is already known. With `follow` it goes on with what
-   * a live run adds, in whatever process, until the run has ended or paused.
+   * The records of a run, in order, from behind the `seq` that `after` names. With `follow` also those that a live run adds, in
+   * whatever process it is, until it has ended or paused.
    */
   events(
     runId: string,
@@ -301,19 +303,19 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
       readonly signal?: AbortSignal
     },
   ): AsyncIterable<RunRecord>
-  /** Ends a run, wherever it is: a live one at once, a paused one as it is. False: there is nothing to end. */
+  /** Cancels a run in whatever process it is, at once, or a paused run. False: there is nothing to cancel. */
   cancel(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
-  /** As on the handle, wherever the run is. False: no such run is under way. */
+  /** As on the handle, in whatever process the run is. False: it is not running. */
   interrupt(runId: string, mode?: InterruptMode, options?: { readonly nodeId?: string }): Promise<boolean>
-  /** As on the handle, wherever the run is; one that is paused hears it when it goes on. False: there is no such run. */
+  /** As on the handle, in whatever process the run is; a paused run gets it when it is resumed. False: it does not exist. */
   steer(runId: string, text: string, options?: { readonly nodeId?: string }): Promise<boolean>
   /** Another runtime over the same store, with some settings changed. Each is closed on its own. */
   with(overrides: Partial<RuntimeConfig>): Runtime
-  /** Interrupts what runs and waits for it. */
+  /** Cancels all runs of this runtime at once, waits for them and for webhooks, and flushes observers. */
   close(): Promise<void>
 }
 
-/** A result, or a run that has none yet: one that waits for its slot, is under way, or is not there. */
+/** A result, or the state of a run without one: queued, running or not found. */
 export type RunState = RunResult | UnfinishedRun | MissingRun
 
 export interface UnfinishedRun extends RunFacts {

@@ -4,10 +4,10 @@ import type { Json, JsonSchema } from "./json.ts"
 
 /**
  * What running a tool twice would do. `none`: nothing, it may be re-run. `repeatable`: the same again, it may be re-run
- * where nobody else can still be at it. `once`: it must never be re-run silently.
+ * if no other process can still be running it. `once`: it must never be re-run silently.
  */
 export type Effect = "none" | "repeatable" | "once"
-/** `tell`: the model hears that nobody knows. `pause`: a person decides. */
+/** `tell`: the model is told that the outcome is unknown. `pause`: a person decides. */
 export type UnknownOutcome = "tell" | "pause"
 export type Risk = "low" | "medium" | "high"
 

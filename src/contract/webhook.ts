@@ -1,7 +1,7 @@
-/** What can be told of a run. A cancelled one is told to receivers that asked for `failed`, too. */
+/** Receivers of `failed` also get `cancelled`. */
 export type WebhookEvent = "paused" | "done" | "failed" | "cancelled"
 
-/** Who hears of a background run that paused or ended. */
+/** The receiver of the events of a background run. */
 export interface Webhook {
   /** `http` or `https`, without a user or a password. It is kept with the run: put no secret into it. */
   readonly url: string
@@ -18,7 +18,7 @@ export interface Webhook {
 }
 
 export interface WithWebhook {
-  /** Who hears of it. Default: the run's own where it goes on, else the runtime's. */
+  /** Default: that of the run which is resumed, else that of the runtime. */
   readonly webhook?: Webhook
 }
 
@@ -32,15 +32,15 @@ export interface RecordedWebhook {
   readonly inline?: readonly ("secret" | "headers")[]
 }
 
-/** What became of telling one event to its receiver. */
+/** The delivery of one event. */
 export interface WebhookDelivery {
   /** The `webhook-id`: the same for every attempt. */
   readonly id: string
   readonly event: WebhookEvent
-  /** Of the record that is told. */
+  /** The record that the event reports. */
   readonly seq: number
   readonly url: string
-  /** `waiting`: a secret or a header is not there. `failed`: no further attempt is made unless somebody asks for it. */
+  /** `waiting`: a secret or a header is missing. `failed`: no further attempt is made except by `retryWebhook`. */
   readonly status: "pending" | "waiting" | "delivered" | "failed"
   /** Unix milliseconds. Present where the status is `pending`. */
   readonly nextAt?: number
@@ -50,29 +50,28 @@ export interface WebhookDelivery {
 export interface WebhookAttempt {
   /** The `longhaul-delivery`: of this attempt alone. */
   readonly delivery: string
-  /** From 1; begins again where somebody asked to send it again. */
+  /** From 1; starts again with `retryWebhook`. */
   readonly attempt: number
   /** `retry`: it may succeed later. `stopped`: it will not. */
   readonly status: "delivered" | "retry" | "stopped"
-  /** Absent where no answer came. */
+  /** Absent where no response came. */
   readonly httpCode?: number
   readonly error?: string
-  /** How long the receiver asked us to wait. */
+  /** The wait that the receiver asked for. */
   readonly retryAfterMs?: number
   /** Unix milliseconds. */
   readonly startedAt: number
   readonly endedAt: number
 }
 
-/** What a runtime does about webhooks beside sending them. */
+/** The part of a runtime that looks after webhooks. */
 export interface WebhookControls {
-  /** What was told to whom of a run, event by event, with every attempt. */
+  /** The events of a run that were sent or are still to be sent, with every attempt. */
   webhookDeliveries(runId: string, options?: { readonly nodeId?: string }): Promise<readonly WebhookDelivery[]>
-  /** Tells an event (default: the last one) again, from the first attempt on, under the same `webhook-id`. */
+  /** Sends an event (default: the last one) again, from the first attempt on, under the same `webhook-id`. */
   retryWebhook(runId: string, options?: { readonly nodeId?: string; readonly seq?: number }): Promise<WebhookDelivery>
   /**
-   * Goes on with what processes that are gone have not delivered, in the background. Answers of which runs.
-   * `recoverOrphanedRuns` does so, too.
+   * Sends what dead processes have not delivered, in the background. Returns the runs. `recoverOrphanedRuns` does so, too.
    */
   deliverWebhooks(): Promise<readonly { readonly runId: string; readonly nodeId: string }[]>
 }
