@@ -100,7 +100,7 @@ const rows = [
     files: [
       ...["test/hostile-text.test.ts", "test/two-machines.test.ts", "src/hosts/node/tenants.test.ts"],
       ...["src/cli/config-attacks.test.ts", "src/cli/planted-config.test.ts", "src/cli/plain-json.test.ts"],
-      ...["src/cli/terminal-attacks.test.ts", "src/runtime/unknown-keys.test.ts"],
+      ...["src/cli/call-preview.test.ts", "src/runtime/unknown-keys.test.ts"],
     ],
     machine: ["escapes", "planted", "tenants", "hidden"].map((name) => `test/machine/sandbox-${name}.test.ts`),
     env: { LONGHAUL_GROWTH: "1" },

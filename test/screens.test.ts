@@ -6,7 +6,10 @@ import { command as runsCommand } from "../src/cli/commands/runs.ts"
 import type { Shell } from "../src/contract/env.ts"
 import type { JsonObject } from "../src/contract/json.ts"
 import type { Runtime } from "../src/contract/run.ts"
+import type { Store } from "../src/contract/store.ts"
 import { createRuntime, fsStore } from "../src/hosts/node/index.ts"
+import { takeRun } from "../src/journal/journal.ts"
+import { runPath } from "../src/journal/paths.ts"
 import { scriptedModel } from "../src/testing/index.ts"
 import { fakeTerminal } from "./fake-terminal.ts"
 import { harbourFiles, personAt } from "./person.ts"
@@ -114,6 +117,19 @@ test.each(widths)("chat --continue shows the last exchange at a terminal of %i c
   await expectScreen("chat-continue", person.terminal)
 })
 
+/** A run whose process ran before this machine was started the last time. */
+async function beginDeadRun(store: Store, runId: string): Promise<void> {
+  const messages = [
+    { role: "user", content: [{ type: "text", text: "Watch the barometer through the night" }] },
+  ] as const
+  const input = { messages, backend: "native", cwd: "/harbour" }
+  await takeRun(store.folder(runPath({ workspaceId: "default", runId, nodeId: "main" })), {
+    fresh: true,
+    owner: { boot: "the boot before", pidns: "pid:[1]", pid: 1, started: 1 },
+    first: () => [{ type: "run-start", runId, nodeId: "main", input, tools: [], limits: { turns: 100 } }],
+  })
+}
+
 test.each(widths)("runs lists runs and conversations at a terminal of %i columns", async (columns) => {
   const folder = await mkdtemp(join(tmpdir(), "longhaul-screens-"))
   const write = call("Write", { path: "log.txt", content: "tide" })
@@ -121,16 +137,21 @@ test.each(widths)("runs lists runs and conversations at a terminal of %i columns
   const hooks = {
     gateBeforeTool: () => ({ allow: false, reason: "Ask first." }) as const,
   }
-  const runtime = createRuntime({ workspace: folder, store: fsStore(join(folder, "store")), model, hooks })
+  const store = fsStore(join(folder, "store"))
+  const runtime = createRuntime({ workspace: folder, store, model, hooks })
   const later = () => vi.setSystemTime(Date.now() + 90_000)
   await runtime.run({ task: "My boat is the Petrel, and she lies in the inner harbour.", runId: "petrel" })
   later()
-  await runtime.run({ task: "List the files here and say what they are about", runId: "files" })
+  await runtime.run({
+    task: "List the files here and say what they are about",
+    runId: "run_0c5a8e12-7d1f-4b7e-9c1a-2f3b4c5d6e7f",
+  })
   later()
   await runtime.continue("petrel", "When is high water?")
   await runtime.continue("petrel", "Which boat is mine?")
   later()
-  await runtime.run({ task: "Write the log", runId: "log" })
+  await runtime.run({ task: "Write the log", runId: "run_0c5a8e12-9e44-4c02-8a1b-5d6e7f809102" })
+  await beginDeadRun(store, "run_77b1d3f0-1111-4222-8333-444455556666")
   const terminal = fakeTerminal(columns)
   await runsCommand.run(["--store", join(folder, "store")], terminalOutput(terminal), {})
   await rm(folder, { recursive: true })

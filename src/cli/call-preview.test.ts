@@ -1,8 +1,11 @@
 import picocolors from "picocolors"
 import { expect, test } from "vitest"
+import { countAttacks } from "../../test/count-attacks.ts"
 import type { Json } from "../contract/json.ts"
 import { memoryFiles } from "../tools/memory-files.ts"
 import { previewCall, previewRows } from "./call-preview.ts"
+
+countAttacks("calls shown for approval")
 
 const tide = "# Tides\n\nHigh water is at 04:17.\nLow water is at 10:32.\n"
 

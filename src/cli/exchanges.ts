@@ -71,6 +71,7 @@ function summaryOf({ first, last, exchanges }: Grouped): ConversationSummary {
     runId: first.runId,
     nodeId: first.nodeId,
     status: last.status,
+    ...(last.lost && { lost: last.lost }),
     task: first.task,
     turns: exchanges.reduce((sum, { turns }) => sum + turns, 0),
     startedAt: first.startedAt,

@@ -91,7 +91,17 @@ export function modelLabel(model: string | null | undefined): string {
   return /^offline(:|$)/.test(model) ? "offline model: rules, not an LLM" : visible(model)
 }
 
-export function statusLabel(status: RunState["status"], colours: Colours): string {
+/** The word for a run's status. `lost`: on record it is under way, and its process is dead. */
+export function statusWord({ status, lost }: Shown): RunState["status"] | "lost" {
+  return lost ? "lost" : status
+}
+
+interface Shown {
+  readonly status: RunState["status"]
+  readonly lost?: true
+}
+
+export function statusLabel(status: RunState["status"] | "lost", colours: Colours): string {
   const colour = {
     done: colours.green,
     failed: colours.red,
@@ -99,6 +109,7 @@ export function statusLabel(status: RunState["status"], colours: Colours): strin
     paused: colours.yellow,
     queued: colours.cyan,
     running: colours.cyan,
+    lost: colours.red,
     not_found: colours.red,
   }
   return colour[status](status)

@@ -1,4 +1,3 @@
-import type { RunSummary } from "../../contract/run.ts"
 import { delay } from "../../lib/abort.ts"
 import {
   type Command,
@@ -12,12 +11,12 @@ import {
 } from "../arguments.ts"
 import { configOptions } from "../config-file.ts"
 import { type ConversationSummary, conversationsOf } from "../exchanges.ts"
-import { clip, localTime, statusLabel } from "../format.ts"
+import { clip, localTime, statusLabel, statusWord } from "../format.ts"
 import { interruptSignal } from "../interrupts.ts"
 import { mayDraw, type Output } from "../output.ts"
 import { openStore } from "../read-store.ts"
 
-const statuses = ["running", "done", "paused", "failed", "cancelled"] as const
+const statuses = ["running", "lost", "done", "paused", "failed", "cancelled"] as const
 
 const options = {
   status: { type: "string", value: "<status>", values: statuses, help: "Only those that are so." },
@@ -40,7 +39,7 @@ export const command: Command = {
     const status = statusOf(values.status)
     const { store, runtime } = await openStore(values, output)
     const list = async () =>
-      conversationsOf(await runtime.runs()).filter((run) => status === undefined || run.status === status)
+      conversationsOf(await runtime.runs()).filter((run) => status === undefined || statusWord(run) === status)
     if (values.watch) return watchRuns(async () => (await list()).slice(0, limit), values.json ?? false, output)
     const all = await list()
     const shown = all.slice(0, limit)
@@ -51,7 +50,7 @@ export const command: Command = {
   },
 }
 
-function statusOf(given: string | undefined): RunSummary["status"] | undefined {
+function statusOf(given: string | undefined): (typeof statuses)[number] | undefined {
   const known = statuses.find((each) => each === given)
   if (given === undefined || known !== undefined) return known
   throw new UsageError(`--status is ${JSON.stringify(given)}.`, `Give one of: ${statuses.join(", ")}.`)
@@ -90,12 +89,12 @@ function keyOf({ runId, nodeId }: ConversationSummary): string {
   return nodeId === "main" ? runId : `${runId} (${nodeId})`
 }
 
-function mark({ status, turns }: ConversationSummary): string {
-  return `${status} ${turns}`
+function mark(run: ConversationSummary): string {
+  return `${statusWord(run)} ${run.turns}`
 }
 
 function lineOf(run: ConversationSummary, { colours }: Output): string {
-  return `${localTime(run.updatedAt)}  ${keyOf(run)}  ${statusLabel(run.status, colours)}  ${run.turns}  ${taskOf(run, 60)}`
+  return `${localTime(run.updatedAt)}  ${keyOf(run)}  ${statusLabel(statusWord(run), colours)}  ${run.turns}  ${taskOf(run, 60)}`
 }
 
 /** The first message, and how many came after it. */
@@ -109,22 +108,43 @@ function printNothing(location: string, output: Output): void {
   output.print(`Start one: ${invocation()} run "List the files here and say what they are about"`)
 }
 
+/** On a terminal no line is wider than that, and ids are as short as they can be while they still name one run. */
 function printTable(runs: readonly ConversationSummary[], total: number, output: Output): void {
   const { colours, stdout } = output
-  const ids = runs.map(keyOf)
+  const columns = stdout.isTTY ? (stdout.columns ?? 80) : undefined
+  const ids = columns === undefined ? runs.map(keyOf) : shortIds(runs.map(keyOf))
   const idWidth = Math.max(2, ...ids.map((id) => id.length))
-  const taskWidth = stdout.isTTY ? Math.max(10, (stdout.columns ?? 80) - idWidth - 42) : 60
-  const head = ["id".padEnd(idWidth), "status".padEnd(9), "turns", "started".padEnd(19), "task"]
+  // The year and the seconds go first where there is little room.
+  const time = (at: number) => (columns !== undefined && columns < 80 ? localTime(at).slice(5, 16) : localTime(at))
+  const fixed = idWidth + statusWidth + 5 + time(0).length + 8
+  const taskWidth = columns === undefined ? 60 : Math.max(8, columns - fixed)
+  const head = ["id".padEnd(idWidth), "status".padEnd(statusWidth), "turns", "started".padEnd(time(0).length), "task"]
   output.print(colours.dim(head.join("  ")))
   for (const [index, run] of runs.entries()) {
+    const status = statusWord(run)
     const cells = [
       (ids[index] ?? "").padEnd(idWidth),
-      statusLabel(run.status, colours) + " ".repeat(9 - run.status.length),
+      statusLabel(status, colours) + " ".repeat(statusWidth - status.length),
       String(run.turns).padStart(5),
-      localTime(run.startedAt),
+      time(run.startedAt),
       taskOf(run, taskWidth),
     ]
     output.print(cells.join("  "))
   }
   if (total > runs.length) output.print(colours.dim(`… and ${total - runs.length} older; --limit ${total} shows all`))
 }
+
+const statusWidth = "cancelled".length
+
+/** Beginnings that every command takes for the whole: what is short already stays as it is. */
+function shortIds(ids: readonly string[]): readonly string[] {
+  return ids.map((id) => {
+    let length = Math.min(id.length, SHORTEST_ID)
+    while (length < id.length && ids.some((other) => other !== id && other.startsWith(id.slice(0, length)))) length++
+    return id.length <= LONGEST_WHOLE_ID ? id : id.slice(0, length)
+  })
+}
+
+/** `run_` and eight digits of the random part. */
+const SHORTEST_ID = 12
+const LONGEST_WHOLE_ID = 16

@@ -15,6 +15,7 @@ import {
   shortArguments,
   spending,
   statusLabel,
+  statusWord,
   steered,
   visible,
 } from "../format.ts"
@@ -76,7 +77,7 @@ function printRun(state: RunState, records: readonly RunRecord[], output: Output
   const start = records.find((record) => record.type === "run-start")
   const node = state.nodeId === "main" ? "" : ` (${state.nodeId})`
   row("run", `${colours.bold(state.runId)}${node}`)
-  row("status", statusLabel(state.status, colours))
+  row("status", statusLabel(statusWord(state), colours))
   if (start) row("started", localTime(start.at))
   row("model", modelLabel(state.model ?? start?.input.model))
   if (start) row("in", visible(start.input.cwd))
