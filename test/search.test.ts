@@ -57,7 +57,7 @@ const questions: readonly (readonly [string, JsonObject])[] = [
   ["lines without regard to case", { pattern: "gAMMA|STRASSE|ſ|k", ignoreCase: true, limit: 10_000 }],
   ["line ends", { pattern: "end\\.$|^$", limit: 10_000 }],
   ["what is not ASCII", { pattern: "[^\\x00-\\x7f]\\s", limit: 10_000 }],
-  ["bytes that are no text", { pattern: "caf.|\\ufffd", limit: 10_000 }],
+  ["bytes that are no text", { pattern: "caf.|\\x{fffd}", limit: 10_000 }],
   ["words", { pattern: "\\bx1\\b|\\Bta\\b", limit: 10_000 }],
   ["beyond what is searched of a line", { pattern: "b$|alpha", limit: 10_000 }],
   ["lines around", { pattern: "delta", context: 2, limit: 10_000 }],
@@ -73,8 +73,13 @@ const questions: readonly (readonly [string, JsonObject])[] = [
   ["a kind and a path", { pattern: "a", glob: "d1/**", type: "md", limit: 10_000 }],
   ["below a folder", { pattern: "alpha|beta", path: "d0", limit: 10_000 }],
   ["in one file", { pattern: "a", path: "d0/linked/hidden-by-link.txt" }],
-  ["across lines", { pattern: "alpha[^]*?beta", multiline: true, limit: 10_000 }],
+  ["across lines", { pattern: "alpha[\\s\\S]*?beta", multiline: true, limit: 10_000 }],
   ["across line ends", { pattern: "\\w$\\n^\\w", multiline: true, mode: "count", limit: 10_000 }],
+  ["what a flag in the pattern says", { pattern: "(?i)GAMMA|(?-i:x1)", limit: 10_000 }],
+  ["letters of a kind", { pattern: "\\p{Lu}\\p{Ll}+", limit: 10_000 }],
+  ["classes by name", { pattern: "[[:upper:]][[:^alpha:]]|[[:punct:]]{2}", limit: 10_000 }],
+  ["what is far before", { pattern: ".{0,400}end\\.", limit: 10_000 }],
+  ["quoted text", { pattern: "\\Qfoo()\\E", limit: 10_000 }],
   ["nowhere", { pattern: "not to be found \\d{9}" }],
 ]
 
@@ -90,6 +95,7 @@ describe.each(huge ? [11] : [1, 2])("a generated tree (seed %i)", (seed) => {
     "TOOL-12 ripgrep and the walker find the same: %s",
     async (_, args) => {
       const { walker, ripgrep } = await asked.both(args)
+      expect(walker).not.toContain("invalid_input")
       expect(ripgrep).toBe(walker)
     },
     120_000,
@@ -105,6 +111,7 @@ describe.each(huge ? [11] : [1, 2])("a generated tree (seed %i)", (seed) => {
   test("the same with arbitrary patterns and options", async () => {
     const runs = fc.asyncProperty(pattern, options, async (source, args) => {
       const { walker, ripgrep } = await asked.both({ ...args, pattern: source })
+      expect(walker).not.toContain("invalid_input")
       expect(ripgrep).toBe(walker)
     })
     await fc.assert(runs, { numRuns: huge ? 10 : 25, seed })
@@ -137,11 +144,11 @@ const leaf = fc.oneof(
     "ſ",
     "İ",
     "😀",
-    "\\u{1d4b3}",
+    "\\x{1d4b3}",
     "x1",
     "alpha",
     "ﬁ",
-    "\\ufffd",
+    "\\x{fffd}",
     "\\r",
     "\\n",
     "\\t",
@@ -158,8 +165,17 @@ const leaf = fc.oneof(
     "\\B",
     "^",
     "$",
-    "[^]",
-    "[]",
+    "(?s:.)",
+    "[^\\x00-\\x{10ffff}]",
+    "\\A",
+    "\\z",
+    "(?i)b",
+    "\\p{Lu}",
+    "\\PL",
+    "[[:alpha:]]",
+    "[[:^space:]]",
+    "[\\s,.]",
+    "[^\\S\\n]",
     "[a-z]",
     "[^a-z]",
     "[^é]",

@@ -80,7 +80,7 @@ export interface SearchRequest {
   /** A folder. Links below it are not followed. */
   readonly path: string
   readonly cwd: string
-  /** In the syntax of `compileLinearPattern`; about the decoded text. */
+  /** In RE2 syntax; about the decoded text. */
   readonly pattern: string
   readonly ignoreCase: boolean
   /** Whether a match may span lines; `^` and `$` are the ends of lines either way. */

@@ -1,70 +1,128 @@
-import { type CharacterSet, contains } from "./character-set.ts"
 import type { LinearPatternOptions } from "./linear-pattern.ts"
-import { type Assertion, type PatternNode, parsePattern } from "./parse-pattern.ts"
 
 /**
- * A pattern for Rust's regular expressions on bytes that fits wherever ours fits the decoded text, and at times where ours
- * does not: to find the files worth reading. Throws PatternError.
+ * A pattern for Rust's regular expressions on bytes that fits wherever the one in RE2 syntax fits the decoded text, and at
+ * times where that does not: to find the files worth reading. `source` is one that RE2 accepts. Undefined where there is no
+ * such pattern: then all files are worth reading.
  */
-export function toRustPattern(source: string, { ignoreCase = false, multiline = false }: LinearPatternOptions): string {
-  return write(parsePattern(source, ignoreCase), multiline)
+export function toRustPattern(source: string, options: LinearPatternOptions): string | undefined {
+  const { ignoreCase = false, multiline = false } = options
+  if (source.includes("\\Q")) return undefined
+  // A dot stays in its line unless a flag says otherwise.
+  const dot = multiline && /\(\?[imU]*s/.test(source) ? anyCharacter : anyInLine
+  const written = source.replace(tokens, (token) => (token === "." ? dot : translate(token, multiline)))
+  return `(?${ignoreCase ? "i" : ""}:${written})`
 }
 
-function write(node: PatternNode, multiline: boolean): string {
-  switch (node.type) {
-    case "set":
-      return writeSet(node.set, multiline)
-    case "assert":
-      return assertions[node.kind]
-    case "sequence":
-      return node.nodes.map((each) => write(each, multiline)).join("")
-    case "choice":
-      return `(?:${node.nodes.map((each) => write(each, multiline)).join("|")})`
-    case "repeat":
-      return `(?:${write(node.node, multiline)})${quantifier(node)}`
+/** Characters by their numbers. */
+const code = "\\\\x\\{[\\da-fA-F]+\\}|\\\\x[\\da-fA-F]{2}|\\\\[0-7]{1,3}"
+const tokens = new RegExp(
+  [
+    "\\[\\^?\\]?(?:\\[:\\^?\\w+:\\]|\\\\.|[^\\]\\\\])*\\]",
+    "\\(\\?[imsU-]*[:)]|\\(\\?P?<[^>]+>",
+    "\\{\\d+(?:,\\d*)?\\}",
+    "\\\\[pP](?:\\{[^}]+\\}|.)",
+    `${code}|\\\\.|.`,
+  ].join("|"),
+  "gsu",
+)
+
+function translate(token: string, multiline: boolean): string {
+  const known = (multiline ? inMultiline[token] : undefined) ?? inLine[token]
+  if (known !== undefined) return known
+  if (token.startsWith("(?")) return writeGroup(token)
+  // Unicode may have grown between the two engines.
+  if (/^\\[pP]/.test(token)) return multiline ? anyCharacter : anyInLine
+  if (token.length > 1 && token.startsWith("[")) return writeClass(token, multiline)
+  if (/^(?:[|)*+?]|\{\d)/.test(token)) return token
+  return writeCharacter(codeOf(token), multiline)
+}
+
+/** Other flags than `i` do not change whether there is a match, or are seen to elsewhere. */
+function writeGroup(token: string): string {
+  const [, on = "", off = "", end = ":"] = /^\(\?([imsU]*)(-[imsU]*)?([:)])/.exec(token) ?? []
+  const flag = on.includes("i") ? "i" : off.includes("i") ? "-i" : ""
+  return flag === "" && end === ")" ? "(?:)" : `(?${flag}${end}`
+}
+
+/** Text that is not UTF-8 is decoded to U+FFFD, one for up to three bytes. */
+function wide(except: string): string {
+  return `(?:(?-u:[^${except}])|(?-u:[\\x80-\\xff]{2,4}))`
+}
+
+const anyInLine = wide("\\n")
+/** Grep makes the line ends alike where it searches across lines. */
+const anyCharacter = "(?:(?s-u:.)|(?-u:[\\x80-\\xff]{2,4})|\\r\\n)"
+
+/** Words, digits and spaces are ASCII in RE2. `R`: also before the carriage return of a line's end, which Grep takes off. */
+const inLine: Readonly<Record<string, string>> = {
+  "(": "(?:",
+  "^": "(?m:^)",
+  "\\A": "(?m:^)",
+  $: "(?Rm:$)",
+  "\\z": "(?Rm:$)",
+  "\\b": "(?-u:\\b)",
+  "\\B": "(?-u:\\B)",
+  "\\d": "[0-9]",
+  "\\w": "[0-9A-Za-z_]",
+  "\\s": "[\\t\\x0c\\r ]",
+  "\\D": wide("0-9\\n"),
+  "\\W": wide("0-9A-Za-z_\\n"),
+  "\\S": wide("\\t\\n\\x0c\\r "),
+}
+const inMultiline: Readonly<Record<string, string>> = {
+  "\\s": "(?:[\\t\\n\\x0c\\r ]|\\r\\n)",
+  "\\D": anyCharacter,
+  "\\W": anyCharacter,
+}
+
+function writeCharacter(point: number, multiline: boolean): string {
+  if (point === 0x0a) return multiline ? "(?:\\r?\\n)" : "[^\\x{0}-\\x{10ffff}]"
+  if (point === 0xfffd) return anyInLine
+  return writePoint(point)
+}
+
+function writePoint(point: number): string {
+  const isPlain = /^[0-9A-Za-z]$/.test(String.fromCodePoint(point))
+  return isPlain ? String.fromCodePoint(point) : `\\x{${point.toString(16)}}`
+}
+
+const single = `${code}|\\\\[^A-Zb-eg-mo-qsuw-z]|[^\\\\]`
+const member = new RegExp(`\\[:(\\w+):\\]|\\\\([dsw])|(${single})(?:-(${single}))?`, "suy")
+
+/** Only what is plain; anything for the others. */
+function writeClass(token: string, multiline: boolean): string {
+  const any = multiline ? anyCharacter : anyInLine
+  const body = token.slice(1, -1)
+  if (body.startsWith("^") || body.includes("[:^")) return any
+  let written = ""
+  for (member.lastIndex = 0; member.lastIndex < body.length; ) {
+    const match = member.exec(body)
+    if (match === null) return any
+    const [, posix, perl, first, last = first] = match
+    if (posix !== undefined) {
+      if (/^(?:ascii|cntrl|space)$/.test(posix)) return any
+      written += `[:${posix}:]`
+    } else if (perl !== undefined) {
+      if (perl === "s" && multiline) return any
+      written += inLine[`\\${perl}`]?.slice(1, -1)
+    } else {
+      const [from, to] = [codeOf(first ?? ""), codeOf(last ?? "")]
+      if ([0x0a, 0xfffd].some((odd) => from <= odd && odd <= to)) return any
+      written += `${writePoint(from)}-${writePoint(to)}`
+    }
   }
+  return `[${written}]`
 }
 
-/** `R`: also before the carriage return of a line's end, which we take off. Words are ASCII to JavaScript. */
-const assertions: Readonly<Record<Assertion, string>> = {
-  start: "(?m:^)",
-  end: "(?Rm:$)",
-  boundary: "(?-u:\\b)",
-  "no-boundary": "(?-u:\\B)",
-}
+const controls: Readonly<Record<string, number>> = { a: 7, f: 12, n: 10, r: 13, t: 9, v: 11 }
 
-function quantifier({ min, max }: { readonly min: number; readonly max: number }): string {
-  return max === Infinity ? `{${min},}` : `{${min},${max}}`
-}
-
-function writeSet(set: CharacterSet, multiline: boolean): string {
-  const members = multiline ? set : without(set, 0x0a, 0x0a)
-  // What is not UTF-8 is read as U+FFFD: one for up to three bytes. Sets that hold it hold nearly all that is not ASCII.
-  const choices = contains(members, 0xfffd)
-    ? [`(?-u:[${ranges(without(members, 0x80, 0x10ffff))}\\x80-\\xff])`, "(?-u:[\\x80-\\xff]{2,4})"]
-    : [characterClass(without(members, 0xd800, 0xdfff))]
-  // We search with the line ends made alike.
-  if (multiline && contains(members, 0x0a)) choices.push("\\r\\n")
-  return choices.length === 1 ? choices.join("") : `(?:${choices.join("|")})`
-}
-
-function characterClass(set: CharacterSet): string {
-  return set.length === 0 ? "[^\\x{0}-\\x{10ffff}]" : `[${ranges(set)}]`
-}
-
-function ranges(set: CharacterSet): string {
-  return set.map(([from, to]) => (from === to ? point(from) : `${point(from)}-${point(to)}`)).join("")
-}
-
-function point(code: number): string {
-  return `\\x{${code.toString(16)}}`
-}
-
-function without(set: CharacterSet, low: number, high: number): CharacterSet {
-  return set.flatMap(([from, to]) => {
-    const rest: [number, number][] = []
-    if (from < low) rest.push([from, Math.min(to, low - 1)])
-    if (to > high) rest.push([Math.max(from, high + 1), to])
-    return rest
-  })
+/** Of a character or an escape that stands for one. */
+function codeOf(token: string): number {
+  if (!token.startsWith("\\") || token.length === 1) return token.codePointAt(0) ?? 0
+  const hex = /^\\x\{?([\da-fA-F]+)/.exec(token)?.[1]
+  if (hex !== undefined) return Number.parseInt(hex, 16)
+  if (/^\\[0-7]/.test(token)) return Number.parseInt(token.slice(1), 8)
+  const name = token.slice(1)
+  return controls[name] ?? name.codePointAt(0) ?? 0
 }

@@ -36,7 +36,7 @@ interface GlobArgs {
 
 async function glob({ pattern, path, limit }: GlobArgs, context: ToolContext): Promise<string> {
   const files = filesOf(context)
-  const wanted = compileOrRefuse("pattern", () => compileGlob(pattern))
+  const wanted = await compileOrRefuse("pattern", () => compileGlob(pattern))
   const found: { readonly path: string; readonly modifiedMs: number }[] = []
   const candidates = filesBelow(path, { files, context, wanted, skippedFolders, ignoreFiles: true })
   for await (const batch of batchesOf(candidates, LOOKED_AT_ONCE)) {

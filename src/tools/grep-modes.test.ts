@@ -63,19 +63,19 @@ describe("TOOL-12 multiline", () => {
   const text = { "a.txt": "begin {\r\n  x\r\n}\r\nother\r\nbegin { y }\r\n" }
 
   test("prints all lines of a match, the shortest that there is", async () => {
-    expect(await grep(text, { pattern: "begin \\{[^]*?\\}", multiline: true })).toBe(
+    expect(await grep(text, { pattern: "begin \\{(?s:.)*?\\}", multiline: true })).toBe(
       "a.txt:1:begin {\na.txt:2:  x\na.txt:3:}\na.txt:5:begin { y }",
     )
-    expect(await grep(text, { pattern: "begin[^]*x", multiline: true, mode: "count" })).toBe("a.txt:2")
+    expect(await grep(text, { pattern: "begin[\\s\\S]*x", multiline: true, mode: "count" })).toBe("a.txt:2")
     expect(await grep(text, { pattern: "x\\n\\}", multiline: true })).toBe("a.txt:2:  x\na.txt:3:}")
-    expect(await grep(text, { pattern: "begin[^]*other" })).toBe("No matches.")
+    expect(await grep(text, { pattern: "begin[\\s\\S]*other" })).toBe("No matches.")
   })
 
   test.each([
     ["^", "a.txt:5"],
     ["$", "a.txt:5"],
     ["\\n", "a.txt:5"],
-    ["[^]", "a.txt:5"],
+    ["(?s:.)", "a.txt:5"],
     ["^other$", "a.txt:1"],
     ["\\}\\nother\\nb", "a.txt:3"],
     ["\\bx\\b|y", "a.txt:2"],

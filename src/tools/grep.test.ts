@@ -134,9 +134,17 @@ describe("Grep", () => {
   })
 
   test.each([
-    ["an invalid pattern", { pattern: "(" }, 'The pattern has a "(" without its ")".'],
+    ["an invalid pattern", { pattern: "(" }, "The pattern is not valid in RE2 syntax: missing closing ): `(`."],
     ["a backreference", { pattern: "(a)\\1" }, "The pattern uses a backreference, which is not supported."],
     ["lookbehind", { pattern: "(?<=a)b" }, "The pattern uses lookbehind, which is not supported."],
+    ["lookahead", { pattern: "a(?!b)" }, "The pattern uses lookahead, which is not supported."],
+    ["a quotation without an end", { pattern: "a\\Qb" }, "The pattern has a \\Q without its \\E."],
+    [
+      "a pattern that is too large",
+      { pattern: "\\w{0,900}!" },
+      "The pattern is too large once its repetitions are written out (1803 instructions, at most 1000); use smaller " +
+        "bounds, * or +.",
+    ],
     ["an invalid glob", { pattern: "a", glob: "*.{ts" }, 'The glob has a "{" without its "}".'],
   ])("refuses %s as invalid_input", async (_, args, message) => {
     expect(JSON.parse(await grep(project, args))).toEqual({ error: { code: "invalid_input", message } })
@@ -146,7 +154,18 @@ describe("Grep", () => {
     expect(JSON.parse(await grep(project, { pattern: "a", path: "none" })).error.code).toBe("not_found")
   })
 
-  test.each(["(a+)+$", "(a|aa)+$", "(.*)*x", "(a|b)*a(a|b){100}c"])(
+  test.each([
+    ["a flag", "(?i)LET Y", "src/lib/y.ts:1:LET y\nsrc/lib/y.ts:2:let y"],
+    ["a Unicode class", "\\p{Lu}+ y", "src/lib/y.ts:1:LET y"],
+    ["a POSIX class", "^[[:upper:]]", "src/lib/y.ts:1:LET y"],
+    ["a large repetition", ".{0,400}outlet", "src/x.md:1:outlet"],
+    ["a quotation", "\\Q= 3\\E", "a.ts:2:let a = 3"],
+    ["the ends of the text, which is a line", "\\ALET y\\z", "src/lib/y.ts:1:LET y"],
+  ])("understands RE2 syntax: %s", async (_, pattern, found) => {
+    expect(await grep(project, { pattern })).toBe(found)
+  })
+
+  test.each(["(a+)+$", "(a|aa)+$", "(.*)*[xy]", "(a|b)*a(a|b){100}[cd]"])(
     "the loop stays free while %s is searched for in a text that makes backtracking explode",
     async (pattern) => {
       const lines = Array.from({ length: 40 }, (_, line) => `${hostileLine(4000, line)}!`).join("\n")

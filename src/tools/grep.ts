@@ -17,10 +17,10 @@ export function grepTool(): Tool {
       "Searches text files for a regular expression and prints in the order of the paths. mode content: path:line:text " +
       "for each matching line; with before, after or context also path-line-text for the lines around it, and -- " +
       "between groups. mode files: the paths of files with a match. mode count: path:count of matching lines. " +
-      "JavaScript syntax without backreferences, lookahead and lookbehind; ^ and $ are the ends of a line. With " +
-      "multiline a match may span lines (\\n); the shortest ones count, and all of their lines. Leaves out what " +
-      ".gitignore, .ignore and .rgignore name, .git, node_modules, links, binary files and files over 5 MB. Without " +
-      "multiline searches the first 5,000 characters of a line. Prints the first 500.",
+      "RE2 syntax: (?i), \\p{Lu} and [[:alpha:]], but no backreferences, lookahead or lookbehind; ^ and $ are the ends of " +
+      "a line. With multiline a match may span lines (\\n, (?s:.)), up to 2,500 characters; the shortest ones count, and " +
+      "all of their lines. Leaves out what .gitignore, .ignore and .rgignore name, .git, node_modules, links, binary " +
+      "files and files over 5 MB. Without multiline searches the first 5,000 characters of a line. Prints the first 500.",
     effect: "none",
     input: {
       type: "object",
@@ -76,12 +76,13 @@ const readAhead = 8
 async function grep(args: GrepArgs, context: ToolContext): Promise<string> {
   const { before = args.context, after = args.context } = args
   const search: LineSearch = {
-    pattern: compileOrRefuse("pattern", () => compileLinearPattern(args.pattern, args)),
+    pattern: await compileOrRefuse("pattern", () => compileLinearPattern(args.pattern, args)),
     multiline: args.multiline,
-    charactersSinceYield: 0,
-    stepsAtYield: 0,
+    work: 0,
+    busyMs: 0,
+    countedAt: 0,
   }
-  const { names, wanted } = wantedFiles(args)
+  const { names, wanted } = await wantedFiles(args)
   const walk = { files: filesOf(context), context, wanted, skippedFolders, ignoreFiles: true }
   const report = new GrepReport({ ...args, before, after })
 
@@ -124,8 +125,13 @@ async function searchText(search: LineSearch, report: GrepReport, path: string, 
   file.end()
 }
 
-function wantedFiles({ glob, type }: GrepArgs): { names: readonly string[]; wanted: (path: string) => boolean } {
-  const byGlob = compileOrRefuse("glob", () => compileGlob(glob ?? "**"))
+interface WantedFiles {
+  readonly names: readonly string[]
+  readonly wanted: (path: string) => boolean
+}
+
+async function wantedFiles({ glob, type }: GrepArgs): Promise<WantedFiles> {
+  const byGlob = await compileOrRefuse("glob", () => compileGlob(glob ?? "**"))
   const globs = type === undefined ? [] : (fileTypes[type] ?? [])
   const byType = globs.map((each) => compileGlob(each))
   return {

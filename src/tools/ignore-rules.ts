@@ -1,5 +1,5 @@
 import { PatternError } from "../lib/linear-pattern.ts"
-import { compileIgnoreGlob } from "./ignore-glob.ts"
+import { bytesAsText, compileIgnoreGlob } from "./ignore-glob.ts"
 
 /** What one ignore file says of the paths below its folder. */
 export interface IgnoreFile {
@@ -21,8 +21,9 @@ export function parseIgnoreFile(text: string): IgnoreFile {
   return {
     hasExceptions: rules.some(({ ignored }) => !ignored),
     says(path, isFolder) {
+      const bytes = bytesAsText(path)
       for (const { matches, foldersOnly, ignored } of rules) {
-        if ((isFolder || !foldersOnly) && matches(path)) return ignored
+        if ((isFolder || !foldersOnly) && matches(bytes)) return ignored
       }
       return undefined
     },
@@ -30,7 +31,7 @@ export function parseIgnoreFile(text: string): IgnoreFile {
 }
 
 interface Rule {
-  readonly matches: (path: string) => boolean
+  readonly matches: (bytes: string) => boolean
   readonly foldersOnly: boolean
   readonly ignored: boolean
 }

@@ -30,9 +30,12 @@ export function byName(left: FileEntry, right: FileEntry): number {
 export const skippedFolders: readonly string[] = [".git", "node_modules"]
 
 /** A pattern that a model got wrong is told to it. */
-export function compileOrRefuse<Compiled>(argument: string, compile: () => Compiled): Compiled {
+export async function compileOrRefuse<Compiled>(
+  argument: string,
+  compile: () => Compiled | Promise<Compiled>,
+): Promise<Compiled> {
   try {
-    return compile()
+    return await compile()
   } catch (error) {
     if (error instanceof PatternError) throw new ToolError("invalid_input", `The ${argument} ${error.message}.`)
     throw error

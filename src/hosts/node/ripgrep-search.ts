@@ -17,15 +17,12 @@ export function ripgrepSearch(
   const confinement = confineTo(roots, readOnlyRoots, hidden)
   return {
     async find(request) {
+      const args = toArguments(request)
+      if (args === undefined) return undefined
       const pin = await pinFolder(request)
       if (pin === undefined) return undefined
       try {
-        const answer = await runRipgrep({
-          program,
-          args: toArguments(request),
-          cwd: pin.place,
-          signal: request.signal,
-        })
+        const answer = await runRipgrep({ program, args, cwd: pin.place, signal: request.signal })
         const found = toFound(answer, pin, confinement)
         if (found === undefined) await pin.close()
         return found
@@ -49,6 +46,7 @@ export function ripgrepSearch(
 
 function toArguments({ pattern, ignoreCase, multiline, names, skippedFolders, maxFileBytes }: SearchRequest) {
   const rust = toRustPattern(pattern, { ignoreCase, multiline })
+  if (rust === undefined) return undefined
   const narrowing = names.every((name) => plainName.test(name)) ? names : []
   return [
     ...["--no-config", "--files-with-matches", "--null", "--hidden", "--no-require-git", "--no-ignore-global"],
