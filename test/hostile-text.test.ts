@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest"
 import { visible } from "../src/cli/format.ts"
 import { findJson } from "../src/lib/find-json.ts"
+import { loadEntityDecoder } from "../src/lib/html-entities.ts"
 import { htmlToText } from "../src/lib/html-to-text.ts"
 import { isOurs } from "../src/lib/own-names.ts"
 import { parseRetryAfter } from "../src/lib/retry.ts"
@@ -35,6 +36,12 @@ const cut = (text: string) => {
   const bytes = new TextEncoder().encode(text)
   for (let at = 0; at < bytes.length; at += 1000) cutter.push(bytes.subarray(at, at + 1000))
   cutter.end()
+}
+const decode = await loadEntityDecoder()
+const readPage = (text: string) => htmlToText(text, decode)
+/** As many globs as make the text, since a long one is refused. */
+const inGlobs = (read: (glob: string) => unknown) => (text: string) => {
+  for (let at = 0; at < text.length; at += 1000) tried(read)(text.slice(at, at + 1000))
 }
 const notebook = (source: string) =>
   JSON.stringify({
@@ -75,20 +82,38 @@ const attacks: readonly Attack[] = [
   ["patch: a here-document without its end", around("cat <<", " ", "\n"), tried(parsePatch)],
   ["patch: fences", around("", "```\n"), tried(parsePatch)],
   ["edit: a text that is nowhere", around("", "aaaa\n"), (text) => closestLines(text, fill("aaab\n", 2000))],
-  ["page: open tags", around("", "<a "), htmlToText],
-  ["page: attributes without an end", around("<a", ' b="c'), htmlToText],
-  ["page: quotes by turns", around("<a", " b='\" c=\"'"), htmlToText],
-  ["page: comments without an end", around("", "<!--"), htmlToText],
-  ["page: raw elements without an end", around("", "<svg><title>"), htmlToText],
-  ["page: nested lists", around("", "<ul><li>"), htmlToText],
-  ["page: nested tables", around("", "<table><tr><td>"), htmlToText],
-  ["page: references", around("", "&amp"), htmlToText],
-  ["page: a reference without an end", around("&", "a"), htmlToText],
-  ["page: white space", around("", " \n\t"), htmlToText],
-  ["glob: open lists", around("", "["), tried((text) => compileGlob(text.slice(0, 20_000)))],
-  ["glob: open braces", around("", "{a,"), tried((text) => compileGlob(text.slice(0, 20_000)))],
-  ["glob: stars against a long name", around("", "a"), (text) => compileGlob("*a*a*a*a*a*a*a*a*b")(text)],
-  ["ignore file: lines of stars", around("", "*a*a*a*a*b\n"), (text) => parseIgnoreFile(text.slice(0, 20_000))],
+  ["page: open tags", around("", "<a "), readPage],
+  ["page: attributes without an end", around("<a", ' b="c'), readPage],
+  ["page: quotes by turns", around("<a", " b='\" c=\"'"), readPage],
+  ["page: comments without an end", around("", "<!--"), readPage],
+  ["page: raw elements without an end", around("", "<svg><title>"), readPage],
+  ["page: nested lists", around("", "<ul><li>"), readPage],
+  ["page: nested tables", around("", "<table><tr><td>"), readPage],
+  ["page: references", around("", "&amp"), readPage],
+  ["page: a reference without an end", around("&", "a"), readPage],
+  ["page: a number without an end", around("&#x", "f"), readPage],
+  ["page: references that are nearly names", around("", "&CounterClockwiseContourIntegra"), readPage],
+  ["page: references in an attribute", around('<a href="', "&ampx&#1"), readPage],
+  ["page: white space", around("", " \n\t"), readPage],
+  ["glob: open lists", around("", "["), inGlobs(compileGlob)],
+  ["glob: lists that end behind a slash", around("", "[/", "]"), inGlobs(compileGlob)],
+  ["glob: open braces", around("", "{a,"), inGlobs(compileGlob)],
+  ["glob: braces by turns", around("", "{a,b}"), inGlobs(compileGlob)],
+  ["glob: a long one", around("", "*a"), tried(compileGlob)],
+  ["glob: stars against a long name", around("", "a"), (text) => compileGlob("*a*a*a*a*a*a*a*a*b")(`${text}b/`)],
+  [
+    "glob: stars for folders against a long path",
+    around("", "a/"),
+    (text) => compileGlob("**/a/**a/*a/**b*/c")(`${text}c`),
+  ],
+  ["ignore file: lines of stars", around("", "*a*a*a*a*b\n"), parseIgnoreFile],
+  ["ignore file: lines of open lists", around("", `${fill("[", 500)}\n`), parseIgnoreFile],
+  ["ignore file: lines of braces", around("", `${fill("{a,b}", 35)}\n`), parseIgnoreFile],
+  [
+    "ignore file: stars against a long path",
+    around("", "a/"),
+    (text) => parseIgnoreFile("**/*a*/**/*b*/x\n*a*a*a*c").says(`${text}x`, false),
+  ],
   ["notebook: a line without an end", (size) => notebook(fill("x", size)), tried((text) => readNotebook(text, "n"))],
   ["notebook: white space", around("", " \n"), tried((text) => readNotebook(text, "n"))],
   ["stream: a line without an end", around("data: ", "x"), cut],

@@ -56,7 +56,7 @@ test("a run with a tool completes inside workerd, over its own fetch, without No
   })
   expect(response.status).toBe(200)
   // The worker's own answer, whose shape is written a file away.
-  const told = (await response.json()) as { result: RunResult; status: RunResult; events: string[]; others: string[] }
+  const told = (await response.json()) as { result: RunResult; status: RunResult; events: string[] }
   expect(told.result).toMatchObject({
     status: "done",
     text: "The tool said: HAUL IT HOME! (3)",
@@ -70,6 +70,11 @@ test("a run with a tool completes inside workerd, over its own fetch, without No
   // Its requests know no `redirect: "error"`.
   expect(told.events).not.toContain("retry")
   expect(told).toMatchObject({ others: ["scripted", "done"], verified: { status: "done" }, node: "undefined" })
+  // Libraries that are loaded when they are needed.
+  expect(told).toMatchObject({
+    searched: "a.txt:1:Straße\na.txt:3:λ",
+    fetched: expect.stringContaining("1 ≫\u0338 2 ©"),
+  })
   expect(simulator.requests).toHaveLength(2)
 
   await worker.dispose()

@@ -1,3 +1,4 @@
+import type { EntityDecoder } from "./html-entities.ts"
 import { type HtmlAttributes, htmlTokens } from "./html-tokens.ts"
 import { MarkdownFlow } from "./markdown-flow.ts"
 
@@ -17,9 +18,10 @@ export interface HtmlToTextOptions {
 }
 
 /** The text of a page for readers who do not see it. Never throws, and takes linear time on whatever it is given. */
-export function htmlToText(html: string, { url, maxCharacters = 1_000_000 }: HtmlToTextOptions = {}): HtmlText {
+export function htmlToText(html: string, decode: EntityDecoder, options: HtmlToTextOptions = {}): HtmlText {
+  const { url, maxCharacters = 1_000_000 } = options
   const page = new Page(url, maxCharacters)
-  for (const token of htmlTokens(html)) {
+  for (const token of htmlTokens(html, decode)) {
     if (token.kind === "text") page.text(token.text)
     else if (token.kind === "start") page.start(token.name, token.attributes)
     else page.end(token.name)

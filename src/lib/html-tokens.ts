@@ -1,4 +1,4 @@
-import { decodeEntities } from "./html-entities.ts"
+import type { EntityDecoder } from "./html-entities.ts"
 
 export type HtmlToken =
   | { readonly kind: "text"; readonly text: string }
@@ -12,7 +12,7 @@ export type HtmlAttributes = Readonly<Partial<Record<"href" | "alt" | "class", s
  * Tags and texts of a page in their order, without a tree: whatever is unclosed or nested wrongly is as it is. Scripts,
  * styles and comments are left out. Takes time in proportion to the length of the page, whatever it holds.
  */
-export function* htmlTokens(html: string): Generator<HtmlToken, void, undefined> {
+export function* htmlTokens(html: string, decode: EntityDecoder): Generator<HtmlToken, void, undefined> {
   const unclosed = new Set<string>()
   let textFrom = 0
   for (let at = html.indexOf("<"); at !== -1; at = html.indexOf("<", at)) {
@@ -22,16 +22,16 @@ export function* htmlTokens(html: string): Generator<HtmlToken, void, undefined>
       at++
       continue
     }
-    if (at > textFrom) yield { kind: "text", text: decodeEntities(html.slice(textFrom, at)) }
+    if (at > textFrom) yield { kind: "text", text: decode.text(html.slice(textFrom, at)) }
     if (isLetter(next)) {
-      const tag = readTag(html, at + 1)
+      const tag = readTag(html, at + 1, decode)
       yield { kind: "start", name: tag.name, attributes: tag.attributes }
       at = tag.end
       const end = endOfRawContent(html, tag.name, at, unclosed)
-      if (tag.name === "title" && end > at) yield { kind: "text", text: decodeEntities(html.slice(at, end)) }
+      if (tag.name === "title" && end > at) yield { kind: "text", text: decode.text(html.slice(at, end)) }
       at = end
     } else if (next === slash && isLetter(html.charCodeAt(at + 2))) {
-      const tag = readTag(html, at + 2)
+      const tag = readTag(html, at + 2, decode)
       yield { kind: "end", name: tag.name }
       at = tag.end
     } else {
@@ -39,7 +39,7 @@ export function* htmlTokens(html: string): Generator<HtmlToken, void, undefined>
     }
     textFrom = at
   }
-  if (textFrom < html.length) yield { kind: "text", text: decodeEntities(html.slice(textFrom)) }
+  if (textFrom < html.length) yield { kind: "text", text: decode.text(html.slice(textFrom)) }
 }
 
 const slash = 0x2f
@@ -50,8 +50,14 @@ function isLetter(code: number): boolean {
   return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)
 }
 
+interface Tag {
+  readonly name: string
+  readonly attributes: HtmlAttributes
+  readonly end: number
+}
+
 /** `at`: where the name begins. `end`: after the ">", or the end of the page. */
-function readTag(html: string, at: number): { name: string; attributes: HtmlAttributes; end: number } {
+function readTag(html: string, at: number, decode: EntityDecoder): Tag {
   tagName.lastIndex = at
   const [name = ""] = tagName.exec(html) ?? []
   const attributes: { -readonly [Name in keyof HtmlAttributes]: HtmlAttributes[Name] } = {}
@@ -65,7 +71,7 @@ function readTag(html: string, at: number): { name: string; attributes: HtmlAttr
     const key = written.length <= longestKey ? written.toLowerCase() : ""
     const isKept = key === "href" || key === "alt" || key === "class"
     // The first one counts.
-    if (isKept) attributes[key] ??= decodeEntities(double ?? single ?? bare ?? "")
+    if (isKept) attributes[key] ??= decode.attribute(double ?? single ?? bare ?? "")
   }
   const close = html.indexOf(">", end)
   return { name: name.toLowerCase(), attributes, end: close === -1 ? html.length : close + 1 }

@@ -10,7 +10,7 @@ export type GlobToken =
 /** The codes of the first and of the last character. */
 export type GlobRange = readonly [from: number, to: number]
 
-/** For parsers. Throws PatternError where the glob is too long. */
+/** Throws PatternError where the glob is too long. */
 export function charactersOf(glob: string): readonly string[] {
   if (glob.length > maxLength) throw new PatternError(`is longer than ${maxLength} characters`)
   return [...glob]
@@ -22,126 +22,125 @@ export function rangeOf(from: number, to: number): GlobRange {
   return [from, to]
 }
 
-/** Takes time in proportion to the path times the glob at worst. Throws PatternError where there are too many choices. */
+/**
+ * Takes time in proportion to the path times the glob at worst. Most paths are told apart by how they begin or end, which is
+ * looked at first.
+ */
 export function compileTokens(tokens: readonly GlobToken[]): (path: string) => boolean {
-  const [first, ...others] = expand(tokens).map(compileRow)
-  if (first === undefined) return () => false
-  return others.length === 0 ? first : (path) => first(path) || others.some((matches) => matches(path))
+  const isOther = tokens.map(({ type }) => type !== "character")
+  if (!isOther.includes(true)) {
+    const text = textOf(tokens)
+    return (path) => path === text
+  }
+  const [first, behind] = [isOther.indexOf(true), isOther.lastIndexOf(true) + 1]
+  const prefix = textOf(tokens.slice(0, first))
+  const suffix = textOf(tokens.slice(behind))
+  const middle = new Positions(tokens.slice(first, behind))
+  return (path) =>
+    path.endsWith(suffix) &&
+    path.startsWith(prefix) &&
+    path.length >= prefix.length + suffix.length &&
+    middle.match(path, prefix.length, path.length - suffix.length)
 }
 
 const maxLength = 1000
-const maxRows = 250
 
-type PlainToken = Exclude<GlobToken, { readonly type: "choice" }>
-
-/** A row for each way to choose. */
-function expand(tokens: readonly GlobToken[]): PlainToken[][] {
-  let rows: PlainToken[][] = [[]]
-  for (const token of tokens) {
-    if (token.type !== "choice") {
-      for (const row of rows) row.push(token)
-      continue
-    }
-    const chosen = token.rows.flatMap(expand)
-    if (rows.length * chosen.length > maxRows) throw new PatternError(`has more than ${maxRows} alternatives`)
-    rows = rows.flatMap((row) => chosen.map((each) => [...row, ...each]))
-  }
-  return rows
-}
-
-/** Most paths are told apart by how they begin or end. */
-function compileRow(tokens: readonly PlainToken[]): (path: string) => boolean {
-  const isCharacter = tokens.map(({ type }) => type === "character")
-  const firstOther = isCharacter.indexOf(false)
-  const prefix = textOf(firstOther === -1 ? tokens : tokens.slice(0, firstOther))
-  if (firstOther === -1) return (path) => path === prefix
-  const suffix = textOf(tokens.slice(isCharacter.lastIndexOf(false) + 1))
-  const middle = tokens.slice(firstOther, isCharacter.lastIndexOf(false) + 1)
-  const least = prefix.length + suffix.length
-  const positions = new Positions(middle)
-  return (path) =>
-    path.length >= least &&
-    path.endsWith(suffix) &&
-    path.startsWith(prefix) &&
-    positions.match(path, prefix.length, path.length - suffix.length)
-}
-
-function textOf(tokens: readonly PlainToken[]): string {
+function textOf(tokens: readonly GlobToken[]): string {
   return tokens.map((token) => (token.type === "character" ? token.character : "")).join("")
 }
 
+/** A token, and the place behind it. A choice has the places where its rows begin. */
+type Place =
+  | { readonly token: Exclude<GlobToken, { readonly type: "choice" }>; readonly next: number }
+  | { readonly beginnings: readonly number[] }
+
 const slash = 0x2f
 
-/** All places in a row of tokens at which a path may stand. */
+/** All places in a glob at which a path may stand. */
 class Positions {
-  readonly #tokens: readonly PlainToken[]
-  /** By place: how often a character had been read when it was last reached. */
+  readonly #places: Place[] = []
+  readonly #start: number
+  readonly #end: number
+  /** By place: how many characters had been read when it was last reached. */
   readonly #reachedAt: Uint32Array
-  #now = 0
   #current: number[] = []
+  #read = 0
 
-  constructor(tokens: readonly PlainToken[]) {
-    this.#tokens = tokens
-    this.#reachedAt = new Uint32Array(tokens.length + 1)
+  constructor(tokens: readonly GlobToken[]) {
+    this.#end = this.#place({ beginnings: [] })
+    this.#start = this.#before(tokens, this.#end)
+    this.#reachedAt = new Uint32Array(this.#places.length)
+  }
+
+  /** From the end to the start, so that each knows what follows it. */
+  #before(tokens: readonly GlobToken[], next: number): number {
+    return tokens.reduceRight((following, token) => {
+      if (token.type !== "choice") return this.#place({ token, next: following })
+      return this.#place({ beginnings: token.rows.map((row) => this.#before(row, following)) })
+    }, next)
+  }
+
+  #place(place: Place): number {
+    return this.#places.push(place) - 1
   }
 
   match(text: string, from: number, to: number): boolean {
-    this.#restart()
-    this.#enter(0)
+    this.#reachedAt.fill(0)
+    this.#current = []
+    this.#read = 1
+    this.#enter(this.#start)
     for (let at = from; at < to; ) {
       const code = text.codePointAt(at) ?? 0
       at += code > 0xffff ? 2 : 1
-      const places = this.#current
-      if (places.length === 0) return false
+      const standing = this.#current
+      if (standing.length === 0) return false
       this.#current = []
-      this.#now++
-      for (const place of places) this.#step(place, code)
+      this.#read++
+      for (const index of standing) this.#step(index, code)
     }
-    return this.#reachedAt[this.#tokens.length] === this.#now
+    return this.#reachedAt[this.#end] === this.#read
   }
 
-  #restart(): void {
-    this.#reachedAt.fill(0)
-    this.#now = 1
-    this.#current = []
-  }
-
-  #step(place: number, code: number): void {
-    const token = this.#tokens[place]
-    switch (token?.type) {
+  #step(index: number, code: number): void {
+    const place = this.#places[index]
+    if (place === undefined || "beginnings" in place) return
+    const { token, next } = place
+    switch (token.type) {
       case "character":
-        if (token.character.codePointAt(0) === code) this.#enter(place + 1)
+        if (token.character.codePointAt(0) === code) this.#enter(next)
         break
       case "list":
-        if (token.ranges.some(([low, high]) => low <= code && code <= high) !== token.isNegated) this.#enter(place + 1)
+        if (token.ranges.some(([low, high]) => low <= code && code <= high) !== token.isNegated) this.#enter(next)
         break
       case "one":
-        if (code !== slash) this.#enter(place + 1)
+        if (code !== slash) this.#enter(next)
         break
       case "some":
-        if (code !== slash) this.#enter(place)
+        if (code !== slash) this.#enter(index)
         break
       case "anything":
-        this.#enter(place)
+        this.#enter(index)
         break
       case "folders":
-        this.#reach(place)
-        if (code === slash) this.#enter(place + 1)
+        this.#reach(index)
+        if (code === slash) this.#enter(next)
     }
   }
 
-  /** With the places behind it that take no character. */
-  #enter(place: number): void {
-    for (let at = place; this.#reach(at); at++) {
-      const type = this.#tokens[at]?.type
-      if (type !== "some" && type !== "anything" && type !== "folders") return
-    }
+  /** With the places behind it that are reached without a character. */
+  #enter(index: number): void {
+    const place = this.#places[index]
+    if (!this.#reach(index) || place === undefined) return
+    if ("beginnings" in place) for (const beginning of place.beginnings) this.#enter(beginning)
+    else if (isOptional.has(place.token.type)) this.#enter(place.next)
   }
 
-  #reach(place: number): boolean {
-    if (this.#reachedAt[place] === this.#now) return false
-    this.#reachedAt[place] = this.#now
-    this.#current.push(place)
+  #reach(index: number): boolean {
+    if (this.#reachedAt[index] === this.#read) return false
+    this.#reachedAt[index] = this.#read
+    this.#current.push(index)
     return true
   }
 }
+
+const isOptional: ReadonlySet<GlobToken["type"]> = new Set(["some", "anything", "folders"])

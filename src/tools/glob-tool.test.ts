@@ -1,6 +1,7 @@
 import { expect, test } from "vitest"
 import type { JsonObject } from "../contract/json.ts"
 import { createDispatcher } from "./dispatch.ts"
+import { compileGlob } from "./glob.ts"
 import { globTool } from "./glob-tool.ts"
 import { parseIgnoreFile } from "./ignore-rules.ts"
 import { memoryFiles } from "./memory-files.ts"
@@ -49,6 +50,38 @@ test("ignore files are honoured, the nearest first, also from a folder below the
 
 test("a pattern that makes no sense is told to the model", async () => {
   expect(await glob({ pattern: "{a" }, project)).toContain("invalid_input")
+})
+
+test.each([
+  ["a name at any depth", "a?.ts", ["ab.ts", "x/y/aé.ts", "a😀.ts"], ["a.ts", "abc.ts", "ab.tsx"]],
+  ["a path from the folder", "./src/*.ts", ["src/a.ts"], ["src/b/a.ts", "x/src/a.ts"]],
+  ["folders", "src/**/a", ["src/a", "src/b/c/a"], ["src/ba", "a"]],
+  ["anything", "src/**a", ["src/a", "src/b/ca"], ["src/b"]],
+  ["choices", "*.{ts,{m,c}js,}", ["a.ts", "a.mjs", "a.cjs", "a."], ["a.js", "a.{ts"]],
+  ["choices of paths", "{a,b/c}/d", ["a/d", "b/c/d"], ["c/d"]],
+  ["a list", "[a-cx-]", ["b", "x", "-"], ["d", "a-c"]],
+  ["a list of others, which leaves out the slash", "a[!b]c", ["axc"], ["abc", "a/c"]],
+  ["what opens no list", "[a", ["[a", "x/[a"], ["a"]],
+  ["a list over a slash, which is none", "a[b/c]d", ["a[b/c]d"], ["abd"]],
+  ["escapes", "\\*\\{a\\}\\\\", ["*{a}\\"], ["b{a}\\"]],
+  ["a closing brace", "a}", ["a}"], ["a"]],
+])("a glob for %s: %s", (_, pattern, matching, others) => {
+  const matches = compileGlob(pattern)
+  expect(matching.filter((path) => !matches(path))).toEqual([])
+  expect(others.filter(matches)).toEqual([])
+})
+
+test.each([
+  ["a brace that stays open", "{a", 'has a "{" without its "}"'],
+  ["a range in the wrong order", "[z-a]", "has a range in the wrong order"],
+  ["more than 1000 characters", "a".repeat(1001), "is longer than 1000 characters"],
+])("a glob with %s is refused", (_, pattern, message) => {
+  expect(() => compileGlob(pattern)).toThrow(message)
+})
+
+test("many choices take no more room than they are written in", () => {
+  expect(compileGlob("{a,b}".repeat(200))("ab".repeat(100))).toBe(true)
+  expect(compileGlob("{a,b}".repeat(200))(`${"ab".repeat(99)}ac`)).toBe(false)
 })
 
 test.each([

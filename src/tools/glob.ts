@@ -2,8 +2,8 @@ import { PatternError } from "../lib/linear-pattern.ts"
 import { charactersOf, compileTokens, type GlobRange, type GlobToken, rangeOf } from "./glob-match.ts"
 
 /**
- * `*`, `?`, `**`, `[abc]`, `[!abc]` and `{a,b}`. A glob without a slash is about names, one with a slash about paths
- * from the folder that is searched. Throws PatternError.
+ * `*`, `?`, `**`, `[abc]`, `[!abc]` and `{a,b}`; a backslash takes their meaning away. A glob without a slash is about
+ * names, one with a slash about paths from the folder that is searched. Throws PatternError.
  */
 export function compileGlob(glob: string): (path: string) => boolean {
   const tokens = parse(glob.replace(/^\.?\//, ""))
@@ -47,10 +47,9 @@ function parseOne(reader: Reader, character: string): GlobToken {
   }
   const list = character === "[" ? parseList(reader) : undefined
   if (list !== undefined) return list
-  // A backslash before a letter or a digit is a backslash.
-  const isEscape = character === "\\" && next !== undefined && !/[a-zA-Z0-9]/.test(next)
-  if (isEscape) reader.at++
-  return { type: "character", character: isEscape ? next : character }
+  if (character !== "\\" || next === undefined) return { type: "character", character }
+  reader.at++
+  return { type: "character", character: next }
 }
 
 /** From `[` to `]`. Undefined where there is none before the next slash, or nothing is between. */

@@ -1,4 +1,6 @@
+import type { ToolContext } from "../contract/tool.ts"
 import type { LinearPattern } from "../lib/linear-pattern.ts"
+import { stopIfAborted } from "./shared.ts"
 
 /** A line with a match: its number from 1, and where it is without its line break. */
 export interface Line {
@@ -12,6 +14,7 @@ export interface LineSearch {
   readonly pattern: LinearPattern
   /** A match may span lines. All lines of the shortest matches are told then. */
   readonly multiline: boolean
+  readonly context: ToolContext
   /** Characters times instructions since the clock was last read. */
   work: number
   /** Time spent since others had their turn, up to `countedAt`. */
@@ -157,6 +160,7 @@ function pause(search: LineSearch, characters: number): Promise<void> | undefine
 
 async function othersTurn(search: LineSearch): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 0))
+  stopIfAborted(search.context)
   search.busyMs = 0
   search.countedAt = performance.now()
 }

@@ -168,7 +168,7 @@ describe("Grep", () => {
   test.each(["(a+)+$", "(a|aa)+$", "(.*)*[xy]", "(a|b)*a(a|b){100}[cd]"])(
     "the loop stays free while %s is searched for in a text that makes backtracking explode",
     async (pattern) => {
-      const lines = Array.from({ length: 40 }, (_, line) => `${hostileLine(4000, line)}!`).join("\n")
+      const lines = Array.from({ length: 10 }, (_, line) => `${hostileLine(4000, line)}!`).join("\n")
       let longestPause = 0
       let last = performance.now()
       const timer = setInterval(() => {
@@ -186,6 +186,14 @@ describe("Grep", () => {
     const controller = new AbortController()
     const tree = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`${index}`, "x\n".repeat(10_000)]))
     const pending = grep(tree, { pattern: "[yz]" }, controller.signal)
+    setTimeout(() => controller.abort(), 5)
+    expect(JSON.parse(await pending).error.code).toBe("aborted")
+  })
+
+  test("stops when the run is stopped while one file is searched with a slow pattern", async () => {
+    const controller = new AbortController()
+    const lines = Array.from({ length: 25 }, (_, line) => hostileLine(4000, line)).join("\n")
+    const pending = grep({ "a.txt": lines }, { pattern: "[ab]*a[ab]{400}[cd]" }, controller.signal)
     setTimeout(() => controller.abort(), 5)
     expect(JSON.parse(await pending).error.code).toBe("aborted")
   })

@@ -78,6 +78,7 @@ async function grep(args: GrepArgs, context: ToolContext): Promise<string> {
   const search: LineSearch = {
     pattern: await compileOrRefuse("pattern", () => compileLinearPattern(args.pattern, args)),
     multiline: args.multiline,
+    context,
     work: 0,
     busyMs: 0,
     countedAt: 0,

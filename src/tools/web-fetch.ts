@@ -64,7 +64,7 @@ async function pageAt(url: string, context: ToolContext, pages: PageCache): Prom
   if (kept !== undefined) return kept
   const headers = { accept: "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.5" }
   const answer = await fetchOf(context).get(url, { signal: context.signal, maxBytes, timeoutMs, headers })
-  const page = toWebPage(answer)
+  const page = await toWebPage(answer)
   if (answer.status < 300) pages.put(context.runId, url, page)
   return page
 }

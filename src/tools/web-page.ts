@@ -1,4 +1,5 @@
 import type { FetchedBody } from "../contract/env.ts"
+import { loadEntityDecoder } from "../lib/html-entities.ts"
 import { htmlToText } from "../lib/html-to-text.ts"
 import { latin1, sniffEncoding } from "../lib/text-file.ts"
 
@@ -9,7 +10,7 @@ export interface WebPage {
   readonly text: string
 }
 
-export function toWebPage(answer: FetchedBody): WebPage {
+export async function toWebPage(answer: FetchedBody): Promise<WebPage> {
   const { url, status, contentType, bytes, truncated } = answer
   const type = (contentType.split(";")[0] ?? "").trim().toLowerCase() || "no content type"
   const size = `${truncated ? "more than " : ""}${bytes.length} bytes`
@@ -19,7 +20,7 @@ export function toWebPage(answer: FetchedBody): WebPage {
   if (truncated) lines.push(`Only the first ${bytes.length} bytes were read.`)
   const source = decode(bytes, contentType, kind)
   if (kind === "text") return { head: lines.join("\n"), text: source }
-  const page = htmlToText(source, { url, maxCharacters: maxPageCharacters })
+  const page = htmlToText(source, await loadEntityDecoder(), { url, maxCharacters: maxPageCharacters })
   if (page.title !== "") lines.push(`Title: ${page.title}`)
   if (page.truncated) lines.push(`Only the first ${maxPageCharacters} characters were kept.`)
   return { head: lines.join("\n"), text: page.text }

@@ -3,7 +3,7 @@ import { native } from "longhaul/backends/native"
 import { anthropic } from "longhaul/providers/anthropic"
 import { memoryStore } from "longhaul/stores/memory"
 import { offlineModel, scriptedModel } from "longhaul/testing"
-import { fileTools } from "longhaul/tools"
+import { createDispatcher, fileTools, webFetchTool } from "longhaul/tools"
 import { signWebhook, verifyWebhook } from "longhaul/webhooks"
 
 /** A worker as a user would write it: portable entries only. */
@@ -28,6 +28,10 @@ export default {
 
     const scripted = await createRuntime({ model: scriptedModel(["scripted"]) }).run({ task: "x" })
     const offline = await createRuntime({ model: offlineModel(), tools: fileTools() }).run({ task: "List the files" })
+    const tools = createDispatcher([...fileTools(), webFetchTool()])
+    const call = async (name, args) => (await tools.callTool(name, args, toolContext())).text
+    const searched = await call("Grep", { pattern: "(?i)STRAẞE|\\p{Greek}", path: "a.txt" })
+    const fetched = await call("WebFetch", { url: "https://site.example/" })
     const message = { id: "msg_1", timestamp: String(Math.floor(Date.now() / 1000)), body: '{"status":"done"}' }
     const headers = new Headers({
       "webhook-id": message.id,
@@ -41,7 +45,23 @@ export default {
       events,
       status: await runtime.status(result.runId),
       others: [scripted.text, offline.status],
+      searched,
+      fetched,
       node: typeof process,
     })
   },
+}
+
+/** One file and one page, whatever is asked for. */
+function toolContext() {
+  const bytes = (text) => new TextEncoder().encode(text)
+  const files = {
+    display: (path) => path,
+    info: async () => ({ kind: "file", size: 20, modifiedMs: 0, version: "" }),
+    read: async () => bytes("Straße\nother\nλ\n"),
+  }
+  const body = { status: 200, contentType: "text/html", bytes: bytes("<p>1 &nGtv; 2 &copy"), truncated: false }
+  const fetch = { get: async (url) => ({ ...body, url }) }
+  const { signal } = new AbortController()
+  return { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env: { files, fetch }, progress() {} }
 }

@@ -31,7 +31,7 @@ export function brave(options: BraveOptions): SearchEngine {
       // Where nothing was found, the part of the web is left out.
       if (answer.web === undefined && answer.type === "search") return []
       if (!isJsonObject(answer.web)) throw notUnderstood(name)
-      return readResults(name, answer.web.results, "description").slice(0, limit)
+      return (await readResults(name, answer.web.results, "description")).slice(0, limit)
     },
   }
 }

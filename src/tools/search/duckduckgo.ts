@@ -1,3 +1,4 @@
+import { type EntityDecoder, loadEntityDecoder } from "../../lib/html-entities.ts"
 import { type HtmlToken, htmlTokens } from "../../lib/html-tokens.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import {
@@ -26,7 +27,7 @@ export function duckDuckGo(options: DuckDuckGoOptions = {}): SearchEngine {
       const answer = await fetch.get(url, requestOptions(signal, { accept: "text/html" }))
       requireSuccess(name, answer)
       const html = new TextDecoder().decode(answer.bytes)
-      const results = readPage(html)
+      const results = readPage(html, await loadEntityDecoder())
       // Its own word for an empty page: without it, the page is something else, such as a question whether we are human.
       if (results.length === 0 && !/class="[^"]{0,200}\bno-results\b/.test(html)) throw notUnderstood(name)
       return results.slice(0, limit)
@@ -37,9 +38,9 @@ export function duckDuckGo(options: DuckDuckGoOptions = {}): SearchEngine {
 const name = "DuckDuckGo"
 
 /** A result is a link of one class, and what follows it in an element of another. */
-function readPage(html: string): readonly SearchResult[] {
+function readPage(html: string, decode: EntityDecoder): readonly SearchResult[] {
   const results: SearchResult[] = []
-  const tokens = htmlTokens(html)
+  const tokens = htmlTokens(html, decode)
   for (const token of tokens) {
     if (token.kind !== "start") continue
     const classes = token.attributes.class?.split(/\s+/) ?? []

@@ -1,6 +1,7 @@
 import type { FetchedBody, FetchOptions, GuardedFetch } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import { ToolError } from "../../contract/tool.ts"
+import { type EntityDecoder, loadEntityDecoder } from "../../lib/html-entities.ts"
 import { htmlToText } from "../../lib/html-to-text.ts"
 import { isJsonObject } from "../../lib/json.ts"
 
@@ -53,17 +54,18 @@ export function notUnderstood(engine: string): ToolError {
 }
 
 /** Entries without an address are left out; a list that is none means that the answer was not understood. */
-export function readResults(engine: string, list: unknown, snippetKey: string): readonly SearchResult[] {
+export async function readResults(engine: string, list: unknown, snippetKey: string): Promise<readonly SearchResult[]> {
   if (!Array.isArray(list)) throw notUnderstood(engine)
+  const decode = await loadEntityDecoder()
   return list.flatMap((entry: unknown) => {
     if (!isJsonObject(entry) || typeof entry.url !== "string") return []
-    return [{ title: plain(entry.title), url: entry.url, snippet: plain(entry[snippetKey]) }]
+    return [{ title: plain(entry.title, decode), url: entry.url, snippet: plain(entry[snippetKey], decode) }]
   })
 }
 
 /** Some engines mark the words that were found with tags. */
-function plain(value: unknown): string {
-  return typeof value === "string" ? htmlToText(value, { maxCharacters: 2000 }).text : ""
+function plain(value: unknown, decode: EntityDecoder): string {
+  return typeof value === "string" ? htmlToText(value, decode, { maxCharacters: 2000 }).text : ""
 }
 
 /** The address of an engine's server, without a slash at its end. */

@@ -16,7 +16,7 @@ export function searxng(options: SearxngOptions): SearchEngine {
     async search(query, { limit, signal, fetch }) {
       const url = `${base}/search?q=${encodeURIComponent(query)}&format=json`
       const answer = await fetch.get(url, requestOptions(signal, { accept: "application/json" }))
-      return readResults(name, readJsonAnswer(name, answer).results, "content").slice(0, limit)
+      return (await readResults(name, readJsonAnswer(name, answer).results, "content")).slice(0, limit)
     },
   }
 }

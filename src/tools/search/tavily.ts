@@ -19,7 +19,7 @@ export function tavily(options: TavilyOptions): SearchEngine {
       const headers = { accept: "application/json", "content-type": "application/json", authorization: `Bearer ${key}` }
       const body = JSON.stringify({ query, max_results: limit })
       const answer = await fetch.post(`${base}/search`, body, requestOptions(signal, headers))
-      return readResults(name, readJsonAnswer(name, answer).results, "content").slice(0, limit)
+      return (await readResults(name, readJsonAnswer(name, answer).results, "content")).slice(0, limit)
     },
   }
 }
