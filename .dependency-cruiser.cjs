@@ -20,7 +20,7 @@ module.exports = {
       name: "lib-imports-contract-only",
       severity: "error",
       from: { path: "^src/lib/", pathNot: "\\.test(-d)?\\.ts$" },
-      to: { pathNot: "^src/(contract|lib)/|node_modules/@cfworker/json-schema" },
+      to: { pathNot: "^src/(contract|lib)/|node_modules/(@cfworker/json-schema|entities|re2js)/" },
     },
     {
       name: "rooms-never-import-siblings",
