@@ -72,8 +72,8 @@ async function acrossLines(search: LineSearch, text: string, hear: (line: Line) 
       if (next > first && !hear({ number, start, end: lineEnd(text, start, next) })) return
       start = next
     }
-    // The next match ends in a later line, hence it begins in a later line.
-    from = Math.min(nextLine(text, first), start)
+    // The next match ends in a later line, hence it begins in a later line. One that was cut may hold more: no news.
+    from = start > end ? start : nextLine(text, first)
   }
 }
 

@@ -1,5 +1,7 @@
+import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { JsonObject } from "../contract/json.ts"
+import { compileLinearPattern } from "../lib/linear-pattern.ts"
 import { createDispatcher } from "./dispatch.ts"
 import { grepTool } from "./grep.ts"
 import { memoryFiles } from "./memory-files.ts"
@@ -87,6 +89,52 @@ describe("TOOL-12 multiline", () => {
     expect(await grep({ "a.txt": "a\nb a\nb\na\nc\nb" }, { pattern: "a\\nb", multiline: true })).toBe(
       "a.txt:1:a\na.txt:2:b a\na.txt:3:b",
     )
+  })
+
+  test("a line longer than what is searched at once is told once, and not with the line behind it", async () => {
+    const long = `b${"x".repeat(60_000)}aab${"x".repeat(100)}`
+    expect(
+      await grep({ "a.txt": `a\n${long}\nother\nab\n` }, { pattern: "a[^b]*b", multiline: true, mode: "count" }),
+    ).toBe("a.txt:3")
+  })
+
+  test("a match of 2,500 characters is found wherever it lies, with a large pattern too", async () => {
+    const before = "x\n".repeat(3000)
+    for (const shift of [0, 700, 1400, 2100]) {
+      const text = `${before}${"y\n".repeat(shift)}a\n${"z\n".repeat(1200)}b\n`
+      const pattern = "a\\n[^b]*b|q{300}[rs]"
+      expect(await grep({ "a.txt": text }, { pattern, multiline: true, mode: "count" })).toBe("a.txt:1202")
+    }
+  })
+
+  test("the lines of all smallest ranges with a match are told, whatever the text", async () => {
+    const piece = fc.constantFrom("a", "b", "ab", "\n", "\n", "x")
+    const sources = ["a(?s:.)*b", "a[^b]*b|x", "b\\n+a", "^$", "\\n\\n", "x?", "(?:a\\n?)+x", "$\\na", "\\Aa|b\\z"]
+    const property = fc.asyncProperty(
+      fc.array(piece, { maxLength: 30 }),
+      fc.constantFrom(...sources),
+      async (parts, source) => {
+        const text = parts.join("")
+        const pattern = await compileLinearPattern(source, { multiline: true })
+        const ends = [...text.matchAll(/\n|[^\n]$/g)].map(({ index }) => index + 1)
+        const starts = [0, ...ends.slice(0, -1)]
+        const holds = (first: number, last: number) => {
+          const [from, to] = [starts[first] ?? 0, ends[last] ?? 0]
+          if (text[to - 1] !== "\n") return pattern.test(text, from, to)
+          return pattern.test(text, from, to - 1) || (pattern.test(text, from, to) && !pattern.test(text, to, to))
+        }
+        const told = new Set<number>()
+        for (const first of starts.keys()) {
+          const last = [...ends.keys()].find((each) => each >= first && holds(first, each))
+          const isSmallest = last !== undefined && (first === last || !holds(first + 1, last))
+          for (let line = first; isSmallest && line <= last; line++) told.add(line + 1)
+        }
+        const found = await grep({ "a.txt": text }, { pattern: source, multiline: true, limit: 1000 })
+        const lines = found === "No matches." ? [] : found.split("\n").map((line) => Number(line.split(":")[1]))
+        expect(lines).toEqual([...told].toSorted((left, right) => left - right))
+      },
+    )
+    await fc.assert(property, { numRuns: 400 })
   })
 
   test("one begins as late as it can, however far back the search began", async () => {
