@@ -58,7 +58,7 @@ test("nor in a bucket, where nothing is left behind", { timeout }, async () => {
   const keys = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_ENDPOINT_URL: endpoint }
   try {
     Object.assign(process.env, keys)
-    holds(await campaign({ store: "s3://runs/crashes", ...(all ? { kills: 50 } : { kills: 1, sample: 4 }) }))
+    holds(await campaign({ store: "s3://runs/crashes", ...(all ? { kills: 50 } : { kills: 1, sample: 2 }) }))
     const [folder = ""] = await server.freshStore({ prefix: "crashes" }).list("")
     expect(folder).toBe("")
   } finally {

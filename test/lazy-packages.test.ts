@@ -6,12 +6,12 @@ import { expect, test } from "vitest"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const { exports, dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
-const entries = Object.values<Record<string, unknown>>(exports).flatMap((target) => targetsOf(target))
+const entries = [...new Set(Object.values<Record<string, unknown>>(exports).flatMap((target) => targetsOf(target)))]
 
 /** The sources of an entry: one for each platform. */
 function targetsOf(target: unknown): readonly string[] {
   if (typeof target === "string")
-    return target.endsWith(".js") ? [target.replace("./dist/", "src/").replace(/js$/, "ts")] : []
+    return target.endsWith(".js") ? [target.replace(/^\.\/dist\/(esm\/)?/, "src/").replace(/js$/, "ts")] : []
   return Object.values(target as Record<string, unknown>).flatMap(targetsOf)
 }
 
