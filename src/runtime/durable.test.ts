@@ -93,6 +93,44 @@ describe("a run that lost its process", () => {
     }
   })
 
+  test("a `repeatable` call whose owner gave no sign for a lease is flagged as unknown, not run beside it", async () => {
+    const store = await unresponsive("put", { effect: "repeatable" })
+    const again: string[] = []
+    const tools = [tool("put", () => again.push("put") && "put", { effect: "repeatable" })]
+    const { runtime } = runtimeOver(store, ["Done."], { tools })
+    expect((await runtime.resume({ runId: "r" })).error?.code).toBe("run_active")
+    const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 61_000)
+    const result = await runtime.resume({ runId: "r" })
+    clock.mockRestore()
+    expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
+    expect(again).toEqual([])
+  })
+
+  test("recovery flags a `repeatable` call of an unresponsive owner as unknown, and does not run it", async () => {
+    const store = await unresponsive("put", { effect: "repeatable" })
+    const again: string[] = []
+    const tools = [tool("put", () => again.push("put") && "put", { effect: "repeatable" })]
+    const { runtime } = runtimeOver(store, ["Done."], { tools })
+    expect(await runtime.recoverOrphanedRuns({ staleMs: 20, action: "resume" })).toHaveLength(1)
+    expect(await runtime.waitFor("r")).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
+    expect(again).toEqual([])
+  })
+
+  test("a `once` call with an intent and no result is not run again where its owner is known to be gone", async () => {
+    for (const unknownOutcome of ["tell", "pause"] as const) {
+      const store = memoryStore()
+      await crashed(store, "pay")
+      await endByHand(store)
+      const again: string[] = []
+      const tools = [tool("pay", () => again.push("paid") && "paid", { unknownOutcome })]
+      const result = await runtimeOver(store, ["I will check."], { tools }).runtime.resume({ runId: "r" })
+      if (unknownOutcome === "tell")
+        expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
+      else expect(result).toMatchObject({ status: "paused", pause: { reason: "unknown_outcome" } })
+      expect(again).toEqual([])
+    }
+  })
+
   test("pauses where a person is to decide about the unknown, and does what they say", async () => {
     for (const decision of ["approve", "deny"] as const) {
       const store = memoryStore()
@@ -392,6 +430,17 @@ async function abandoned(store: Store): Promise<void> {
   const folder = store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
   const journal = await takeRun(folder, { first: () => [{ ...(start as RunRecord), runId: "r" } as RunRecord] })
   await journal.release()
+}
+
+/** The journal of a run whose process was lost in the middle of a call, and gives no further sign of life. */
+async function unresponsive(name: string, more: object): Promise<Store> {
+  const [live, store] = [memoryStore(), memoryStore()]
+  await crashed(live, name, more)
+  const records = await recordsOf(runtimeOver(live, []).runtime, "r")
+  const folder = store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
+  const journal = await takeRun(folder, { first: () => records })
+  await journal.release()
+  return store
 }
 
 describe("in the background", () => {
