@@ -1,6 +1,6 @@
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import type { RecordBody, RunRecord } from "../contract/event.ts"
-import { RunProjection } from "./projection.ts"
+import { project, RunProjection } from "./projection.ts"
 
 const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null }
 const bodies: readonly RecordBody[] = [
@@ -44,4 +44,56 @@ test("what was given away is all that was said until then", () => {
     { role: "tool", content: [{ callId: "1.1", status: "ok" }] },
     { role: "user", content: [{ text: "And then?" }] },
   ])
+})
+
+describe("a reserve of a turn that was never answered", () => {
+  const asked: RecordBody = { type: "turn-start", turn: 1, reserve: { tokens: 500, usd: 0.25 } }
+  const spentAfter = (...after: RecordBody[]) =>
+    project([asked, ...after].map((body, seq): RunRecord => ({ seq, at: seq, ...body }))).spent
+
+  test("counts as spent once the run is resumed, and only once", () => {
+    const resumed: RecordBody = { type: "run-resume", cause: "recovery" }
+    expect(spentAfter(resumed)).toEqual({ tokens: 500, usd: 0.25 })
+    expect(spentAfter(resumed, resumed)).toEqual({ tokens: 500, usd: 0.25 })
+  })
+
+  test("counts as spent once the next turn begins", () => {
+    expect(spentAfter({ type: "turn-start", turn: 1 })).toEqual({ tokens: 500, usd: 0.25 })
+  })
+
+  test("does not count where the turn was answered", () => {
+    const answered: RecordBody = {
+      type: "usage",
+      turn: 1,
+      usage: { ...usage, costUsd: 0.01 },
+      model: "m",
+      stopReason: "end",
+      durationMs: 1,
+    }
+    expect(spentAfter(answered, { type: "run-resume", cause: "recovery" })).toEqual({ tokens: 2, usd: 0.01 })
+  })
+})
+
+test("the results of a step stand in the order of its calls, whatever order and duration they had", () => {
+  const callIds = ["1.0", "1.1", "1.2"]
+  const called = callIds.map(
+    (callId): RecordBody => ({ type: "tool-call", turn: 1, callId, wireId: `w${callId}`, name: "Read", args: {} }),
+  )
+  const settled = (callId: string, durationMs: number): RecordBody => ({
+    type: "tool-result",
+    callId,
+    outcome: { status: "ok", output: [{ type: "text", text: callId }] },
+    durationMs,
+  })
+  const step: RecordBody[] = [
+    { type: "turn-start", turn: 1 },
+    ...called,
+    { type: "usage", turn: 1, usage, model: "m", stopReason: "tool-calls", durationMs: 1 },
+    settled("1.2", 2),
+    settled("1.0", 3),
+    settled("1.1", 1),
+    { type: "turn-end", turn: 1 },
+  ]
+  const { messages } = project(step.map((body, seq): RunRecord => ({ seq, at: seq, ...body })))
+  expect(messages.at(-1)).toMatchObject({ role: "tool", content: callIds.map((callId) => ({ callId })) })
 })

@@ -192,3 +192,16 @@ test("what was set aside for a turn is on record before the turn, and comes back
   aborted.abort()
   await waiting
 })
+
+test("a resumed run pays for a turn whose answer was lost with its process", async () => {
+  const store = memoryStore()
+  const asked = new Promise<void>((resolve) => {
+    const model = scriptedModel([() => new Promise<never>(() => resolve())])
+    void createRuntime({ store, model }).run({ task: "x", runId: "r", limits: { tokens: 1000 } })
+  })
+  await asked
+  const model = scriptedModel(["ok"])
+  const result = await createRuntime({ store, model }).resume({ runId: "r", takeover: true })
+  expect(result).toMatchObject({ status: "failed", error: { code: "budget_exceeded" } })
+  expect(model.calls).toEqual([])
+})
