@@ -516,6 +516,44 @@ describe("in the background", () => {
     expect(await runtime.waitFor("second")).toMatchObject({ status: "done" })
   })
 
+  test("a concurrency slot is free again after a run that failed, could not begin, or threw", async () => {
+    const store = memoryStore()
+    let breaks = false
+    const breaking: Store = {
+      ...store,
+      folder(path) {
+        if (breaks) throw new TypeError("broken store")
+        return store.folder(path)
+      },
+    }
+    const { runtime } = runtimeOver(breaking, [{ fail: noAccount }, "Done."], { concurrency: 1 })
+    expect((await runtime.run({ task: "x", runId: "r" })).error?.code).toBe("auth")
+    expect((await runtime.run({ task: "x", runId: "r" })).error?.code).toBe("run_active")
+    breaks = true
+    await expect(runtime.run({ task: "x" })).rejects.toThrow("broken store")
+    breaks = false
+    expect(await runtime.start({ task: "x", runId: "last" })).toMatchObject({ status: "running" })
+    expect(await runtime.waitFor("last")).toMatchObject({ status: "done" })
+  })
+
+  test("a run cancelled while it waits for a concurrency slot leaves the queue, and takes no slot with it", async () => {
+    const gates = [deferred<string>(), deferred<string>()]
+    const steps = gates.map((gate) => () => gate.promise)
+    const { runtime, model } = runtimeOver(memoryStore(), [...steps, "Done."], { concurrency: 1 })
+    const first = runtime.stream({ task: "x", runId: "first" })
+    const cancelled = runtime.stream({ task: "x", runId: "cancelled" })
+    const [third, fourth] = ["third", "fourth"].map((runId) => runtime.run({ task: "x", runId }))
+    expect(cancelled.interrupt()).toBe(true)
+    expect(await cancelled.result).toMatchObject({ status: "cancelled" })
+    await vi.waitUntil(() => model.calls.length > 0)
+    gates[0]?.resolve("Done.")
+    expect(await first.result).toMatchObject({ status: "done" })
+    await vi.waitUntil(() => model.calls.length > 1)
+    expect(await runtime.status("fourth")).toMatchObject({ status: "queued" })
+    gates[1]?.resolve("Done.")
+    expect(await Promise.all([third, fourth])).toMatchObject([{ status: "done" }, { status: "done" }])
+  })
+
   test("ASY-10 the executor is handed the work", async () => {
     const handed: Promise<unknown>[] = []
     const executor = { run: (work: Promise<unknown>) => void handed.push(work) }

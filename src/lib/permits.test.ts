@@ -1,0 +1,56 @@
+import { expect, test } from "vitest"
+import { Permits } from "./permits.ts"
+
+const never = new AbortController().signal
+
+test("a permit that is given back goes to the waiter that came first", async () => {
+  const permits = new Permits(1)
+  const order: string[] = []
+  const leave = await permits.take(never)
+  const waiters = ["a", "b"].map(async (name) => {
+    const leaveAgain = await permits.take(never)
+    order.push(name)
+    leaveAgain()
+  })
+  expect(order).toEqual([])
+  leave()
+  await Promise.all(waiters)
+  expect(order).toEqual(["a", "b"])
+  expect(permits.hasFree).toBe(true)
+})
+
+test("a waiter that is aborted leaves the queue: the permit goes to the next one, and is free at the end", async () => {
+  const permits = new Permits(1)
+  const abort = new AbortController()
+  const leave = await permits.take(never)
+  const aborted = permits.take(abort.signal)
+  let entered = false
+  const next = permits.take(never).then((leaveAgain) => {
+    entered = true
+    return leaveAgain
+  })
+  abort.abort()
+  const leaveAborted = await aborted
+  // It holds no permit, so it has none to give back.
+  leaveAborted()
+  await Promise.resolve()
+  expect(entered).toBe(false)
+  expect(permits.hasFree).toBe(false)
+  leave()
+  const leaveNext = await next
+  leaveNext()
+  expect(permits.hasFree).toBe(true)
+})
+
+test("an abort after a waiter has its permit takes nothing from it", async () => {
+  const permits = new Permits(1)
+  const abort = new AbortController()
+  const leave = await permits.take(never)
+  const waiting = permits.take(abort.signal)
+  leave()
+  abort.abort()
+  expect(permits.hasFree).toBe(false)
+  const leaveWaiting = await waiting
+  leaveWaiting()
+  expect(permits.hasFree).toBe(true)
+})
