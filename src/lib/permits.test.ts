@@ -33,7 +33,7 @@ test("a waiter that is aborted leaves the queue: the permit goes to the next one
   const leaveAborted = await aborted
   // It holds no permit, so it has none to give back.
   leaveAborted()
-  await Promise.resolve()
+  await new Promise((resolve) => setTimeout(resolve))
   expect(entered).toBe(false)
   expect(permits.hasFree).toBe(false)
   leave()

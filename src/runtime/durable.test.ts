@@ -545,10 +545,10 @@ describe("in the background", () => {
     const [third, fourth] = ["third", "fourth"].map((runId) => runtime.run({ task: "x", runId }))
     expect(cancelled.interrupt()).toBe(true)
     expect(await cancelled.result).toMatchObject({ status: "cancelled" })
-    await vi.waitUntil(() => model.calls.length > 0)
+    await vi.waitUntil(() => model.calls.length > 0, { timeout: 20_000 })
     gates[0]?.resolve("Done.")
     expect(await first.result).toMatchObject({ status: "done" })
-    await vi.waitUntil(() => model.calls.length > 1)
+    await vi.waitUntil(() => model.calls.length > 1, { timeout: 20_000 })
     expect(await runtime.status("fourth")).toMatchObject({ status: "queued" })
     gates[1]?.resolve("Done.")
     expect(await Promise.all([third, fourth])).toMatchObject([{ status: "done" }, { status: "done" }])
@@ -634,6 +634,30 @@ describe("from another process", () => {
     expect(project(records).messages.slice(0, -1)).toEqual(second.model.calls[0])
   })
 
+  test("what was said in the turn in which a run failed is on record, and heard once when it is resumed", async () => {
+    const store = memoryStore()
+    const steps = [async () => ((await runtime.steer("r", "Use the other account.")) ? { fail: noAccount } : "lost")]
+    const { runtime } = runtimeOver(store, steps)
+    expect((await runtime.run({ task: "x", runId: "r" })).error?.code).toBe("auth")
+    const second = runtimeOver(store, ["Done."])
+    expect(await second.runtime.resume({ runId: "r" })).toMatchObject({ status: "done" })
+    expect(JSON.stringify(second.model.calls[0]).split("Use the other account.")).toHaveLength(2)
+    const records = await recordsOf(second.runtime, "r")
+    expect(records.filter(({ type }) => type === "steer")).toMatchObject([{ text: "Use the other account." }])
+  })
+
+  test("what was said in the turn in which a run paused is heard when it goes on", async () => {
+    const store = memoryStore()
+    const tools = [tool("pay", () => "paid")]
+    const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
+    const steps = [async () => ((await runtime.steer("r", "Use the other account.")) ? call("pay") : "lost")]
+    const { runtime } = runtimeOver(store, steps, { tools, hooks })
+    expect(await runtime.run({ task: "x", runId: "r" })).toMatchObject({ status: "paused" })
+    const second = runtimeOver(store, ["Done."], { tools, hooks })
+    await second.runtime.resume({ runId: "r", decision: "approve" })
+    expect(JSON.stringify(second.model.calls[0]?.at(-1))).toContain("other account")
+  })
+
   const post = (store: Store, slot: number, text: string) =>
     store
       .folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
@@ -666,6 +690,22 @@ describe("from another process", () => {
       const records = await recordsOf(second.runtime, "r")
       expect(records.filter((record) => "inbox" in record)).toMatchObject([skipped, { inbox: 1 }])
       expect(project(records).nextInbox).toBe(2)
+    },
+  )
+
+  test.each(['{"type":"cancel"}', '{"type":"interrupt","mode":"graceful"}'])(
+    "%s that waited for a lost owner is consumed by the first resume: no later one finds it again",
+    async (text) => {
+      const store = await unresponsive("pay", {})
+      await post(store, 0, text)
+      const tools = [tool("pay", () => "paid")]
+      const { runtime } = runtimeOver(store, [{ fail: noAccount }, "Done."], { tools })
+      expect((await runtime.resume({ runId: "r", takeover: true })).error?.code).toBe("auth")
+      const consumed = await recordsOf(runtime, "r")
+      expect(consumed.filter((record) => "inbox" in record)).toMatchObject([{ type: "cancel", inbox: 0 }])
+      expect(project(consumed).nextInbox).toBe(1)
+      expect(await runtime.resume({ runId: "r" })).toMatchObject({ status: "done" })
+      expect((await recordsOf(runtime, "r")).filter(({ type }) => type === "cancel")).toHaveLength(1)
     },
   )
 
