@@ -8,30 +8,48 @@ import { google } from "./google/index.ts"
 import { openai } from "./openai/index.ts"
 
 const apiKey = "sk-recognisable-0123456789"
-const quoting = (async () =>
-  Response.json(
-    { error: { type: "authentication_error", message: `Incorrect API key provided: ${apiKey}.` } },
-    { status: 401 },
-  )) as typeof fetch
 
-test.each<[string, (options: { model: string; apiKey: string; fetch: typeof fetch }) => Model]>([
+const providers: readonly [string, (options: { model: string; apiKey: string; fetch: typeof fetch }) => Model][] = [
   ["anthropic", anthropic],
   ["openai", openai],
   ["google", google],
-])("%s: a key that the server quotes is not told on", async (_, create) => {
-  const conversation = create({ model: "m", apiKey, fetch: quoting }).converse({
+]
+
+/** The error of one call whose request is answered like this. */
+async function errorOf(create: (typeof providers)[number][1], answer: () => Response): Promise<LonghaulError> {
+  const conversation = create({ model: "m", apiKey, fetch: async () => answer() }).converse({
     tools: [],
     transport: fetchTransport(),
   })
   const error = await conversation
     .call([{ role: "user", content: [{ type: "text", text: "Hi" }] }], {}, new AbortController().signal)
     .catch((caught: unknown) => caught)
-  expect(LonghaulError.is(error) && error.toJSON()).toMatchObject({
-    code: "auth",
-    message: expect.stringContaining("Incorrect"),
-  })
+  if (!LonghaulError.is(error)) throw error
+  return error
+}
+
+test.each(providers)("%s: a key that the server quotes is not told on", async (_, create) => {
+  const message = `Incorrect API key provided: ${apiKey}.`
+  const body = { error: { type: "authentication_error", message } }
+  const error = await errorOf(create, () => Response.json(body, { status: 401 }))
+  expect(error.toJSON()).toMatchObject({ code: "auth", message: expect.stringContaining("Incorrect") })
   expect(JSON.stringify(error)).not.toContain("recognisable")
-  expect(String((error as Error).stack)).not.toContain("recognisable")
+  expect(String(error.stack)).not.toContain("recognisable")
+})
+
+test.each(providers)("%s: every echo of a key in a refusal is replaced, not only the first", async (_, create) => {
+  const message = `Key ${apiKey} is not known. Sent: "Bearer ${apiKey}". Hint: ${apiKey}${apiKey}.`
+  const error = await errorOf(create, () => Response.json({ error: { message } }, { status: 401 }))
+  expect(error.message).toContain('Key … is not known. Sent: "Bearer …". Hint: …….')
+  expect(JSON.stringify(error)).not.toContain("recognisable")
+})
+
+test.each(providers)("%s: a retry-after-ms header counts before retry-after", async (_, create) => {
+  const refusal = (headers: Record<string, string>) =>
+    errorOf(create, () => Response.json({ error: { message: "Slow down." } }, { status: 429, headers }))
+  expect(await refusal({ "retry-after-ms": "1250", "retry-after": "7" })).toMatchObject({ retryAfterMs: 1250 })
+  expect(await refusal({ "retry-after-ms": "1250" })).toMatchObject({ code: "rate_limited", retryAfterMs: 1250 })
+  expect(await refusal({ "retry-after-ms": "soon", "retry-after": "7" })).toMatchObject({ retryAfterMs: 7000 })
 })
 
 test("a key that was copied with something else is config_invalid before any request", () => {

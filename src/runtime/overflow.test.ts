@@ -55,6 +55,16 @@ test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is handed over whole; 
   expect(records.filter(({ type }) => type === "warning")).toMatchObject([warning])
 })
 
+test("OFF-01 a result of few characters and many bytes is cut at 256 KB, and handed over whole", async () => {
+  const wide = "潮".repeat(90_000)
+  const kept: number[] = []
+  const tools = [defineTool({ name: "long", description: "Says much.", input, effect: "none", run: () => wide })]
+  const { result } = await finish({ tools, persistArtifact: ({ buffer }) => `/kept/${kept.push(buffer.length)}` })
+  expect(kept).toEqual([bytesOf(wide)])
+  expect(bytesOf(result.toolCalls[0]?.result)).toBeLessThanOrEqual(256 * 1024)
+  expect(result.toolCalls[0]?.result).toContain("all of it is at /kept/1]")
+})
+
 test("OFF-03 TOOL-03 without a place for it, or where that declines, a result is cut and says so", async () => {
   for (const config of [{}, { persistArtifact: () => null }]) {
     const { result } = await finish(config)

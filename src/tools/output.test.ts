@@ -38,6 +38,19 @@ describe("output limits", () => {
     expect(await textOf(toolThat(() => "x".repeat(100_000)))).toBe("x".repeat(100_000))
   })
 
+  test("OFF-01 cut at 256 KB by default, where that is less than 100,000 characters", async () => {
+    const cap = 256 * 1024
+    const bytesIn = (text: string) => new TextEncoder().encode(text).length
+    const text = await textOf(toolThat(() => "潮".repeat(90_000)))
+    expect(bytesIn(text)).toBeLessThanOrEqual(cap)
+    expect(bytesIn(text)).toBeGreaterThan(cap - 100)
+    expect(text).toMatch(/潮\n\[cut: \d+ bytes are missing\]$/)
+    const exact = `${"潮".repeat(87_381)}x`
+    expect(bytesIn(exact)).toBe(cap)
+    expect(await textOf(toolThat(() => exact))).toBe(exact)
+    expect(await textOf(toolThat(() => `${exact}x`))).toContain("bytes are missing")
+  })
+
   test("a tool's own limit counts where it is lower, never where it is higher", async () => {
     const run = (): string => "x".repeat(1000)
     const low = createDispatcher([toolThat(run, { maxOutputBytes: 100 })])

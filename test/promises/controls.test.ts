@@ -248,6 +248,28 @@ describe("hooks", () => {
     expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done", text: "Working", turns: 2 })
   })
 
+  test.each([
+    ["returns false", () => false],
+    ["returns { allow: false }", () => ({ allow: false, reason: "No." })],
+    ["throws", () => Promise.reject(new Error("No."))],
+  ])("HOOK-02 a preToolCall that %s does not keep the call from running", async (_, preToolCall) => {
+    for (const effect of ["none", "repeatable", "once"] as const) {
+      let ran = 0
+      const look = defineTool({
+        name: "look",
+        description: "looks",
+        input: { type: "object" },
+        effect,
+        run: () => ++ran,
+      })
+      // Safe: types forbid such a hook, callers of plain JavaScript do not know them.
+      const hooks = { preToolCall } as unknown as Hooks
+      const { runtime } = setup([call("look"), "Done."], { hooks, tools: [look] })
+      expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
+      expect(ran).toBe(1)
+    }
+  })
+
   test.each(slots)("a %s that throws is a warning at most, never the run's end", async (slot) => {
     const warned: string[] = []
     const hooks = { [slot]: () => Promise.reject(new TypeError("secret-in-a-message")) }
@@ -301,6 +323,35 @@ describe("observers", () => {
     expect(heard[1]).toEqual(heard[0])
     expect(heard[2]).toEqual(heard[0])
     await runtime.close()
+  })
+
+  test("OBS-01 close flushes each observer once, after the last event, and waits for it", async () => {
+    const heard: string[] = []
+    const observers = [
+      {
+        recordEvent() {},
+        flush() {
+          throw new Error("broken")
+        },
+      },
+      {
+        recordEvent: ({ type }: RunEvent) => void heard.push(type),
+        async flush() {
+          heard.push("flush begins")
+          await new Promise((resolve) => setTimeout(resolve, 20))
+          heard.push("flush ends")
+        },
+      },
+    ]
+    const { runtime } = setup([call("hang")], { observers, tools: [tool("hang", () => new Promise(() => {}))] })
+    const begun = new Promise<void>((resolve) => {
+      void runtime.run({ task: "x", onEvent: ({ type }) => type === "tool-intent" && resolve() })
+    })
+    await begun
+    expect(heard).not.toContain("flush begins")
+    await runtime.close()
+    expect(heard.slice(-3)).toEqual(["run-end", "flush begins", "flush ends"])
+    expect(heard.filter((each) => each === "flush begins")).toHaveLength(1)
   })
 
   test("OBS-03 OBS-04 OBS-05 OBS-06 requests, caching and cost are told as metrics, with text and tools as events", async () => {
