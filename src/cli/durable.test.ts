@@ -58,6 +58,24 @@ describe("a run that pauses", () => {
     expect((await longhaul(["approve", "r", "--quiet"])).stdout).toBe("Done.\n")
   })
 
+  test.each(["--json", "--json --quiet"])(
+    "approve %s that leads to a second pause prints one JSON value on one line, and so does the end",
+    async (options) => {
+      let calls = 0
+      await simulate({ script: () => (++calls > 2 ? "Done." : parts("Write", { path: `${calls}.txt`, content: "x" })) })
+      expect((await paused()).code).toBe(3)
+      for (const [code, status] of [
+        [3, "paused"],
+        [0, "done"],
+      ]) {
+        const again = await longhaul(["approve", "r", ...options.split(" ")])
+        expect(again).toMatchObject({ code, stderr: "" })
+        expect(again.stdout).toMatch(/^[^\n]+\n$/)
+        expect(JSON.parse(again.stdout)).toMatchObject({ status })
+      }
+    },
+  )
+
   test("goes on in the folder where it began, from whatever folder", async () => {
     await simulate(writes)
     await paused()

@@ -80,6 +80,20 @@ describe("run", () => {
     expect(nothing).toMatchObject({ code: 1, stdout: "" })
   })
 
+  test.each(["--json", "--json --quiet"])(
+    "--schema with %s prints one JSON value on one line: the result, with the data in it",
+    async (options) => {
+      const schema = await file("form.json", JSON.stringify({ type: "object", required: ["high"] }))
+      await simulate({ script: ({ index }) => (index === 0 ? '{"high":"04:17"}' : "At 04:17.") })
+      const fits = await longhaul(["run", ...options.split(" "), "--schema", schema, "When?"])
+      expect(fits).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/^[^\n]+\n$/) })
+      expect(JSON.parse(fits.stdout)).toMatchObject({ status: "done", data: { high: "04:17" } })
+      const unfit = await longhaul(["run", ...options.split(" "), "--schema", schema, "When?"])
+      expect(unfit).toMatchObject({ code: 1, stdout: expect.stringMatching(/^[^\n]+\n$/) })
+      expect(JSON.parse(unfit.stdout)).toMatchObject({ status: "failed", error: { code: "output_not_json" } })
+    },
+  )
+
   test("--attach takes files from anywhere, as what they are", async () => {
     const { requests } = await simulate({ script: () => "Seen." })
     const image = await file("chart.png", Buffer.from("89504e47", "hex"))
