@@ -90,7 +90,7 @@ const fixes: Partial<Record<ErrorCode, string>> = {
 }
 
 function retryAfter(header: (name: string) => string | undefined): number | undefined {
-  const milliseconds = Number(header("retry-after-ms") ?? Number.NaN)
+  const milliseconds = Number(header("retry-after-ms") || Number.NaN)
   return Number.isFinite(milliseconds) ? milliseconds : parseRetryAfter(header("retry-after"))
 }
 
