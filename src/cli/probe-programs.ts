@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process"
-import { accessSync, constants, statSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { delimiter, isAbsolute, join } from "node:path"
+import { findProgram } from "../hosts/node/find-program.ts"
 import type { Variables } from "../hosts/node/model-names.ts"
 import { isSecretName } from "../lib/secrets.ts"
 import { clip } from "./format.ts"
@@ -25,7 +24,7 @@ export async function probePrograms(
   const stopAll = () => running.forEach(killGroup)
   process.once("exit", stopAll)
   const probe = async (name: string): Promise<FoundProgram> => {
-    const path = findOnPath(name, variables)
+    const path = findProgram(name, { path: variables.PATH ?? "" }) ?? null
     if (path === null) return { name, path, status: "missing", version: null }
     return { name, path, ...(await askVersion(path, variables, deadlineMs, running)) }
   }
@@ -33,21 +32,6 @@ export async function probePrograms(
     return await Promise.all(names.map(probe))
   } finally {
     process.off("exit", stopAll)
-  }
-}
-
-/** Relative entries of PATH are passed over: they would start programs of whatever folder this is. */
-function findOnPath(name: string, { PATH = "" }: Variables): string | null {
-  const candidates = PATH.split(delimiter).filter((folder) => isAbsolute(folder))
-  return candidates.map((folder) => join(folder, name)).find(isProgram) ?? null
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Folder, Store } from "../contract/store.ts"
 
-/** Keeps everything in this process: for tests, workers and runs that nobody needs afterwards. */
+/** Keeps everything in this process: for tests, workers and runs that are not needed afterwards. */
 export function memoryStore(): Store {
   const files: Files = new Map()
   return {

@@ -27,8 +27,8 @@ export type WebhookRefusal =
   | "body_not_raw"
 
 /**
- * The result that a webhook brings, if it comes from somebody who has a secret and is not old. Throws `auth` otherwise.
- * Whoever wants to act once remembers the `webhook-id`: the same event may come more than once.
+ * Returns the result in a webhook if it was signed with a known secret and is not old. Throws `auth` otherwise.
+ * The same event may come more than once: remember its `webhook-id` to act once.
  */
 export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebhook): Promise<Payload> {
   checkKeys("verifyWebhook", received, receivedKeys)

@@ -8,7 +8,7 @@ export interface OpenAiOptions extends ProviderOptions {
   readonly organization?: string
   readonly project?: string
   readonly seed?: number
-  /** The name of whoever serves the model, such as `openrouter`. Default `openai`. */
+  /** The name of the service that serves the model, such as `openrouter`. Default `openai`. */
   readonly provider?: string
   /** The variable that the key is usually in, named where a key is refused. Default `OPENAI_API_KEY`. */
   readonly keyName?: string
