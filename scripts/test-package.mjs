@@ -20,8 +20,8 @@ import { formatMessage } from "publint/utils"
 
 const repository = fileURLToPath(new URL("..", import.meta.url))
 const MOST_PACKAGES = 20
-/** The MCP server and the schema library it needs are half of it; without them 15. */
-const MOST_MEGABYTES = 20
+/** The MCP server and the schema library it needs are half of it; our modules for bundlers and source maps are five. */
+const MOST_MEGABYTES = 24
 const IMPORT_GOAL_MS = 40
 const MOST_BUNDLED = 12 * 1024
 
