@@ -6,7 +6,9 @@ export function isSecretName(name: string): boolean {
 /** Replaces every known secret in a text. What is shorter than 8 characters is a word, and no secret. */
 export function scrub(text: string, secrets: readonly string[]): string {
   let scrubbed = text
-  for (const secret of secrets) if (secret.length >= 8) scrubbed = scrubbed.replaceAll(secret, "[secret]")
+  // The longest first: one may hold another, whose mark would leave the rest of it readable.
+  const known = secrets.filter(({ length }) => length >= 8).sort((left, right) => right.length - left.length)
+  for (const secret of known) scrubbed = scrubbed.replaceAll(secret, "[secret]")
   return scrubbed
 }
 

@@ -56,6 +56,27 @@ test("the author of a tool sees its exception in toolError and at debug, with kn
   for (const kept of [result, events]) expect(JSON.stringify(kept)).not.toMatch(/no connection|401 for|socket closed/)
 })
 
+test("no part of a secret is left where a long message is cut within it, or where one secret holds another", async () => {
+  const exceptions: ToolException[] = []
+  const fail = defineTool({
+    name: "fail",
+    description: "Fails.",
+    input: { type: "object" },
+    run() {
+      throw new Error(`${"x".repeat(19_990)}${KEY}`, { cause: `${KEY}-suffix-of-another` })
+    },
+  })
+  const runtime = createRuntime({
+    model: scriptedModel([{ parts: [{ toolCall: { name: "fail", args: {} } }] }, "It failed."]),
+    tools: [fail],
+    secrets: { SHORT: KEY, LONG: `${KEY}-suffix-of-another` },
+    hooks: { toolError: (exception) => void exceptions.push(exception) },
+  })
+  await runtime.run({ task: "x" })
+  expect(exceptions).toHaveLength(1)
+  expect(JSON.stringify(exceptions)).not.toMatch(/sk-v|suffix/)
+})
+
 test("neither an exception that cannot be read nor a toolError hook that throws fails the run", async () => {
   const hostile = Object.create(Error.prototype, {
     message: {

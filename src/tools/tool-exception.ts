@@ -10,7 +10,7 @@ export function describeException(
   { runId, callId }: ToolContext,
   secrets: readonly string[],
 ): ToolException {
-  const clean = (text: string) => scrub(text.slice(0, LONGEST), secrets)
+  const clean = (text: string) => scrub(text, secrets).slice(0, LONGEST)
   const at = { runId, callId, tool, step }
   try {
     if (!(error instanceof Error)) return { ...at, name: typeof error, message: clean(String(error)), causes: [] }
