@@ -34,10 +34,7 @@ module.exports = {
       from: { path: "^src/runtime/", pathNot: "\\.test(-d)?\\.ts$" },
       to: {
         path: "^src/",
-        pathNot: [
-          "^src/(contract|lib|runtime|journal|policy|observe|webhooks)/",
-          "^src/tools/(dispatch|validate|output)",
-        ],
+        pathNot: ["^src/(contract|lib|runtime|journal|policy|observe|webhooks)/", "^src/tools/kernel/"],
       },
     },
     {

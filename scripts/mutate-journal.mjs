@@ -17,7 +17,7 @@ try {
   for (const name of ["src", "tsconfig.json", "vitest.config.ts", "package.json"]) {
     cpSync(join(repository, name), join(scratch, name), { recursive: true })
   }
-  cpSync(join(repository, "test/scene.ts"), join(scratch, "test/scene.ts"))
+  cpSync(join(repository, "test/support/scene.ts"), join(scratch, "test/support/scene.ts"))
   symlinkSync(join(repository, "node_modules"), join(scratch, "node_modules"))
 
   const untouched = await runTests("src/journal")

@@ -85,7 +85,7 @@ const rows = [
   { name: "commit of files", files: ["test/commit-crash.test.ts"], env: ALL_CRASHES, bar: "0 mixtures of old and new" },
   {
     name: "swapped paths",
-    files: ["src/hosts/node/files-race.test.ts"],
+    files: ["src/hosts/node/files/files-race.test.ts"],
     env: { LONGHAUL_SWAPPED_READS: "40000", LONGHAUL_SWAPPED_WRITES: "10000" },
     bar: "0 reads and 0 writes outside",
   },
@@ -98,9 +98,9 @@ const rows = [
   {
     name: "attacks",
     files: [
-      ...["test/hostile-text.test.ts", "test/two-machines.test.ts", "src/hosts/node/tenants.test.ts"],
-      ...["src/cli/config-attacks.test.ts", "src/cli/planted-config.test.ts", "src/cli/plain-json.test.ts"],
-      ...["src/cli/call-preview.test.ts", "src/runtime/unknown-keys.test.ts"],
+      ...["test/hostile-text.test.ts", "test/two-machines.test.ts", "src/hosts/node/store/tenants.test.ts"],
+      ...["src/cli/config/attacks.test.ts", "src/cli/config/planted.test.ts", "src/cli/plain-json.test.ts"],
+      ...["src/cli/approval/call-preview.test.ts", "src/runtime/input/unknown-keys.test.ts"],
     ],
     machine: ["escapes", "planted", "tenants", "hidden"].map((name) => `test/machine/sandbox-${name}.test.ts`),
     env: { LONGHAUL_GROWTH: "1" },

@@ -38,5 +38,5 @@ export {
   type ToolStatus,
 } from "./contract/tool.ts"
 export type * from "./contract/webhook.ts"
-export { defineTool, type ToolDefinition } from "./lib/define-tool.ts"
 export { type Counts, createMetricsObserver, type MetricsSnapshot } from "./observe/metrics.ts"
+export { defineTool, type ToolDefinition } from "./tools/kernel/define-tool.ts"

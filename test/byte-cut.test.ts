@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 import { native } from "../src/backends/native/index.ts"
 import { createRuntime, defineTool, type Model } from "../src/index.ts"
 import { createSimulator, type FaultOrder, renderAnswer, type SimulatedAnswer } from "../src/testing/index.ts"
-import { providersUnderTest } from "./providers-under-test.ts"
+import { providersUnderTest } from "./support/providers-under-test.ts"
 
 const lookArgs = { path: "notes/a.md", words: ["décision", "☕ tea"], depth: 3 }
 const payArgs = { to: "Zoë", cents: 1250, memo: 'for "lunch"\n& coffee' }

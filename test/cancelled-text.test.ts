@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { createRuntime } from "../src/index.ts"
 import { createSimulator } from "../src/testing/index.ts"
-import { providersUnderTest } from "./providers-under-test.ts"
+import { providersUnderTest } from "./support/providers-under-test.ts"
 
 const words = Array.from({ length: 400 }, (_, index) => `word${index}`).join(" ")
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { commandLine } from "./command-line.ts"
-import { type S3Server, startS3 } from "./s3-server.ts"
+import { commandLine } from "./support/command-line.ts"
+import { type S3Server, startS3 } from "./support/s3-server.ts"
 
 const { longhaul } = commandLine()
 let s3: S3Server

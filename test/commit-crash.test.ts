@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { nodeFiles } from "../src/hosts/node/files.ts"
+import { nodeFiles } from "../src/hosts/node/files/files.ts"
 import { type Blow, type Crashes, type Ending, prepareCrashes, type Scene } from "./commit-crash/crashes.ts"
 
 /** Every point, or enough of them to notice. */

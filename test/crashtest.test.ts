@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { type CampaignOptions, type CampaignReport, runCampaign } from "../src/cli/crashtest/campaign.ts"
-import { startS3 } from "./s3-server.ts"
+import { startS3 } from "./support/s3-server.ts"
 
 const all = process.env.LONGHAUL_ALL_CRASHES === "1"
 const repository = fileURLToPath(new URL("..", import.meta.url))

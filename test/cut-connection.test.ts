@@ -3,8 +3,8 @@ import { afterEach, describe, expect, test } from "vitest"
 import { anthropic, createRuntime, defineTool, native, type RunEvent } from "../src/hosts/node/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { createSimulator } from "../src/testing/index.ts"
-import { listen, stopServers } from "./proxy-servers.ts"
-import { transports } from "./transports.ts"
+import { listen, stopServers } from "./support/proxy-servers.ts"
+import { transports } from "./support/transports.ts"
 
 afterEach(stopServers)
 

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Bench, type Order, standing } from "./durable/program.ts"
-import { faults } from "./workload.ts"
+import { faults } from "./support/workload.ts"
 
 const bench = new Bench()
 beforeAll(() => bench.prepare())

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { nodeFiles } from "../src/hosts/node/files.ts"
+import { nodeFiles } from "../src/hosts/node/files/files.ts"
 import { filesCases } from "../src/testing/index.ts"
 import { memoryFiles } from "../src/tools/memory-files.ts"
 

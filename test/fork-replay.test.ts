@@ -7,11 +7,11 @@ import type { Runtime, RuntimeConfig } from "../src/contract/run.ts"
 import type { Store } from "../src/contract/store.ts"
 import { createRuntime } from "../src/index.ts"
 import { project } from "../src/journal/projection.ts"
-import { defineTool } from "../src/lib/define-tool.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { askUserTool } from "../src/tools/ask-user.ts"
-import { goOn, workload } from "./workload.ts"
+import { defineTool } from "../src/tools/kernel/define-tool.ts"
+import { goOn, workload } from "./support/workload.ts"
 
 const part = (name: string, args = {}) => ({ toolCall: { name, args } })
 const call = (...names: string[]) => ({ parts: [{ text: "Now." }, ...names.map((name) => part(name))] })

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import type { Json, JsonSchema } from "../src/contract/json.ts"
-import { defineTool } from "../src/lib/define-tool.ts"
 import { fileTools } from "../src/tools/index.ts"
-import { validateInput } from "../src/tools/validate.ts"
+import { defineTool } from "../src/tools/kernel/define-tool.ts"
+import { validateInput } from "../src/tools/kernel/validate.ts"
 
 interface Group {
   readonly keyword: string

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs"
 import { request as httpRequest } from "node:http"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { mcpClients, type ServedHttp } from "./mcp-clients.ts"
-import { countLiving, isRunning, uniqueSleep, until } from "./shell-scene.ts"
+import { mcpClients, type ServedHttp } from "./support/mcp-clients.ts"
+import { countLiving, isRunning, uniqueSleep, until } from "./support/shell-scene.ts"
 
 const { place, serveHttp, connectHttp, longhaul } = mcpClients()
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
-import { commandLine } from "./command-line.ts"
-import { countLiving, isRunning, uniqueSleep, until } from "./shell-scene.ts"
+import { commandLine } from "./support/command-line.ts"
+import { countLiving, isRunning, uniqueSleep, until } from "./support/shell-scene.ts"
 
 const { place, start, longhaul } = commandLine()
 

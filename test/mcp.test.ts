@@ -3,8 +3,8 @@ import { join } from "node:path"
 import type { CallToolResult } from "@modelcontextprotocol/client"
 import { describe, expect, test } from "vitest"
 import { readTools } from "../src/tools/index.ts"
-import { mcpClients, meetings } from "./mcp-clients.ts"
-import { countLiving, isRunning, uniqueSleep, until } from "./shell-scene.ts"
+import { mcpClients, meetings } from "./support/mcp-clients.ts"
+import { countLiving, isRunning, uniqueSleep, until } from "./support/shell-scene.ts"
 
 const { place, meet } = mcpClients()
 

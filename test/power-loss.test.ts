@@ -7,8 +7,8 @@ import { createRuntime } from "../src/index.ts"
 import { assembleRuntime } from "../src/runtime/runtime.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type DiskIntercept, type SimulatedDisk, simulatedDisk } from "../src/testing/simulated-disk.ts"
-import { random, settle } from "./scene.ts"
-import { type Deed, faults, found, goOn, records, workload } from "./workload.ts"
+import { random, settle } from "./support/scene.ts"
+import { type Deed, faults, found, goOn, records, workload } from "./support/workload.ts"
 
 const seeds = Number(process.env.LONGHAUL_POWER_SEEDS ?? 1)
 

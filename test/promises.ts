@@ -119,7 +119,7 @@ export const promises: readonly Promised[] = [
   {
     id: "HOST-04",
     text: "A host can persist artifacts and say where",
-    proof: [["src/runtime/overflow.test.ts", "HOST-04"]],
+    proof: [["src/runtime/calls/overflow.test.ts", "HOST-04"]],
   },
   { id: "HOST-05", text: "A host hears of each compaction, with the run's id" },
   {
@@ -130,7 +130,7 @@ export const promises: readonly Promised[] = [
   {
     id: "HOST-07",
     text: "ripgrep is looked for as told, then bundled, then on PATH",
-    proof: [["src/hosts/node/ripgrep.test.ts", "HOST-07"]],
+    proof: [["src/hosts/node/search/ripgrep.test.ts", "HOST-07"]],
   },
   { id: "HOST-08", text: "Browser artifacts go to a folder per run, else to a fallback" },
   {
@@ -218,7 +218,7 @@ export const promises: readonly Promised[] = [
   {
     id: "RUN-13",
     text: "Tool output that overflows goes to a folder per run",
-    proof: [["src/hosts/node/artifacts.test.ts", "RUN-13"]],
+    proof: [["src/hosts/node/store/artifacts.test.ts", "RUN-13"]],
   },
   {
     id: "RUN-14",
@@ -431,8 +431,8 @@ export const promises: readonly Promised[] = [
     id: "FAIL-29",
     text: "No tool can crash the loop, and the loop never throws",
     proof: [
-      ["src/tools/dispatch-hostile.test.ts", "FAIL-29 a tool that"],
-      ["src/tools/dispatch-hostile.test.ts", "FAIL-29 never rejects"],
+      ["src/tools/kernel/dispatch-hostile.test.ts", "FAIL-29 a tool that"],
+      ["src/tools/kernel/dispatch-hostile.test.ts", "FAIL-29 never rejects"],
       ["src/runtime/runtime.test.ts", "that throw, return nonsense"],
       ["src/runtime/runtime.test.ts", "a model or backend that breaks its contract"],
     ],
@@ -471,7 +471,7 @@ export const promises: readonly Promised[] = [
     text: "Results over 100,000 characters are cut",
     proof: [
       ["test/promises/results.test.ts", "LOOP-05"],
-      ["src/tools/output.test.ts", "LOOP-05"],
+      ["src/tools/kernel/output.test.ts", "LOOP-05"],
     ],
   },
   {
@@ -506,7 +506,7 @@ export const promises: readonly Promised[] = [
     id: "LOOP-14",
     text: "A tool's exception is an error result, and the loop goes on",
     proof: [
-      ["src/tools/dispatch.test.ts", "LOOP-14"],
+      ["src/tools/kernel/dispatch.test.ts", "LOOP-14"],
       ["src/runtime/runtime.test.ts", "that throw, return nonsense"],
     ],
   },
@@ -524,12 +524,12 @@ export const promises: readonly Promised[] = [
   {
     id: "TOOL-03",
     text: "Output is cut, and can be kept as an artifact",
-    proof: [["src/runtime/overflow.test.ts", "TOOL-03"]],
+    proof: [["src/runtime/calls/overflow.test.ts", "TOOL-03"]],
   },
   {
     id: "TOOL-04",
     text: "A missing ripgrep names the doctor command",
-    proof: [["src/hosts/node/ripgrep.test.ts", "TOOL-04"]],
+    proof: [["src/hosts/node/search/ripgrep.test.ts", "TOOL-04"]],
   },
   { id: "TOOL-05", text: "Twenty-two built-in tools" },
   { id: "TOOL-06", text: "Four tools that exist only where configured" },
@@ -538,7 +538,7 @@ export const promises: readonly Promised[] = [
     id: "TOOL-08",
     text: "Bash runs in a shell, on Node only",
     proof: [
-      ["src/hosts/node/shell.test.ts", "TOOL-08"],
+      ["src/hosts/node/shell/shell.test.ts", "TOOL-08"],
       ["src/tools/bash.test.ts", "TOOL-08"],
     ],
   },
@@ -546,19 +546,19 @@ export const promises: readonly Promised[] = [
     id: "TOOL-09",
     text: "Read numbers lines, and reads PDFs and images",
     proof: [
-      ["src/tools/read.test.ts", "TOOL-09"],
-      ["src/tools/read-media.test.ts", "TOOL-09"],
+      ["src/tools/read/read.test.ts", "TOOL-09"],
+      ["src/tools/read/read-media.test.ts", "TOOL-09"],
     ],
   },
   {
     id: "TOOL-10",
     text: "Write is atomic",
-    proof: [["src/hosts/node/files.test.ts", "TOOL-10"]],
+    proof: [["src/hosts/node/files/files.test.ts", "TOOL-10"]],
   },
   {
     id: "TOOL-11",
     text: "Edit replaces text that is unique",
-    proof: [["src/tools/edit.test.ts", "TOOL-11"]],
+    proof: [["src/tools/edit/edit.test.ts", "TOOL-11"]],
   },
   {
     id: "TOOL-12",
@@ -569,22 +569,22 @@ export const promises: readonly Promised[] = [
     id: "TOOL-13",
     text: "Pages become text; the web can be searched",
     proof: [
-      ["src/hosts/node/guarded-fetch-refusals.test.ts", "TOOL-13"],
-      ["src/tools/web-fetch.test.ts", "TOOL-13"],
-      ["src/tools/web-search.test.ts", "TOOL-13"],
+      ["src/hosts/node/http/guarded-fetch-refusals.test.ts", "TOOL-13"],
+      ["src/tools/web/web-fetch.test.ts", "TOOL-13"],
+      ["src/tools/web/web-search.test.ts", "TOOL-13"],
     ],
   },
   { id: "TOOL-14", text: "Messages between agents, sleep, and a search for tools" },
   {
     id: "TOOL-15",
     text: "Notebooks can be edited",
-    proof: [["src/tools/notebook-edit.test.ts", "TOOL-15"]],
+    proof: [["src/tools/edit/notebook-edit.test.ts", "TOOL-15"]],
   },
   {
     id: "TOOL-16",
     text: "Own tools can be added, any tool disabled",
     proof: [
-      ["src/tools/dispatch.test.ts", "TOOL-16"],
+      ["src/tools/kernel/dispatch.test.ts", "TOOL-16"],
       ["src/runtime/runtime.test.ts", "given with a run come on top of the runtime's"],
     ],
   },
@@ -596,7 +596,7 @@ export const promises: readonly Promised[] = [
   {
     id: "TOOL-18",
     text: "A stub shows a tool and does not run it",
-    proof: [["src/tools/capability-stub.test.ts", "TOOL-18"]],
+    proof: [["src/tools/kernel/capability-stub.test.ts", "TOOL-18"]],
   },
   {
     id: "TOOL-19",
@@ -611,32 +611,32 @@ export const promises: readonly Promised[] = [
   {
     id: "TOOL-21",
     text: "What is listed is exactly what can be called",
-    proof: [["src/tools/dispatch.test.ts", "TOOL-21"]],
+    proof: [["src/tools/kernel/dispatch.test.ts", "TOOL-21"]],
   },
   {
     id: "TOOL-22",
     text: "An unknown or hidden tool is a not_found result, never an exception",
-    proof: [["src/tools/dispatch.test.ts", "TOOL-22"]],
+    proof: [["src/tools/kernel/dispatch.test.ts", "TOOL-22"]],
   },
   {
     id: "TOOL-23",
     text: "Arguments are validated with every issue told, and defaults filled",
     proof: [
-      ["src/tools/dispatch.test.ts", "TOOL-23"],
-      ["src/tools/validate.test.ts", "TOOL-23 collects every issue"],
-      ["src/tools/validate.test.ts", "TOOL-23 fills in defaults"],
+      ["src/tools/kernel/dispatch.test.ts", "TOOL-23"],
+      ["src/tools/kernel/validate.test.ts", "TOOL-23 collects every issue"],
+      ["src/tools/kernel/validate.test.ts", "TOOL-23 fills in defaults"],
     ],
   },
   {
     id: "TOOL-24",
     text: "A tool gets its arguments and its context",
-    proof: [["src/tools/dispatch.test.ts", "TOOL-24"]],
+    proof: [["src/tools/kernel/dispatch.test.ts", "TOOL-24"]],
   },
   {
     id: "TOOL-25",
     text: "Results are cut at a byte limit on a character's boundary",
     proof: [
-      ["src/tools/output.test.ts", "TOOL-25"],
+      ["src/tools/kernel/output.test.ts", "TOOL-25"],
       ["src/lib/truncate.test.ts", "TOOL-25"],
     ],
   },
@@ -645,15 +645,15 @@ export const promises: readonly Promised[] = [
     text: "A tool that bounds itself is not cut again; Bash spills to disk",
     proof: [
       ["src/tools/bash.test.ts", "TOOL-26"],
-      ["src/hosts/node/shell-output.test.ts", "TOOL-26"],
+      ["src/hosts/node/shell/shell-output.test.ts", "TOOL-26"],
     ],
   },
   {
     id: "TOOL-27",
     text: "Outcomes are flag and text; tool errors are JSON envelopes, other throws generic",
     proof: [
-      ["src/tools/dispatch.test.ts", "TOOL-27 a ToolError"],
-      ["src/tools/dispatch.test.ts", "TOOL-27 LOOP-14"],
+      ["src/tools/kernel/dispatch.test.ts", "TOOL-27 a ToolError"],
+      ["src/tools/kernel/dispatch.test.ts", "TOOL-27 LOOP-14"],
     ],
   },
   {
@@ -674,14 +674,14 @@ export const promises: readonly Promised[] = [
   {
     id: "TOOL-31",
     text: "Writes go to a temporary file and are renamed",
-    proof: [["src/hosts/node/files.test.ts", "TOOL-31"]],
+    proof: [["src/hosts/node/files/files.test.ts", "TOOL-31"]],
   },
   {
     id: "TOOL-32",
     text: "A patch is applied as a whole or not at all",
     proof: [
       ["test/commit-crash.test.ts", "TOOL-32"],
-      ["src/tools/apply-patch-whole.test.ts", "TOOL-32"],
+      ["src/tools/patch/apply-patch-whole.test.ts", "TOOL-32"],
     ],
   },
   {
@@ -689,7 +689,7 @@ export const promises: readonly Promised[] = [
     text: "Writes to one path wait for each other within a process",
     proof: [
       ["src/hosts/node/agent-tools.test.ts", "TOOL-33"],
-      ["src/tools/apply-patch-whole.test.ts", "TOOL-33"],
+      ["src/tools/patch/apply-patch-whole.test.ts", "TOOL-33"],
     ],
   },
   {
@@ -702,15 +702,15 @@ export const promises: readonly Promised[] = [
     text: "Confinement can be turned off; Bash is not sandboxed by default",
     proof: [
       ["src/hosts/node/agent-tools.test.ts", "TOOL-35"],
-      ["src/hosts/node/shell-sandbox.test.ts", "TOOL-35"],
+      ["src/hosts/node/shell/shell-sandbox.test.ts", "TOOL-35"],
     ],
   },
   {
     id: "TOOL-36",
     text: "How text and bytes are treated is defined",
     proof: [
-      ["src/tools/edit.test.ts", "TOOL-36"],
-      ["src/tools/read.test.ts", "TOOL-36"],
+      ["src/tools/edit/edit.test.ts", "TOOL-36"],
+      ["src/tools/read/read.test.ts", "TOOL-36"],
     ],
   },
   {
@@ -1083,20 +1083,20 @@ export const promises: readonly Promised[] = [
   {
     id: "OFF-01",
     text: "A default cap per tool result",
-    proof: [["src/runtime/overflow.test.ts", "OFF-01"]],
+    proof: [["src/runtime/calls/overflow.test.ts", "OFF-01"]],
   },
   {
     id: "OFF-02",
     text: "Over the cap: an artifact, a reference and a warning",
     proof: [
-      ["src/runtime/overflow.test.ts", "OFF-02"],
-      ["src/hosts/node/artifacts.test.ts", "OFF-02"],
+      ["src/runtime/calls/overflow.test.ts", "OFF-02"],
+      ["src/hosts/node/store/artifacts.test.ts", "OFF-02"],
     ],
   },
   {
     id: "OFF-03",
     text: "Without a place for artifacts: a cut with a summary",
-    proof: [["src/runtime/overflow.test.ts", "OFF-03"]],
+    proof: [["src/runtime/calls/overflow.test.ts", "OFF-03"]],
   },
   { id: "OFF-04", text: "Offloading is off by default, with threshold and preview" },
   { id: "OFF-05", text: "Exactly the threshold stays inline" },
@@ -1113,7 +1113,7 @@ export const promises: readonly Promised[] = [
     id: "OFF-15",
     text: "The kernel's byte limit, and Bash's spill file",
     proof: [
-      ["src/hosts/node/shell-output.test.ts", "OFF-15"],
+      ["src/hosts/node/shell/shell-output.test.ts", "OFF-15"],
       ["src/tools/bash.test.ts", "OFF-15"],
     ],
   },
@@ -1198,8 +1198,8 @@ export const promises: readonly Promised[] = [
     id: "OBS-08",
     text: "A CLI to try it with: one task or a conversation",
     proof: [
-      ["src/cli/chat.test.ts", "OBS-08"],
-      ["src/cli/chat-terminal.test.ts", "OBS-08"],
+      ["src/cli/chat/chat.test.ts", "OBS-08"],
+      ["src/cli/chat/terminal.test.ts", "OBS-08"],
     ],
   },
   // Structured output

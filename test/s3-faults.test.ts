@@ -4,12 +4,12 @@ import type { Store } from "../src/contract/store.ts"
 import { createRuntime } from "../src/index.ts"
 import { takeRun } from "../src/journal/journal.ts"
 import { createReader } from "../src/journal/reader.ts"
-import { defineTool } from "../src/lib/define-tool.ts"
 import { s3Store } from "../src/stores/s3/index.ts"
 import { scriptedModel } from "../src/testing/index.ts"
-import { type S3Fault, type S3Proxy, startS3Proxy } from "./s3-proxy.ts"
-import { type S3Server, startS3 } from "./s3-server.ts"
-import { random } from "./scene.ts"
+import { defineTool } from "../src/tools/kernel/define-tool.ts"
+import { type S3Fault, type S3Proxy, startS3Proxy } from "./support/s3-proxy.ts"
+import { type S3Server, startS3 } from "./support/s3-server.ts"
+import { random } from "./support/scene.ts"
 
 let server: S3Server
 let proxy: S3Proxy

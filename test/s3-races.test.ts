@@ -6,9 +6,9 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { type Bucket, createRaceTrack, type RaceReport, type RaceTrack } from "./races/races.ts"
-import { type S3Fault, type S3Proxy, startS3Proxy } from "./s3-proxy.ts"
-import { type S3Server, startS3 } from "./s3-server.ts"
-import { random } from "./scene.ts"
+import { type S3Fault, type S3Proxy, startS3Proxy } from "./support/s3-proxy.ts"
+import { type S3Server, startS3 } from "./support/s3-server.ts"
+import { random } from "./support/scene.ts"
 
 const races = process.env.LONGHAUL_RACES === undefined ? 4 : Number(process.env.LONGHAUL_RACES)
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { LonghaulError } from "../src/contract/error.ts"
 import { createRuntime } from "../src/index.ts"
-import { defineTool } from "../src/lib/define-tool.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
-import { type S3Server, startS3 } from "./s3-server.ts"
+import { defineTool } from "../src/tools/kernel/define-tool.ts"
+import { type S3Server, startS3 } from "./support/s3-server.ts"
 
 let server: S3Server
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { build } from "esbuild"
 import { Miniflare } from "miniflare"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { storeCases } from "../src/testing/store-cases.ts"
-import { type S3Server, startS3 } from "./s3-server.ts"
+import { type S3Server, startS3 } from "./support/s3-server.ts"
 
 let server: S3Server
 let worker: Miniflare | undefined

@@ -7,7 +7,7 @@ import {
 } from "@aws-sdk/client-s3"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { storeCases } from "../src/testing/store-cases.ts"
-import { type S3Server, startS3 } from "./s3-server.ts"
+import { type S3Server, startS3 } from "./support/s3-server.ts"
 
 let server: S3Server
 let oracle: S3Client

@@ -11,9 +11,9 @@ import { createRuntime, fsStore } from "../src/hosts/node/index.ts"
 import { takeRun } from "../src/journal/journal.ts"
 import { runPath } from "../src/journal/paths.ts"
 import { scriptedModel } from "../src/testing/index.ts"
-import { fakeTerminal } from "./fake-terminal.ts"
-import { harbourFiles, personAt } from "./person.ts"
-import { terminalOutput } from "./terminal-output.ts"
+import { fakeTerminal } from "./support/fake-terminal.ts"
+import { harbourFiles, personAt } from "./support/person.ts"
+import { terminalOutput } from "./support/terminal-output.ts"
 
 const widths = [80, 60] as const
 const dawn = Date.UTC(2031, 3, 19, 6, 30)

@@ -5,8 +5,8 @@ import { join } from "node:path"
 import { rgPath } from "@vscode/ripgrep"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { toRustPattern } from "../src/hosts/node/search/to-rust-pattern.ts"
 import { compileLinearPattern } from "../src/lib/linear-pattern.ts"
-import { toRustPattern } from "../src/lib/to-rust-pattern.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "longhaul-patterns-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

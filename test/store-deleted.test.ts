@@ -5,8 +5,8 @@ import { afterAll, describe, expect, test } from "vitest"
 import type { RunRecord } from "../src/contract/event.ts"
 import type { Store } from "../src/contract/store.ts"
 import { createOnlyStore, createRuntime, fsStore } from "../src/hosts/node/index.ts"
-import { defineTool } from "../src/lib/define-tool.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
+import { defineTool } from "../src/tools/kernel/define-tool.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-deleted-"))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))

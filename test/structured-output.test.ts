@@ -5,7 +5,7 @@ import { z } from "zod"
 import { createRuntime, type Json, type JsonSchema } from "../src/index.ts"
 import { fromAiSdk } from "../src/providers/ai-sdk/index.ts"
 import { createSimulator } from "../src/testing/index.ts"
-import { providersUnderTest } from "./providers-under-test.ts"
+import { providersUnderTest } from "./support/providers-under-test.ts"
 
 /** A schema with a value that fits it and one that does not. */
 interface Sample {

@@ -8,11 +8,11 @@ import type { Folder, Store } from "../src/contract/store.ts"
 import type { Tool } from "../src/contract/tool.ts"
 import { createOnlyStore, createRuntime, fsStore } from "../src/hosts/node/index.ts"
 import { processOwner } from "../src/hosts/node/owner.ts"
-import { defineTool } from "../src/lib/define-tool.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
-import { countAttacks } from "./count-attacks.ts"
-import { type S3Server, startS3 } from "./s3-server.ts"
+import { defineTool } from "../src/tools/kernel/define-tool.ts"
+import { countAttacks } from "./support/count-attacks.ts"
+import { type S3Server, startS3 } from "./support/s3-server.ts"
 
 countAttacks("live runs of another machine")
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
 import { Miniflare } from "miniflare"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { type Served, serve } from "../src/hosts/node/serve.ts"
+import { type Served, serve } from "../src/hosts/node/http/serve.ts"
 import type { RunResult } from "../src/index.ts"
 import { createSimulator } from "../src/testing/index.ts"
 

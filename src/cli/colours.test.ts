@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { commandLine } from "../../test/command-line.ts"
+import { commandLine } from "../../test/support/command-line.ts"
 
 const { longhaul, simulate } = commandLine()
 

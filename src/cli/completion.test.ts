@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { commandLine } from "../../test/command-line.ts"
+import { commandLine } from "../../test/support/command-line.ts"
 import type { Command } from "./arguments.ts"
 import { commands } from "./commands.ts"
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { commandLine } from "../../test/command-line.ts"
+import { commandLine } from "../../test/support/command-line.ts"
 import type { RunRecord } from "../contract/event.ts"
 import type { RunResult } from "../contract/result.ts"
 import { createCostSum } from "./cost-sum.ts"

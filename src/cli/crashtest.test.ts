@@ -1,7 +1,7 @@
 import { readdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { commandLine } from "../../test/command-line.ts"
+import { commandLine } from "../../test/support/command-line.ts"
 import type { CampaignReport } from "./crashtest/campaign.ts"
 
 const { place, longhaul } = commandLine()

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { commandLine, until } from "../../test/command-line.ts"
+import { commandLine, until } from "../../test/support/command-line.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { RunState } from "../contract/run.ts"

@@ -2,7 +2,7 @@ import { cp, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
-import { commandLine } from "../../test/command-line.ts"
+import { commandLine } from "../../test/support/command-line.ts"
 import type { RunResult } from "../contract/result.ts"
 
 const { place, start, longhaul, json } = commandLine()

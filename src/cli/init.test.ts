@@ -5,9 +5,9 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
-import { commandLine } from "../../test/command-line.ts"
-import { checkSettings } from "./config-settings.ts"
-import { parseJsonWithComments } from "./json-with-comments.ts"
+import { commandLine } from "../../test/support/command-line.ts"
+import { parseJsonWithComments } from "./config/json-with-comments.ts"
+import { checkSettings } from "./config/settings.ts"
 
 const { place, longhaul, json } = commandLine()
 const repository = fileURLToPath(new URL("../..", import.meta.url))

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { commandLine, until } from "../../test/command-line.ts"
+import { commandLine, until } from "../../test/support/command-line.ts"
 import type { RunRecord } from "../contract/event.ts"
 
 const { place, start, longhaul, simulate } = commandLine()

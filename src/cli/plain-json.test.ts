@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { countAttacks } from "../../test/count-attacks.ts"
+import { countAttacks } from "../../test/support/count-attacks.ts"
 import { withEscapes } from "./hidden-characters.ts"
 
 countAttacks("terminal characters in JSON")

@@ -2,12 +2,12 @@ import { LonghaulError } from "../contract/error.ts"
 import type { Runtime } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
 import { invocation } from "./arguments.ts"
-import { type ConfigChoice, readConfig } from "./config-file.ts"
-import { isOwnFolder } from "./config-settings.ts"
+import { type ConfigChoice, readConfig } from "./config/file.ts"
+import { isOwnFolder } from "./config/settings.ts"
+import { storeAt } from "./config/store-choice.ts"
 import { shellWord } from "./format.ts"
 import type { Output } from "./output.ts"
 import { chooseStore } from "./run-settings.ts"
-import { storeAt } from "./store-choice.ts"
 
 /** Runs on disk, to look at. Without tools, so that it may be used from any folder. */
 export interface OpenStore {
@@ -23,8 +23,8 @@ export async function openStore(
   { complain }: Pick<Output, "complain">,
 ): Promise<OpenStore> {
   const file = choice.store === undefined ? await readConfig(choice, complain) : undefined
-  const { defaultStoreRoot } = await import("../hosts/node/state-folder.ts")
-  const { storeRuntime } = await import("../hosts/node/store-runtime.ts")
+  const { defaultStoreRoot } = await import("../hosts/node/store/state-folder.ts")
+  const { storeRuntime } = await import("../hosts/node/store/store-runtime.ts")
   const chosen = chooseStore(choice.store, file)
   const store = await storeAt(chosen ?? defaultStoreRoot())
   const isFromFile = choice.store === undefined && chosen !== undefined && chosen === file?.settings.store

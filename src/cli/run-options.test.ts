@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { commandLine } from "../../test/command-line.ts"
+import { commandLine } from "../../test/support/command-line.ts"
 import { namedProviders } from "../hosts/node/model-names.ts"
 import type { AnswerInParts } from "../testing/index.ts"
 

@@ -166,7 +166,7 @@ async function readSchema(path: string): Promise<JsonObject> {
 
 /** Read here: whoever gives the command may name any file, which the tools may not. */
 async function readAttachment(path: string): Promise<Attachment> {
-  const { mediaTypeOf } = await import("../runtime/attachments.ts")
+  const { mediaTypeOf } = await import("../runtime/input/attachments.ts")
   const data = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     throw unreadable("attach", path, error)
   })

@@ -4,10 +4,10 @@ import { LonghaulError } from "../contract/error.ts"
 import type { Limits } from "../contract/result.ts"
 import type { Logger, RunInput, Runtime } from "../contract/run.ts"
 import type { Variables } from "../hosts/node/model-names.ts"
+import { Allowances, checkAsked, type Guard, type GuardChoice, gatedBy } from "./approval/gate.ts"
 import { numberOption, numberSetting } from "./arguments.ts"
-import type { ConfigFile } from "./config-file.ts"
-import { Allowances, checkAsked, type Guard, type GuardChoice, gatedBy } from "./gate.ts"
-import { isBucket, storeAt } from "./store-choice.ts"
+import type { ConfigFile } from "./config/file.ts"
+import { isBucket, storeAt } from "./config/store-choice.ts"
 
 /** As the command line says it. An option goes before the environment, that before the config file. */
 export interface RunChoice {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { commandLine, takenForTerminal, until } from "../../test/command-line.ts"
+import { commandLine, takenForTerminal, until } from "../../test/support/command-line.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { RunState } from "../contract/run.ts"
 

@@ -1,6 +1,6 @@
 import picocolors from "picocolors"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
-import { fakeTerminal } from "../../test/fake-terminal.ts"
+import { fakeTerminal } from "../../test/support/fake-terminal.ts"
 import type { RunEvent } from "../contract/event.ts"
 import { createProgress } from "./progress.ts"
 import { liveScreen, plainScreen } from "./screen.ts"

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { commandLine } from "../../test/command-line.ts"
+import { commandLine } from "../../test/support/command-line.ts"
 import { withInput } from "./task-input.ts"
 
 const { place, script, start, longhaul, simulate } = commandLine()

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { commandLine } from "../../test/command-line.ts"
+import { commandLine } from "../../test/support/command-line.ts"
 import type { JsonObject } from "../contract/json.ts"
 
 const { place, start, longhaul, simulate } = commandLine()

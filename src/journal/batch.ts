@@ -1,7 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
-import { Refilled } from "../lib/refilled.ts"
 import { FlushLines } from "./flush-lines.ts"
+import { Refilled } from "./refilled.ts"
 
 /** Records that become durable together, and who waits for that. Used again for others afterwards. */
 export class Batch {

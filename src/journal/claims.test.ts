@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { call, note, opening, scene } from "../../test/scene.ts"
+import { call, note, opening, scene } from "../../test/support/scene.ts"
 import type { Folder } from "../contract/store.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { FlushLines } from "./flush-lines.ts"

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest"
-import { call, note, opening, receipt, scene, settle } from "../../test/scene.ts"
+import { call, note, opening, receipt, scene, settle } from "../../test/support/scene.ts"
 import type { Folder } from "../contract/store.ts"
 import { FlushLines } from "./flush-lines.ts"
 import { postMessage, readMessage } from "./inbox.ts"

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest"
-import { call, note, opening, random, readAll, receipt } from "../../test/scene.ts"
+import { call, note, opening, random, readAll, receipt } from "../../test/support/scene.ts"
 import type { RunRecord } from "../contract/event.ts"
-import { createReader } from "../journal/reader.ts"
 import { type DiskStep, simulatedDisk } from "../testing/simulated-disk.ts"
 import { takeRun } from "./journal.ts"
 import { project } from "./projection.ts"
+import { createReader } from "./reader.ts"
 import { claimOf } from "./shard.ts"
 
 const schedules = Number(process.env.LONGHAUL_SCHEDULES ?? 300)

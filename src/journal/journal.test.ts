@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest"
-import { note, scene } from "../../test/scene.ts"
+import { note, scene } from "../../test/support/scene.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { takeRun } from "./journal.ts"
 import { createReader } from "./reader.ts"

@@ -6,9 +6,9 @@ import type { StopReason } from "../contract/provider.ts"
 import type { Limits, PauseReason, RunStatus, RunWarning, StructuredOutput, Usage } from "../contract/result.ts"
 import type { Effect, ToolOutcome } from "../contract/tool.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
-import { Refilled } from "../lib/refilled.ts"
 import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
 import { callPart, reasoningPart, resultPart, type SettledCall } from "./parts.ts"
+import { Refilled } from "./refilled.ts"
 
 /** One call of a tool, as far as the journal knows. A long run has many: all are of one shape from the beginning. */
 export interface ProjectedCall {

@@ -148,7 +148,7 @@ test("pings keep a slow stream alive for ten times the idle deadline", async () 
 })
 
 test("a line that never ends is refused before it fills the memory", async () => {
-  const { SseCutter } = await import("../lib/sse.ts")
+  const { SseCutter } = await import("./sse.ts")
   const cutter = new SseCutter({ event: () => {} })
   const chunk = new Uint8Array(8 * 1024 * 1024).fill(97)
   const flood = () => {

@@ -1,13 +1,13 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Message } from "../contract/message.ts"
 import type { Answer, AnswerSink, Conversation, Transport } from "../contract/provider.ts"
-import { defaultDeadlines, type WatchedSink, WatchedTransport } from "../lib/deadline.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
-import { SseCutter, type SseSink } from "../lib/sse.ts"
 import { AnswerParts } from "./answer-parts.ts"
 import { BodyBuffer, type BodyShape } from "./body-buffer.ts"
+import { defaultDeadlines, type WatchedSink, WatchedTransport } from "./deadline.ts"
 import { incomplete, type Refusal } from "./failure.ts"
 import type { ProviderOptions } from "./options.ts"
+import { SseCutter, type SseSink } from "./sse.ts"
 
 /** How one provider speaks, for one conversation. */
 export interface Wire {

@@ -1,6 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
-import type { StreamDeadlines } from "../lib/deadline.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
+import type { StreamDeadlines } from "./deadline.ts"
 
 export type { StreamDeadlines }
 

@@ -17,11 +17,11 @@ import { whyNotJson } from "../lib/json.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { persisting } from "../lib/persist-artifact.ts"
 import { sha256 } from "../lib/sha256.ts"
-import { createDispatcher, type Dispatcher, type DispatcherOptions, selectTools } from "../tools/dispatch.ts"
+import { createDispatcher, type Dispatcher, type DispatcherOptions, selectTools } from "../tools/kernel/dispatch.ts"
 import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
+import { checkShapes } from "./input/shapes.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
-import { checkShapes } from "./shapes.ts"
 
 /** What a composition root must hand in beside the caller's configuration. */
 export interface Defaults {

@@ -5,10 +5,10 @@ import type { RunProjection } from "../journal/projection.ts"
 import { checkedId } from "../lib/id.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { earlierExchanges, exchangesFrom, nodeAfter } from "./conversation.ts"
-import { type CheckedInput, checkInput } from "./input.ts"
-import { type OwnerWatch, stillActive } from "./owner-watch.ts"
-import { type FoundRun, judgeRun, noSuchRun } from "./read-runs.ts"
+import { type CheckedInput, checkInput } from "./input/input.ts"
 import { recalledModel } from "./resume-run.ts"
+import { type OwnerWatch, stillActive } from "./runs/owner-watch.ts"
+import { type FoundRun, judgeRun, noSuchRun } from "./runs/read-runs.ts"
 
 /** The next exchange of a conversation: where it goes, and what is asked in it. */
 export interface NextExchange {

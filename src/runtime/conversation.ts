@@ -3,8 +3,8 @@ import type { Message } from "../contract/message.ts"
 import type { RunKey } from "../contract/store.ts"
 import { nodesPath } from "../journal/paths.ts"
 import type { ResolvedConfig } from "./config.ts"
-import type { EarlierExchanges } from "./input.ts"
-import { type FoundRun, judgeRun } from "./read-runs.ts"
+import type { EarlierExchanges } from "./input/input.ts"
+import { type FoundRun, judgeRun } from "./runs/read-runs.ts"
 
 /** The nodes of a conversation from one of its exchanges on, in their order. */
 export async function exchangesFrom(

@@ -10,9 +10,9 @@ import { takeRun } from "../journal/journal.ts"
 import { Ownership } from "../journal/ownership.ts"
 import { inboxName, runPath, shardName } from "../journal/paths.ts"
 import { project } from "../journal/projection.ts"
-import { defineTool } from "../lib/define-tool.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
+import { defineTool } from "../tools/kernel/define-tool.ts"
 import { assembleRuntime } from "./runtime.ts"
 
 const anyInput = { type: "object" } as const

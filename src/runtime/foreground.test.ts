@@ -2,9 +2,9 @@ import { expect, test } from "vitest"
 import type { Runtime, RuntimeConfig } from "../contract/run.ts"
 import { createRuntime } from "../index.ts"
 import { runPath } from "../journal/paths.ts"
-import { defineTool } from "../lib/define-tool.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { scriptedModel } from "../testing/index.ts"
+import { defineTool } from "../tools/kernel/define-tool.ts"
 
 const hooks = {
   gateBeforeTool: ({ args }: { args: unknown }) =>

@@ -5,9 +5,9 @@ import type { Pricing } from "../contract/pricing.ts"
 import type { Usage } from "../contract/result.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
 import { costOf } from "../observe/price.ts"
+import { CallSettler } from "./calls/settle-call.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
-import { CallSettler } from "./settle-call.ts"
 
 /** What a backend's session gets back into the runtime: number, append and publish events; reserve and settle turns. */
 export class SessionHost implements TurnHost {

@@ -10,7 +10,7 @@ import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
 import { resolveConfig } from "./config.ts"
 import { startRun } from "./handle.ts"
-import { runKey } from "./input.ts"
+import { runKey } from "./input/input.ts"
 import { Ledger } from "./ledger.ts"
 import { beginning } from "./run.ts"
 

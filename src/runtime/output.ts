@@ -3,12 +3,12 @@ import type { Json, JsonSchema } from "../contract/json.ts"
 import type { StructuredOutput, StructuredSource } from "../contract/result.ts"
 import type { RunInput } from "../contract/run.ts"
 import type { StandardSchema } from "../contract/standard-schema.ts"
-import { findJson } from "../lib/find-json.ts"
 import { givenSchema } from "../lib/given-schema.ts"
 import { whyNotJson } from "../lib/json.ts"
 import { schemaIssues } from "../lib/json-schema.ts"
 import { describeStandardIssue, isStandardSchema } from "../lib/standard-schema.ts"
 import { oneOf } from "./config.ts"
+import { findJson } from "./find-json.ts"
 
 /** The form that a run's answer must have. */
 export interface OutputForm {

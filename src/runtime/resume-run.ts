@@ -10,14 +10,14 @@ import { flagUnknown } from "../journal/recover.ts"
 import { pendingOf } from "../journal/result.ts"
 import { checkedId } from "../lib/id.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
+import { callDigest } from "./calls/settle-call.ts"
 import { oneOf, type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
-import { type CheckedInput, dispatcherOf } from "./input.ts"
+import { type CheckedInput, dispatcherOf } from "./input/input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
-import { type OwnerState, stillActive } from "./owner-watch.ts"
-import { type FoundRun, judgeRun, noSuchRun } from "./read-runs.ts"
-import { callDigest } from "./settle-call.ts"
+import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
+import { type FoundRun, judgeRun, noSuchRun } from "./runs/read-runs.ts"
 
 /**
  * How a run goes on, decided on what its journal says. Refuses what cannot be, and then has changed nothing. `judged`: the

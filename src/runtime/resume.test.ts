@@ -10,10 +10,10 @@ import { createRuntime } from "../index.ts"
 import { takeRun } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
 import { project } from "../journal/projection.ts"
-import { defineTool } from "../lib/define-tool.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
 import { askUserTool } from "../tools/ask-user.ts"
+import { defineTool } from "../tools/kernel/define-tool.ts"
 
 const anyInput = { type: "object" } as const
 const part = (name: string, args = {}) => ({ toolCall: { name, args } })

@@ -7,9 +7,9 @@ import type { Model } from "../contract/provider.ts"
 import type { RuntimeConfig } from "../contract/run.ts"
 import { createRuntime } from "../index.ts"
 import { project } from "../journal/projection.ts"
-import { defineTool } from "../lib/define-tool.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedModel, type ScriptedStep, scriptedModel } from "../testing/index.ts"
+import { defineTool } from "../tools/kernel/define-tool.ts"
 
 const anyInput = { type: "object" } as const
 const models: ScriptedModel[] = []

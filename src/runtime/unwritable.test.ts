@@ -5,9 +5,9 @@ import type { Json, JsonObject } from "../contract/json.ts"
 import type { Model } from "../contract/provider.ts"
 import type { RuntimeConfig } from "../contract/run.ts"
 import { createRuntime } from "../index.ts"
-import { defineTool } from "../lib/define-tool.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
+import { defineTool } from "../tools/kernel/define-tool.ts"
 
 const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`
 const cyclic: { self?: unknown } = {}

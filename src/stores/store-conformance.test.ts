@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
 import type { Appending, Folder, Store } from "../contract/store.ts"
-import { createOnlyStore, fsStore } from "../hosts/node/fs-store.ts"
+import { createOnlyStore, fsStore } from "../hosts/node/store/fs-store.ts"
 import { storeCases } from "../testing/store-cases.ts"
 import { memoryStore } from "./memory.ts"
 

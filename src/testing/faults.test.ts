@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http"
 import { createParser, type EventSourceMessage } from "eventsource-parser"
 import { afterEach, expect, test } from "vitest"
-import { type Served, serve } from "../hosts/node/serve.ts"
+import { type Served, serve } from "../hosts/node/http/serve.ts"
 import type { FaultOrder, SimulatedAnswer, Simulator, SimulatorOptions } from "./index.ts"
 import { createSimulator, renderAnswer } from "./index.ts"
 

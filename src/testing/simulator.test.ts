@@ -1,6 +1,6 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser"
 import { expect, test } from "vitest"
-import { serve } from "../hosts/node/serve.ts"
+import { serve } from "../hosts/node/http/serve.ts"
 import type { SimulatedAnswer, SimulatedRequest, SimulatorOptions } from "./index.ts"
 import { createSimulator, renderAnswer } from "./index.ts"
 

@@ -1,5 +1,5 @@
 import { type Tool, ToolError } from "../contract/tool.ts"
-import { defineTool } from "../lib/define-tool.ts"
+import { defineTool } from "./kernel/define-tool.ts"
 
 /** The run pauses for the answer, which may take days and come from anywhere. */
 export function askUserTool(): Tool {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { afterAll, describe, expect, test, vi } from "vitest"
-import { countLiving, isRunning, ShellScene, uniqueSleep, until } from "../../test/shell-scene.ts"
+import { countLiving, isRunning, ShellScene, uniqueSleep, until } from "../../test/support/shell-scene.ts"
 import type { Shell, ShellResult } from "../contract/env.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { ToolContext } from "../contract/tool.ts"

@@ -1,9 +1,9 @@
 import type { Shell, ShellOutput, ShellResult } from "../contract/env.ts"
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
-import { defineTool } from "../lib/define-tool.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { OutputWindow } from "../lib/output-window.ts"
 import { utf8Length } from "../lib/truncate.ts"
+import { defineTool } from "./kernel/define-tool.ts"
 import { stopIfAborted } from "./shared.ts"
 
 export interface BashOptions {

@@ -1,6 +1,6 @@
 import type { Tool } from "../contract/tool.ts"
 import { delay } from "../lib/abort.ts"
-import { defineTool } from "../lib/define-tool.ts"
+import { defineTool } from "./kernel/define-tool.ts"
 import { stopIfAborted } from "./shared.ts"
 
 /** Sleep: waits for some milliseconds. */

@@ -1,6 +1,6 @@
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
-import { defineTool } from "../lib/define-tool.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
+import { defineTool } from "./kernel/define-tool.ts"
 import { onOneLine } from "./shared.ts"
 
 export interface TaskToolsOptions {

@@ -1,5 +1,5 @@
 import type { Tool, ToolSpec } from "../contract/tool.ts"
-import { defineTool } from "../lib/define-tool.ts"
+import { defineTool } from "./kernel/define-tool.ts"
 
 /** Finds tools among those that it is given, by the words of their names and descriptions. */
 export function toolSearchTool(tools: readonly ToolSpec[]): Tool {

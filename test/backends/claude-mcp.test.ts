@@ -5,9 +5,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, expect, test } from "vitest"
-import { serve } from "../../src/hosts/node/serve.ts"
+import { serve } from "../../src/hosts/node/http/serve.ts"
 import { createSimulator, type SimulatedAnswer, type SimulatedRequest } from "../../src/testing/index.ts"
-import { countLiving } from "../shell-scene.ts"
+import { countLiving } from "../support/shell-scene.ts"
 import { programs, runProgram } from "./programs.ts"
 
 const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url))

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises"
 import type { Json, JsonObjectSchema } from "../../src/contract/json.ts"
 import { type Tool, type ToolContext, ToolError } from "../../src/contract/tool.ts"
-import { defineTool } from "../../src/lib/define-tool.ts"
+import { defineTool } from "../../src/tools/kernel/define-tool.ts"
 
 /** One red pixel. */
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="

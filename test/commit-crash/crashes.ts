@@ -53,7 +53,7 @@ export async function prepareCrashes(): Promise<Crashes> {
   // In memory where there is such a place: the order of operations is the same, and nothing is worn out.
   const root = realpathSync(mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "longhaul-crash-")))
   const bundle = join(root, "files.mjs")
-  const entry = fileURLToPath(new URL("../../src/hosts/node/files.ts", import.meta.url))
+  const entry = fileURLToPath(new URL("../../src/hosts/node/files/files.ts", import.meta.url))
   await build({ entryPoints: [entry], bundle: true, platform: "node", format: "esm", outfile: bundle })
   return {
     async inScene(use) {

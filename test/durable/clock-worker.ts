@@ -1,8 +1,8 @@
 import { writeSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
 import { anthropic, createRuntime, fsStore } from "../../src/hosts/node/index.ts"
-import { defineTool } from "../../src/lib/define-tool.ts"
 import { scriptedModel } from "../../src/testing/index.ts"
+import { defineTool } from "../../src/tools/kernel/define-tool.ts"
 import type { ClockOrder } from "./clock-order.ts"
 
 /** One process whose clock somebody else sets. What it tells of its own time is told on a clock that nobody sets. */

@@ -7,7 +7,7 @@ import { build } from "esbuild"
 import type { RunRecord } from "../../src/contract/event.ts"
 import type { RunState } from "../../src/contract/run.ts"
 import { createRuntime, fsStore } from "../../src/hosts/node/index.ts"
-import type { Deed } from "../workload.ts"
+import type { Deed } from "../support/workload.ts"
 
 /** What a worker is to do. */
 export interface Order {

@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs"
 import { createOnlyStore, createRuntime, fsStore } from "../../src/hosts/node/index.ts"
-import { found, goOn, records, workload } from "../workload.ts"
+import { found, goOn, records, workload } from "../support/workload.ts"
 import type { Order } from "./program.ts"
 
 /** One process of a durable run. It tells what happens line by line, at once: it may be killed at any moment. */

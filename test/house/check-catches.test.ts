@@ -42,7 +42,13 @@ test("the source as it is passes, and its modules were really read", { timeout: 
 test.each([
   ["an import cycle", "src/lib/id.ts", 'export { delay } from "./abort.ts"', "src/lib/abort.ts", "no-cycles"],
   ["an import of lib in contract", "src/contract/json.ts", 'import "../lib/id.ts"', "", "contract-imports-nothing"],
-  ["a room that imports its sibling", "src/tools/glob.ts", 'import "../stores/memory.ts"', "", "never-import-siblings"],
+  [
+    "a room that imports its sibling",
+    "src/tools/find/glob.ts",
+    'import "../../stores/memory.ts"',
+    "",
+    "never-import-siblings",
+  ],
   ["Node in the portable core", "src/lib/id.ts", 'import "node:fs"', "", "node-only-in-hosts-and-cli"],
 ])("%s makes the check fail", { timeout: 60_000 }, (_, file, line, back, rule) => {
   plant(file, line)

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Bench, type Order, standing, type Told } from "../durable/program.ts"
 import { readTrace, tracing } from "../durable/trace.ts"
-import { faults } from "../workload.ts"
+import { faults } from "../support/workload.ts"
 
 const bench = new Bench()
 beforeAll(() => bench.prepare())

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { pipeline } from "node:stream/promises"
 import { afterAll, expect, test } from "vitest"
-import { ShellHost, ShellScene } from "../shell-scene.ts"
+import { ShellHost, ShellScene } from "../support/shell-scene.ts"
 
 const scene = new ShellScene()
 afterAll(() => scene.dispose())

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import fc from "fast-check"
 import { expect, test } from "vitest"
+import { filesBelow } from "../../src/tools/find/walk.ts"
 import { memoryFiles } from "../../src/tools/memory-files.ts"
-import { filesBelow } from "../../src/tools/walk.ts"
 
 // Without braces and open brackets, which ripgrep and git read differently: there we go with ripgrep.
 const name = fc.constantFrom("a", "b", "ab", "a.b", "c d", "x+y", "[z]")

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process"
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest"
-import { countAttacks } from "../count-attacks.ts"
-import { ShellScene } from "../shell-scene.ts"
+import { countAttacks } from "../support/count-attacks.ts"
+import { ShellScene } from "../support/shell-scene.ts"
 
 const attacks = countAttacks("sandbox escapes")
 

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeEach, expect, test, vi } from "vitest"
-import { countAttacks } from "../count-attacks.ts"
-import { longSecret, runAs, toolCall } from "../tenant-scene.ts"
+import { countAttacks } from "../support/count-attacks.ts"
+import { longSecret, runAs, toolCall } from "../support/tenant-scene.ts"
 
 countAttacks("hidden stores from a sandbox")
 

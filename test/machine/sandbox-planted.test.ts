@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, expect, test, vi } from "vitest"
-import { findConfig } from "../../src/cli/config-file.ts"
-import { countAttacks } from "../count-attacks.ts"
-import { attemptsToPlant } from "../planted-files.ts"
-import { ShellScene } from "../shell-scene.ts"
+import { findConfig } from "../../src/cli/config/file.ts"
+import { countAttacks } from "../support/count-attacks.ts"
+import { attemptsToPlant } from "../support/planted-files.ts"
+import { ShellScene } from "../support/shell-scene.ts"
 
 countAttacks("files planted from a sandbox")
 

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, expect, test, vi } from "vitest"
 import { fsStore } from "../../src/hosts/node/index.ts"
-import { countAttacks } from "../count-attacks.ts"
-import { longSecret, outputOf, runAs, toolCall } from "../tenant-scene.ts"
+import { countAttacks } from "../support/count-attacks.ts"
+import { longSecret, outputOf, runAs, toolCall } from "../support/tenant-scene.ts"
 
 countAttacks("other tenants from a sandbox")
 

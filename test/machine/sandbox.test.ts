@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from "node:net"
 import { dirname, join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
-import { countLiving, isRunning, ShellHost, ShellScene, uniqueSleep, until } from "../shell-scene.ts"
+import { countLiving, isRunning, ShellHost, ShellScene, uniqueSleep, until } from "../support/shell-scene.ts"
 
 // A sandbox has a /tmp of its own: what is beside the root must not be in there.
 const scene = new ShellScene("/var/tmp")

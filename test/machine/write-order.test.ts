@@ -2,8 +2,8 @@ import { dirname, join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { Bench, type Order, standing, type Told } from "../durable/program.ts"
 import { readTrace, type SystemCall, tracing, written } from "../durable/trace.ts"
+import { faults } from "../support/workload.ts"
 import { startReceiver } from "../webhooks/receiver.ts"
-import { faults } from "../workload.ts"
 
 const bench = new Bench()
 beforeAll(() => bench.prepare())

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest"
 import { native } from "../../src/backends/native/index.ts"
-import { type Served, serve } from "../../src/hosts/node/serve.ts"
+import { type Served, serve } from "../../src/hosts/node/http/serve.ts"
 import { createRuntime, type RunEvent } from "../../src/index.ts"
 import { anthropic } from "../../src/providers/anthropic/index.ts"
 import { createSimulator, type FaultOrder, type SimulatedAnswer } from "../../src/testing/index.ts"

@@ -5,14 +5,14 @@ import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { promisify } from "node:util"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
+import { type Served, serve } from "../../src/hosts/node/http/serve.ts"
 import { createRuntime, native } from "../../src/hosts/node/index.ts"
-import { type Served, serve } from "../../src/hosts/node/serve.ts"
 import type { Brand, RuntimeConfig } from "../../src/index.ts"
 import { anthropic } from "../../src/providers/anthropic/index.ts"
 import { resolveConfig } from "../../src/runtime/config.ts"
 import { memoryStore } from "../../src/stores/memory.ts"
 import { createSimulator, scriptedModel } from "../../src/testing/index.ts"
-import { detourTo } from "../detour.ts"
+import { detourTo } from "../support/detour.ts"
 
 const repository = fileURLToPath(new URL("../..", import.meta.url))
 const execFileAsync = promisify(execFile)

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import type { RunRecord } from "../../src/contract/event.ts"
 import type { Store } from "../../src/contract/store.ts"
 import type { S3StoreOptions } from "../../src/stores/s3/index.ts"
-import { random } from "../scene.ts"
+import { random } from "../support/scene.ts"
 import { type Built, builtPackage, importBuilt } from "./built.ts"
 import { checkRace, type Verdict } from "./check.ts"
 

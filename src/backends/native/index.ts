@@ -3,10 +3,10 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Model, Transport } from "../../contract/provider.ts"
 import { newNonce } from "../../lib/id.ts"
 import { defaultRetry, type RetryPolicy } from "../../lib/retry.ts"
-import { tokensAtMost } from "../../lib/token-bound.ts"
 import { Controls } from "./controls.ts"
 import { Dialogue } from "./dialogue.ts"
 import { runLoop } from "./loop.ts"
+import { tokensAtMost } from "./token-bound.ts"
 import { TurnBounds } from "./turn-bounds.ts"
 
 export type { RetryPolicy }

@@ -1,7 +1,7 @@
 import type { TurnBound } from "../../contract/backend.ts"
 import type { Usage } from "../../contract/result.ts"
-import { messageTokensAtMost } from "../../lib/token-bound.ts"
 import type { Dialogue } from "./dialogue.ts"
+import { messageTokensAtMost } from "./token-bound.ts"
 
 /** What the next turn can take at most: what the last one was told to have taken, and what has been said since. */
 export class TurnBounds {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import type { Json } from "../../contract/json.ts"
+import { confirmed, pendingCall, showCall } from "../approval/decide.ts"
 import { type Command, onlyPositional, parseCommandLine, UsageError } from "../arguments.ts"
-import { confirmed, pendingCall, showCall } from "../decide.ts"
 import { printsJson } from "../follow.ts"
 import { findRun, goOn, goOnOptions } from "../go-on.ts"
 

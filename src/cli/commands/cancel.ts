@@ -1,5 +1,5 @@
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
-import { configOptions } from "../config-file.ts"
+import { configOptions } from "../config/file.ts"
 import { openExchange } from "../exchanges.ts"
 import { findRunId, openStore } from "../read-store.ts"
 

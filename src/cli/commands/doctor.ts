@@ -1,10 +1,10 @@
 import { type Command, commonOptions, noPositionals, parseCommandLine, storeOption } from "../arguments.ts"
-import { configOptions } from "../config-file.ts"
-import type { DoctorReport } from "../doctor-report.ts"
+import { configOptions } from "../config/file.ts"
+import type { FoundProgram } from "../doctor/probe-programs.ts"
+import type { LocalServer } from "../doctor/probe-servers.ts"
+import type { DoctorReport } from "../doctor/report.ts"
 import { clip, counted, modelLabel, visible } from "../format.ts"
 import type { Output } from "../output.ts"
-import type { FoundProgram } from "../probe-programs.ts"
-import type { LocalServer } from "../probe-servers.ts"
 
 const options = {
   ...storeOption,
@@ -26,7 +26,7 @@ export const command: Command = {
     noPositionals("doctor", positionals)
     // Ends through process.exit, which takes the programs that were asked with it.
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(130))
-    const { examine } = await import("../doctor-report.ts")
+    const { examine } = await import("../doctor/report.ts")
     const report = await examine(values)
     if (values.json) output.printJson(report)
     else printReport(report, output)

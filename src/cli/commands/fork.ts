@@ -8,7 +8,7 @@ import {
   parseCommandLine,
   storeOption,
 } from "../arguments.ts"
-import { configOptions } from "../config-file.ts"
+import { configOptions } from "../config/file.ts"
 import { openExchange } from "../exchanges.ts"
 import { shellWord } from "../format.ts"
 import { findRunId, openStore } from "../read-store.ts"

@@ -8,7 +8,7 @@ import {
   parseCommandLine,
   storeOption,
 } from "../arguments.ts"
-import { configOptions } from "../config-file.ts"
+import { configOptions } from "../config/file.ts"
 import { exchangesOf } from "../exchanges.ts"
 import { clip, localTime } from "../format.ts"
 import { interruptSignal } from "../interrupts.ts"

@@ -1,7 +1,7 @@
 import { resolve } from "node:path"
 import { LonghaulError } from "../../contract/error.ts"
 import type { AgentTools } from "../../hosts/node/agent-tools.ts"
-import type { Served } from "../../hosts/node/serve.ts"
+import type { Served } from "../../hosts/node/http/serve.ts"
 import { newNonce } from "../../lib/id.ts"
 import { type Command, commonOptions, noPositionals, numberOption, parseCommandLine, UsageError } from "../arguments.ts"
 import type { Output } from "../output.ts"

@@ -7,7 +7,7 @@ import {
   parseCommandLine,
   storeOption,
 } from "../arguments.ts"
-import { configOptions } from "../config-file.ts"
+import { configOptions } from "../config/file.ts"
 import { openStore, requireNamedStore } from "../read-store.ts"
 
 const options = {

@@ -1,5 +1,5 @@
+import { pendingCall, showCall } from "../approval/decide.ts"
 import { type Command, onlyPositional, parseCommandLine } from "../arguments.ts"
-import { pendingCall, showCall } from "../decide.ts"
 import { printsJson } from "../follow.ts"
 import { findRun, goOn, goOnOptions } from "../go-on.ts"
 

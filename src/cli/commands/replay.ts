@@ -1,5 +1,5 @@
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
-import { configOptions } from "../config-file.ts"
+import { configOptions } from "../config/file.ts"
 import { exchangesOf } from "../exchanges.ts"
 import { counted, duration, spending, statusLabel } from "../format.ts"
 import { createProgress } from "../progress.ts"

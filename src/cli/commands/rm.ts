@@ -1,6 +1,6 @@
+import { confirmed } from "../approval/decide.ts"
 import { type Command, commonOptions, invocation, parseCommandLine, storeOption, UsageError } from "../arguments.ts"
-import { configOptions } from "../config-file.ts"
-import { confirmed } from "../decide.ts"
+import { configOptions } from "../config/file.ts"
 import { type ConversationSummary, conversationsOf } from "../exchanges.ts"
 import { counted } from "../format.ts"
 import { findRunId, type OpenStore, openStore } from "../read-store.ts"

@@ -9,7 +9,7 @@ import {
   storeOption,
   UsageError,
 } from "../arguments.ts"
-import { configOptions } from "../config-file.ts"
+import { configOptions } from "../config/file.ts"
 import { type ConversationSummary, conversationsOf } from "../exchanges.ts"
 import { clip, localTime, statusLabel, statusWord } from "../format.ts"
 import { interruptSignal } from "../interrupts.ts"

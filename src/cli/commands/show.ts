@@ -2,7 +2,7 @@ import type { RunRecord } from "../../contract/event.ts"
 import type { RunState } from "../../contract/run.ts"
 import { plainText } from "../../lib/content.ts"
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
-import { configOptions } from "../config-file.ts"
+import { configOptions } from "../config/file.ts"
 import { printPause } from "../ending.ts"
 import { exchangesOf } from "../exchanges.ts"
 import {

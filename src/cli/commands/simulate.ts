@@ -1,5 +1,5 @@
 import { LonghaulError } from "../../contract/error.ts"
-import type { Served } from "../../hosts/node/serve.ts"
+import type { Served } from "../../hosts/node/http/serve.ts"
 import type { FaultOrder, Simulator } from "../../testing/index.ts"
 import {
   type Command,
@@ -63,7 +63,7 @@ export const command: Command = {
 }
 
 async function listen(port: number, handler: (request: Request) => Promise<Response>): Promise<Served> {
-  const { serve } = await import("../../hosts/node/serve.ts")
+  const { serve } = await import("../../hosts/node/http/serve.ts")
   try {
     return await serve(handler, { port })
   } catch (cause) {

@@ -1,5 +1,5 @@
 import { basename } from "node:path"
-import { serve } from "../../hosts/node/serve.ts"
+import { serve } from "../../hosts/node/http/serve.ts"
 import { verifyWebhook } from "../../webhooks/verify.ts"
 import { WEBHOOK_SECRET } from "./plan.ts"
 

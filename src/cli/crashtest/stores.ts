@@ -1,9 +1,9 @@
 import { basename, dirname, join } from "node:path"
 import type { Store } from "../../contract/store.ts"
-import { createOnlyStore, fsStore } from "../../hosts/node/fs-store.ts"
+import { createOnlyStore, fsStore } from "../../hosts/node/store/fs-store.ts"
 import { runPath } from "../../journal/paths.ts"
 import { UsageError } from "../arguments.ts"
-import { bucketStore, isBucket } from "../store-choice.ts"
+import { bucketStore, isBucket } from "../config/store-choice.ts"
 
 /** The store of one trial: in its folder, or under a prefix of its own in a bucket. */
 export async function trialStore(choice: string, folder: string): Promise<Store> {

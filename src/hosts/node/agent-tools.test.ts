@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import type { Json } from "../../contract/json.ts"
-import { defineTool } from "../../lib/define-tool.ts"
+import { defineTool } from "../../tools/kernel/define-tool.ts"
 import { type AgentTools, type AgentToolsOptions, createAgentTools, LonghaulError, StartupError } from "./index.ts"
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-agent-tools-")))

@@ -11,11 +11,11 @@ import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { persisting } from "../../lib/persist-artifact.ts"
 import { secretsIn } from "../../lib/secrets.ts"
 import { bashTool, createDispatcher, type DispatchCall, fileTools, readTools } from "../../tools/index.ts"
-import { nodeFiles } from "./files.ts"
-import { nodeSearch } from "./ripgrep.ts"
-import { withSessionFolder } from "./session-folder.ts"
-import { nodeShell } from "./shell.ts"
-import { defaultSpillFolder } from "./state-folder.ts"
+import { nodeFiles } from "./files/files.ts"
+import { nodeSearch } from "./search/ripgrep.ts"
+import { nodeShell } from "./shell/shell.ts"
+import { withSessionFolder } from "./store/session-folder.ts"
+import { defaultSpillFolder } from "./store/state-folder.ts"
 
 export interface AgentToolsOptions {
   /** The folder the tools work in. It must exist. */

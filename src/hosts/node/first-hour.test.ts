@@ -8,7 +8,7 @@ import { takeRun } from "../../journal/journal.ts"
 import { runPath } from "../../journal/paths.ts"
 import { createAgentTools, createRuntime, fsStore } from "./index.ts"
 import { namedProviders } from "./model-names.ts"
-import { storeRuntime } from "./store-runtime.ts"
+import { storeRuntime } from "./store/store-runtime.ts"
 
 let folder: string
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest"
 import { memoryStore } from "../../stores/memory.ts"
 import { createSimulator } from "../../testing/index.ts"
+import { serve } from "./http/serve.ts"
 import { createRuntime, type LonghaulError } from "./index.ts"
 import { defaultModelName, namedModel, namedProviders, parseModelName } from "./model-names.ts"
-import { serve } from "./serve.ts"
 
 const failure = (work: () => unknown): LonghaulError => {
   try {

@@ -1,6 +1,6 @@
 import { LonghaulError } from "../../contract/error.ts"
 import { onAbort } from "../../lib/abort.ts"
-import type { StreamDeadlines } from "../../lib/deadline.ts"
+import type { StreamDeadlines } from "../deadline.ts"
 
 export interface Guard {
   /** Aborts when nobody waits for the work any more. */

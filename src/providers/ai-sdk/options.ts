@@ -1,5 +1,5 @@
-import type { StreamDeadlines } from "../../lib/deadline.ts"
 import { keys } from "../../lib/known-keys.ts"
+import type { StreamDeadlines } from "../deadline.ts"
 import type { ProviderData } from "./model.ts"
 
 /** What a run does not say. Keys, addresses and transport are the model's own: they are given to its package. */

@@ -1,5 +1,5 @@
 import { ToolError } from "../../contract/tool.ts"
-import { closestLines } from "../closest-lines.ts"
+import { closestLines } from "../edit/closest-lines.ts"
 import { type Hunk, malformed, oldLines, shown } from "./file-patch.ts"
 import { createLineSearch, type LineSearch } from "./find-lines.ts"
 

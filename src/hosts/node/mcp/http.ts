@@ -1,4 +1,4 @@
-import { type Served, serve } from "../serve.ts"
+import { type Served, serve } from "../http/serve.ts"
 import { createMcpGuard } from "./guard.ts"
 import { createMcpServer, type McpIdentity, type McpTools } from "./server.ts"
 import { createMcpSessions } from "./sessions.ts"

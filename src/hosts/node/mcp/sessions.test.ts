@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { afterAll, afterEach, expect, test, vi } from "vitest"
-import { countLiving, isRunning, uniqueSleep, until } from "../../../../test/shell-scene.ts"
+import { countLiving, isRunning, uniqueSleep, until } from "../../../../test/support/shell-scene.ts"
 import { createAgentTools } from "../agent-tools.ts"
 import { createMcpHandler, type McpHttpOptions, serveMcpHttp } from "./http.ts"
 

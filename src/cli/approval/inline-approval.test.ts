@@ -1,0 +1,182 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { harbourFiles, personAt } from "../../../test/support/person.ts"
+import type { JsonObject } from "../../contract/json.ts"
+
+beforeEach(() => {
+  vi.stubEnv("NO_COLOR", "")
+  vi.stubEnv("TERM", "xterm")
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+const calls = (...made: readonly (readonly [name: string, args: JsonObject])[]) => ({
+  parts: made.map(([name, args]) => ({ toolCall: { name, args } })),
+})
+const write = (path: string, content = "tide\n") => calls(["Write", { path, content }])
+
+describe("a call that is asked about at the terminal", () => {
+  test("runs once it is approved, exactly as it was shown", async () => {
+    const person = await personAt({ steps: [write("a.txt"), "Written."], ask: ["Write"] })
+    person.type("Write it.\r")
+    await person.asks("y/n/a? ")
+    expect(person.terminal.lines()).toContain("▸ Write a.txt (a new file)")
+    await expect(person.read("a.txt")).rejects.toThrow()
+    person.type("y\r")
+    await person.shows("Written.")
+    expect(await person.read("a.txt")).toBe("tide\n")
+    expect(person.terminal.lines().some((line) => /^✓ Write a\.txt/.test(line))).toBe(true)
+    person.type("/exit\r")
+    expect(await person.ended).toBe(0)
+  })
+
+  test("is denied with a reason that the model gets, in the same line or asked for", async () => {
+    const person = await personAt({
+      steps: [write("a.txt"), write("b.txt"), write("c.txt"), "So be it."],
+      ask: ["all"],
+    })
+    person.type("Write it.\r")
+    await person.asks("y/n/a? ")
+    person.type("n Not in this folder.\r")
+    await person.shows("Write b.txt (a new file)")
+    expect(person.toldLast()).toContain("Not in this folder.")
+    await person.asks("y/n/a? ")
+    person.type("no\r")
+    await person.asks("reason, or Enter for none: ")
+    person.type("Never.\r")
+    await person.shows("Write c.txt (a new file)")
+    expect(person.toldLast()).toContain("Never.")
+    await person.asks("y/n/a? ")
+    person.type("n\r")
+    await person.asks("reason, or Enter for none: ")
+    person.type("\r")
+    await person.shows("So be it.")
+    expect(person.toldLast()).toContain("denied")
+    person.type("/exit\r")
+    await person.ended
+    await expect(person.read("a.txt")).rejects.toThrow()
+  })
+
+  test("is allowed always: the same tool is not asked about again, another one is, and so is the next conversation", async () => {
+    const steps = [
+      write("a.txt"),
+      write("b.txt"),
+      calls(["Bash", { command: "ls" }]),
+      "Done.",
+      write("c.txt"),
+      "Done again.",
+    ]
+    const person = await personAt({ steps, ask: ["all"] })
+    person.type("Write it.\r")
+    await person.asks("y/n/a? ")
+    expect(person.terminal.lines()).toContain("a always allow Write in this conversation")
+    person.type("a\r")
+    await person.shows("▸ Bash in /harbour")
+    expect(await person.read("b.txt")).toBe("tide\n")
+    await person.asks("y/n/a? ")
+    person.type("n no\r")
+    await person.shows("Done.")
+    person.type("/forget\rOnce more.\r")
+    await person.shows("Write c.txt (a new file)")
+    await person.asks("y/n/a? ")
+    person.type("n no\r")
+    await person.shows("Done again.")
+    person.type("/exit\r")
+    await person.ended
+  })
+
+  test("is not approved by what was typed before the question, which is kept for later", async () => {
+    let release = () => {}
+    const mayCall = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const slow = async () => {
+      await mayCall
+      return write("a.txt")
+    }
+    const person = await personAt({ steps: [slow, "Refused."], ask: ["Write"] })
+    person.type("Write it.\r")
+    await person.shows("waiting for the model")
+    person.type("y")
+    await person.shows("> y")
+    release()
+    await person.asks("y/n/a? ")
+    person.type("\r")
+    await person.shows("y/n/a? ", 2)
+    await person.asks("y/n/a? ")
+    await expect(person.read("a.txt")).rejects.toThrow()
+    person.type("n no\r")
+    await person.shows("Refused.")
+    await person.asks("> y")
+    person.type("\u0015/exit\r")
+    await person.ended
+  })
+
+  test("is asked about again where its file has changed while the question stood there", async () => {
+    const files = harbourFiles({ "a.txt": "one\n" })
+    const args = { path: "a.txt", oldText: "o", newText: "0", replaceAll: true }
+    const person = await personAt({ steps: [calls(["Edit", args]), "Edited."], ask: ["Edit"], files })
+    person.type("Edit it.\r")
+    await person.shows("+ 0ne")
+    await person.asks("y/n/a? ")
+    await files.write("a.txt", "/harbour", new TextEncoder().encode("one\npassword: hello\n"))
+    person.type("y\r")
+    await person.shows("This is no longer what was shown")
+    await person.shows("+ passw0rd: hell0")
+    await person.asks("y/n/a? ")
+    person.type("y\r")
+    await person.shows("Edited.")
+    expect(await person.read("a.txt")).toBe("0ne\npassw0rd: hell0\n")
+    person.type("/exit\r")
+    await person.ended
+  })
+
+  test("that is long is cut, which is said, and shown whole when asked for", async () => {
+    const content = Array.from({ length: 100 }, (_, line) => `line ${line + 1}\n`).join("")
+    const person = await personAt({ steps: [write("a.txt", content), "Written."], ask: ["Write"] })
+    person.type("Write it.\r")
+    await person.asks("y/n/a/v? ")
+    expect(person.terminal.lines()).toContain("… 71 more rows are not shown; v shows all")
+    expect(person.terminal.lines()).not.toContain("+ line 100")
+    person.type("v\r")
+    await person.shows("+ line 100")
+    await person.asks("y/n/a/v? ")
+    person.type("y\r")
+    await person.shows("Written.")
+    person.type("/exit\r")
+    await person.ended
+  })
+
+  test("of a gate of the config file is not offered to be allowed always", async () => {
+    const hooks = { gateBeforeTool: () => ({ allow: false, reason: "The harbour master must agree." }) as const }
+    const person = await personAt({ steps: [write("a.txt"), "Written."], ask: ["Write"], hooks })
+    person.type("Write it.\r")
+    await person.asks("y/n? ")
+    expect(person.terminal.lines()).toContain("? The harbour master must agree.")
+    person.type("a\r")
+    await person.shows("Type one of: y, n.")
+    person.type("y\r")
+    await person.shows("Written.")
+    person.type("/exit\r")
+    await person.ended
+  })
+
+  test.each([
+    ["Ctrl-C", (person: { type(text: string): unknown }) => person.type("\u0003")],
+    ["Ctrl-D", (person: { type(text: string): unknown }) => person.type("\u0004")],
+    ["the end of input", (person: { hangUp(): unknown }) => person.hangUp()],
+  ])(
+    "stays undecided with %s: the run is paused on record, and the chat ends with 3 and what to type",
+    async (_, leave) => {
+      const person = await personAt({ steps: [write("a.txt"), "Never."], ask: ["Write"] })
+      person.type("Write it.\r")
+      await person.asks("y/n/a? ")
+      leave(person)
+      expect(await person.ended).toBe(3)
+      expect((await person.runtime.status("petrel")).status).toBe("paused")
+      expect(person.terminal.text()).toContain("approve petrel")
+      expect(person.terminal.text()).toContain("chat --continue petrel")
+      await expect(person.read("a.txt")).rejects.toThrow()
+    },
+  )
+})

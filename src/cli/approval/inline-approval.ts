@@ -1,0 +1,162 @@
+import type { Files } from "../../contract/env.ts"
+import type { Pause, PausedResult, PendingToolCall, RunResult, ToolCallRecord } from "../../contract/result.ts"
+import type { ResumeInput, RunHandle, Runtime } from "../../contract/run.ts"
+import { openPrompt, type Prompt } from "../chat/prompt.ts"
+import { visible } from "../format.ts"
+import { type Colours, mayDraw, type Output, type TextStream } from "../output.ts"
+import { type PreviewLine, previewCall, previewRows } from "./call-preview.ts"
+import { type Allowances, approvalQuestion } from "./gate.ts"
+
+/** Returns a person's decision about a paused run. Undefined: there is none, and the run stays as it is. */
+export type Ask = (paused: Pick<PausedResult, "runId" | "pause">) => Promise<Decision | undefined>
+
+export type Decision = Pick<ResumeInput, "decision" | "answer" | "ticket">
+
+export interface AskOptions {
+  /** Reads one line, typed after it was asked for. Undefined: Ctrl-C, or the end of input. */
+  readonly readLine: Prompt["ask"]
+  readonly terminal: TextStream
+  readonly colours: Colours
+  readonly files: Files
+  /** Where the tools of the run begin. */
+  readonly cwd: string
+  readonly allowances: Allowances
+  /** What the person calls the run: a run, a conversation. */
+  readonly scope: string
+}
+
+/** Asks at the terminal, with exactly what would run in front of the question. */
+export function askInline(options: AskOptions): Ask {
+  const { readLine, terminal, colours, allowances, scope } = options
+  const write = (line: string) => terminal.write(`${line}\n`)
+  const width = () => Math.max(20, terminal.columns ?? 80) - 1
+  const writeRows = (lines: readonly PreviewLine[], most: number) => {
+    const rows = previewRows(lines, width(), colours)
+    for (const row of rows.slice(0, most)) write(row)
+    if (rows.length > most) write(colours.yellow(`… ${rows.length - most} more rows are not shown; v shows all`))
+    return rows.length > most
+  }
+
+  async function answerTo({ question, ticket }: PendingToolCall): Promise<Decision | undefined> {
+    writeRows(paragraph(question), Number.POSITIVE_INFINITY)
+    for (;;) {
+      const line = await readLine("answer: ")
+      if (line === undefined) return undefined
+      if (line.trim() !== "") return { answer: line, ticket }
+    }
+  }
+
+  async function decideOn(
+    call: PendingToolCall,
+    runId: string,
+    reason: Pause["reason"],
+  ): Promise<Decision | undefined> {
+    const { name, ticket, question } = call
+    const mayAllow = question === approvalQuestion(name)
+    for (;;) {
+      const preview = await previewCall(call, options)
+      write("")
+      if (!mayAllow) writeRows(paragraph(question), Number.POSITIVE_INFINITY)
+      const isCut = writeRows(preview, mostRows)
+      const again = reason === "unknown_outcome" ? " again" : ""
+      const choices = [
+        { sign: "y", text: `run it${again}` },
+        { sign: "n", text: "deny it; a reason may follow" },
+        ...(mayAllow ? [{ sign: "a", text: `always allow ${name} in this ${scope}` }] : []),
+        ...(isCut ? [{ sign: "v", text: "show all of it" }] : []),
+      ]
+      writeRows(choices, Number.POSITIVE_INFINITY)
+      const word = await choice(
+        choices.map(({ sign }) => sign),
+        () => writeRows(preview, Number.POSITIVE_INFINITY),
+      )
+      if (word === undefined) return undefined
+      if (word.letter === "n") {
+        const why = word.rest === "" ? await readLine("reason, or Enter for none: ") : word.rest
+        if (why === undefined) return undefined
+        return { decision: "deny", ticket, ...(why.trim() !== "" && { answer: why.trim() }) }
+      }
+      // A file may have changed while the question stood there: then it was about something else.
+      if (JSON.stringify(await previewCall(call, options)) !== JSON.stringify(preview)) {
+        write(colours.yellow("This is no longer what was shown: the files have changed."))
+        continue
+      }
+      if (word.letter === "a") allowances.add(runId, name)
+      return { decision: "approve", ticket }
+    }
+  }
+
+  async function choice(letters: readonly string[], showAll: () => void) {
+    for (;;) {
+      const line = await readLine(`${letters.join("/")}? `)
+      if (line === undefined) return undefined
+      const [word = "", ...rest] = line.trim().split(/\s+/)
+      const letter = letters.find((each) => each === word.toLowerCase() || names[each] === word.toLowerCase())
+      if (letter === "v") showAll()
+      else if (letter === "n" || (letter !== undefined && rest.length === 0)) return { letter, rest: rest.join(" ") }
+      else if (word !== "") write(`Type one of: ${letters.join(", ")}.`)
+    }
+  }
+
+  return async ({ runId, pause }) => {
+    const call = pause.pendingToolCall
+    if (call === null) return undefined
+    return pause.reason === "input" ? answerTo(call) : decideOn(call, runId, pause.reason)
+  }
+}
+
+/** Undefined: no person sits at a terminal, or a program reads what is printed. */
+export function askAtTerminal(
+  output: Output,
+  place: Pick<AskOptions, "files" | "cwd" | "allowances"> & { readonly machine: boolean },
+): Ask | undefined {
+  const terminal = [output.stdout, output.stderr].find(({ isTTY }) => isTTY)
+  if (terminal === undefined || place.machine || !process.stdin.isTTY) return undefined
+  const colours = terminal === output.stdout ? output.colours : output.errorColours
+  return askInline({ ...place, readLine: readLineFrom(process.stdin, terminal), terminal, colours, scope: "run" })
+}
+
+/** A prompt that is open only while a question stands there: at other times Ctrl-C must reach the run. */
+function readLineFrom(input: NodeJS.ReadableStream, terminal: TextStream): Prompt["ask"] {
+  return async (sign) => {
+    const prompt = openPrompt({ input, terminal, draws: mayDraw(), aside: () => undefined })
+    try {
+      return await prompt.ask(sign)
+    } finally {
+      prompt.close()
+    }
+  }
+}
+
+/** Resumes a run in this process for as long as it pauses and a person decides. */
+export async function decidedInline(
+  first: RunResult,
+  runtime: Runtime,
+  ask: Ask | undefined,
+  show: (handle: RunHandle, open: readonly ToolCallRecord[]) => Promise<RunResult>,
+): Promise<RunResult> {
+  let result = first
+  while (result.status === "paused" && ask) {
+    const decision = await ask(result)
+    if (decision === undefined) break
+    const { runId, nodeId, toolCalls } = result
+    result = await show(runtime.resumeStream({ runId, nodeId, ...decision }), openCalls(toolCalls))
+  }
+  return result
+}
+
+/** The calls whose results are still to come. */
+export function openCalls(calls: readonly ToolCallRecord[]): readonly ToolCallRecord[] {
+  return calls.filter(({ status }) => status === "pending")
+}
+
+/** Fits most terminals below what the run has said. */
+const mostRows = 30
+
+const names: Readonly<Record<string, string>> = { y: "yes", n: "no", a: "always", v: "view" }
+
+function paragraph(text: string): readonly PreviewLine[] {
+  return visible(text)
+    .split("\n")
+    .map((line) => ({ sign: "?", text: line }))
+}

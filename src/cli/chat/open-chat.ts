@@ -1,0 +1,119 @@
+import { resolve } from "node:path"
+import { LonghaulError } from "../../contract/error.ts"
+import type { JsonObject } from "../../contract/json.ts"
+import type { ContinueInput, RunState } from "../../contract/run.ts"
+import { type Guard, type GuardChoice, guardMetadata, guardOf, recordedGuard } from "../approval/gate.ts"
+import { invocation } from "../arguments.ts"
+import { type ConfigChoice, readConfig } from "../config/file.ts"
+import { debugLogger } from "../debug-log.ts"
+import { conversationsOf, exchangesOf } from "../exchanges.ts"
+import type { WatchChoice } from "../follow.ts"
+import { type RunStart, recordedModel, startOf } from "../go-on.ts"
+import type { Output } from "../output.ts"
+import { findRunId, type OpenStore, openStore, requireNamedStore } from "../read-store.ts"
+import { chosenInput, type InputChoice } from "../run-options.ts"
+import { chooseModel, inputSettings, type OpenRuntime, openRuntime, type RunChoice } from "../run-settings.ts"
+import { type Conversation, createConversation, type EarlierConversation } from "./conversation.ts"
+
+export interface ChatChoice extends RunChoice, InputChoice, GuardChoice, WatchChoice, ConfigChoice {
+  /** Empty: the last conversation. */
+  readonly continue?: string
+  readonly "run-id"?: string
+  readonly workspace?: string
+}
+
+export interface OpenChat extends OpenRuntime {
+  readonly conversation: Conversation
+  /** Where the tools begin. */
+  readonly cwd: string
+  /** The conversation that goes on, as it was left. */
+  readonly earlier?: FoundConversation
+}
+
+export interface FoundConversation {
+  /** In their order; there is at least one. */
+  readonly exchanges: readonly RunState[]
+  readonly last: RunState
+  /** How the last one began. */
+  readonly start: RunStart | undefined
+}
+
+/** A new conversation, or an earlier one with the settings it had. `questions`: a person can answer the model. */
+export async function openChat(choice: ChatChoice, output: Output, questions: boolean): Promise<OpenChat> {
+  const earlier = choice.continue === undefined ? undefined : await findConversation(choice, choice.continue, output)
+  // Where the file had to be read for the store, its warnings have been printed.
+  const file = await readConfig(choice, earlier && choice.store === undefined ? () => {} : output.complain)
+  const began = earlier?.start?.input
+  const guard = guardOf(choice, recordedGuard(began?.metadata as JsonObject | undefined))
+  const workspace = choice.workspace ?? began?.cwd
+  const { model } = await chooseModel(choice.model ?? recordedModel(began?.model), file)
+  const placed = { ...choice, model, ...(workspace !== undefined && { workspace }) }
+  const logger = choice.debug ? debugLogger(output) : undefined
+  const opened = await openRuntime(placed, file, guard, { questions, logger })
+
+  const { limits, ...chosen } = await chosenInput(choice, opened)
+  const settings = inputSettings(choice, file)
+  const metadata = guardMetadata(guard)
+  const conversation = createConversation(opened.runtime, {
+    model,
+    settings: {
+      ...settings,
+      ...chosen,
+      limits: { ...settings.limits, ...limits },
+      ...(metadata && { metadata }),
+      ...(choice["run-id"] !== undefined && { runId: choice["run-id"] }),
+    },
+    ...(earlier && { earlier: continued(earlier, choice, guard, { ...chosen, limits }) }),
+  })
+  const cwd = chosen.cwd ?? began?.cwd ?? opened.workspace
+  return { ...opened, conversation, cwd, ...(earlier && { earlier }) }
+}
+
+/** The settings of the last exchange hold, but for those that were given now. */
+function continued(
+  { exchanges, start }: FoundConversation,
+  choice: ChatChoice,
+  guard: Guard,
+  chosen: ContinueInput,
+): EarlierConversation {
+  // What the config file says counted when the conversation began.
+  const given = inputSettings(choice, undefined)
+  const limits = { ...start?.limits, ...given.limits, ...chosen.limits }
+  const before = start?.tools.map(({ name }) => name) ?? []
+  const { guard: _, ...metadata } = start?.input.metadata ?? {}
+  const changes = {
+    ...given,
+    ...chosen,
+    limits,
+    metadata: { ...metadata, ...guardMetadata(guard) },
+    ...(choice.bash && !chosen.allowedTools && { allowedTools: [...new Set([...before, "Bash"])] }),
+  }
+  return { exchanges, maxTurns: limits.turns ?? 100, changes }
+}
+
+async function findConversation(choice: ChatChoice, given: string, output: Output): Promise<FoundConversation> {
+  const opened = await openStore(choice, output)
+  requireNamedStore("continuing a conversation", opened)
+  const runId =
+    given === "" ? await lastConversation(opened, resolve(choice.workspace ?? ".")) : await findRunId(opened, given)
+  const nodes = await exchangesOf(opened, runId, undefined)
+  const exchanges = await Promise.all(nodes.map((nodeId) => opened.runtime.status(runId, nodeId)))
+  const last = exchanges.at(-1)
+  if (last === undefined || last.status === "not_found")
+    throw new LonghaulError("not_found", `There is no run ${runId}.`)
+  return { exchanges, last, start: await startOf(opened.runtime, last) }
+}
+
+/** The one with the newest record of those that work in this folder. */
+async function lastConversation({ runtime }: OpenStore, workspace: string): Promise<string> {
+  const { insidePath, realPathOf } = await import("../../hosts/node/files/confine.ts")
+  const here = realPathOf(workspace)
+  const all = [...conversationsOf(await runtime.runs())].sort((left, right) => right.updatedAt - left.updatedAt)
+  for (const { runId, nodeId } of all) {
+    const cwd = (await startOf(runtime, { runId, nodeId }))?.input.cwd
+    if (nodeId === "main" && cwd !== undefined && insidePath(here, realPathOf(cwd)) !== undefined) return runId
+  }
+  throw new LonghaulError("not_found", `There is no conversation in ${workspace} yet.`, {
+    fix: `Begin one with: ${invocation()} chat. If it was held elsewhere, name it: --continue <run>.`,
+  })
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest"
+import { commandLine, takenForTerminal, until } from "../../../test/support/command-line.ts"
+
+const { start, simulate } = commandLine()
+
+describe("chat in a pipe", () => {
+  test("Ctrl-C once lets the step finish and ends the chat: no other line is taken, 130", async () => {
+    let mayAnswer = false
+    const { requests } = await simulate({
+      async script() {
+        await until(() => mayAnswer)
+        return { parts: [{ text: "All said." }, { toolCall: { name: "Write", args: { path: "x", content: "x" } } }] }
+      },
+    })
+    const running = start(["chat"])
+    running.child.stdin.end("Take your time\nAnd another\n")
+    await until(() => requests.length === 1)
+    running.child.kill("SIGINT")
+    await until(() => running.shown.stdout.includes("press again to stop now"))
+    mayAnswer = true
+    const { code, stdout, stderr } = await running.ended
+    expect(code).toBe(130)
+    expect(stdout).toContain("All said.")
+    expect(stderr).toContain("error cancelled:")
+    expect(requests).toHaveLength(1)
+  })
+
+  test.each([
+    ["SIGINT twice", ["SIGINT", "SIGINT"]],
+    ["SIGTERM", ["SIGTERM"]],
+  ] as const)("%s stops at once: 130", async (_, signals) => {
+    const { requests } = await simulate({
+      script: () => "Never whole.",
+      faults: () => ({ kind: "stall", atByte: 700 }),
+    })
+    const running = start(["chat"])
+    running.child.stdin.write("Take your time\n")
+    await until(() => requests.length === 1)
+    for (const each of signals) {
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      running.child.kill(each)
+    }
+    const { code, stderr } = await running.ended
+    expect(code).toBe(130)
+    expect(stderr).toContain("error cancelled:")
+  })
+})
+
+describe("chat at a terminal", () => {
+  test.each([{}, { NO_COLOR: "1" }])("%j: a prompt, a run that is steered, Ctrl-C", async (variables) => {
+    let mayAnswer = false
+    const { requests } = await simulate({
+      async script({ messages }) {
+        await until(() => mayAnswer)
+        return `Heard: ${messages.map(({ text }) => text).join(" ")}`
+      },
+    })
+    const running = start(["chat", "--max-turns", "5", "Hello."], { ...takenForTerminal, ...variables })
+    await until(() => requests.length === 1)
+    await until(() => /be\s+typed\n> Hello\.\n/.test(running.shown.stdout))
+    running.child.stdin.write("And the tide.\r\n")
+    await until(() => running.shown.stdout.includes("» And the tide. (told before its next turn)"))
+    mayAnswer = true
+    await until(() => running.shown.stdout.includes("2 turns"))
+    expect(requests[1]?.lastUserText).toBe("And the tide.")
+
+    running.child.kill("SIGINT")
+    await until(() => running.shown.stdout.includes("Press Ctrl-C again to leave"))
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    running.child.kill("SIGINT")
+    const { code, stdout, stderr } = await running.ended
+    expect({ code, stderr }).toEqual({ code: 130, stderr: "" })
+    expect(stdout).toContain("▸")
+    expect(stdout.includes("\u001b")).toBe(variables.NO_COLOR === undefined)
+  })
+})

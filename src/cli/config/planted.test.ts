@@ -1,0 +1,55 @@
+import { mkdir, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import { commandLine } from "../../../test/support/command-line.ts"
+import { countAttacks } from "../../../test/support/count-attacks.ts"
+import { attemptsToPlant } from "../../../test/support/planted-files.ts"
+import type { JsonObject } from "../../contract/json.ts"
+
+countAttacks("planted configs")
+
+const { place, longhaul, simulate } = commandLine()
+
+const inRepository = (...names: readonly string[]) => join(place.workspace, ...names)
+const bash = (command: string) => ({ parts: [{ toolCall: { name: "Bash", args: { command } } }] })
+const configured = (settings: JsonObject) => writeFile(inRepository("longhaul.config.json"), JSON.stringify(settings))
+
+describe("a config file that a command planted", () => {
+  test.each(attemptsToPlant)("does not govern a later run: %s", async (_, line, folder) => {
+    const simulator = await simulate({
+      script: ({ lastToolResults }) => (lastToolResults.length > 0 ? "Done." : bash(line)),
+    })
+    await mkdir(inRepository("sub"))
+    await configured({ system: "Kept by the user." })
+    await longhaul(["run", "--bash", "--model", "anthropic:x", "Go"])
+    const later = await longhaul(["run", "--model", "anthropic:x", "Go"], {}, inRepository(folder))
+    expect(later.code).toBe(0)
+    expect(later.stderr).toMatch(/^Not used: .+ in a folder where commands ran\. If it is yours: --config /m)
+    expect(simulator.requests.length).toBeGreaterThan(2)
+    for (const { system } of simulator.requests) expect(system).toContain("Kept by the user.")
+    const restarted = await longhaul(["run", "--workspace", folder, "--model", "anthropic:x", "Go"])
+    expect(restarted.stderr).toContain("Not used: ")
+    for (const { system } of simulator.requests) expect(system).toContain("Kept by the user.")
+  })
+
+  test("is used once its owner names it, until it is changed again; the file from before stays in use", async () => {
+    const simulator = await simulate({
+      script: ({ lastToolResults }) => (lastToolResults.length > 0 ? "Done." : bash("true")),
+    })
+    const lastSystem = async (...args: readonly string[]) => {
+      await longhaul(["run", "--model", "anthropic:x", ...args, "Go"])
+      return simulator.requests.at(-1)?.system ?? ""
+    }
+    await configured({ system: "Version one." })
+    await longhaul(["run", "--bash", "--model", "anthropic:x", "Go"])
+    expect(await lastSystem()).toContain("Version one.")
+    await configured({ system: "Version two." })
+    expect(await lastSystem()).not.toContain("Version")
+    expect(await lastSystem("--config", "longhaul.config.json")).toContain("Version two.")
+    expect(await lastSystem()).toContain("Version two.")
+    await configured({ system: "Version three." })
+    expect(await lastSystem()).not.toContain("Version")
+    await configured({ system: "Version one." })
+    expect(await lastSystem()).toContain("Version one.")
+  })
+})

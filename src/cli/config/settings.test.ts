@@ -1,0 +1,120 @@
+import { homedir } from "node:os"
+import { describe, expect, test } from "vitest"
+import { isSecretName } from "../../lib/secrets.ts"
+import { checkSettings } from "./settings.ts"
+
+const file = "/project/longhaul.config.json"
+const check = (given: unknown, isProgram = false) => checkSettings(file, given, { isProgram })
+const failure = (given: unknown, isProgram = false) => {
+  try {
+    check(given, isProgram)
+  } catch (error) {
+    return error as { message: string; fix: string }
+  }
+  throw new Error("It was taken")
+}
+
+test("every key is taken, paths from the file's folder, the schema's address left out", () => {
+  const same = {
+    model: "openai:gpt-5.5",
+    system: "Be brief.",
+    effort: "low",
+    temperature: 0,
+    maxOutputTokens: 100,
+    limits: { turns: 5, tokens: 1000, usd: 0.5, timeMs: 60_000 },
+    allowedTools: ["Read"],
+    disabledTools: [],
+    unknownPrice: "warn",
+  }
+  expect(check({ $schema: "https://example.com/x.json", workspace: "notes", store: "../runs", ...same })).toEqual({
+    ...same,
+    workspace: "/project/notes",
+    store: "/runs",
+  })
+  expect(check({ store: "~/runs" })).toEqual({ store: `${homedir()}/runs` })
+  expect(check({ store: "~runs" })).toEqual({ store: "/project/~runs" })
+})
+
+describe("a wrong value is named with the file and what would be right", () => {
+  test.each([
+    [{ model: "" }, 'model is ""', "a text that is not empty"],
+    [{ model: 5 }, "model is 5", "a text that is not empty"],
+    [{ model: { apiKey: "hunter2" } }, "model is an object", "a text that is not empty"],
+    [{ workspace: null }, "workspace is null", "a text that is not empty"],
+    [{ effort: "huge" }, 'effort is "huge"', '"minimal", "low", "medium", "high", "max"'],
+    [{ temperature: 3 }, "temperature is 3", "a number from 0 to 2"],
+    [{ temperature: "1" }, 'temperature is "1"', "a number from 0 to 2"],
+    [{ maxOutputTokens: 0 }, "maxOutputTokens is 0", "a whole number from 1"],
+    [{ limits: [] }, "limits is []", "an object"],
+    [{ limits: { turns: 1.5 } }, "limits.turns is 1.5", "Give limits.turns as a whole number from 1"],
+    [{ limits: { usd: 0 } }, "limits.usd is 0", "a number of dollars above 0"],
+    [{ limits: { timeMs: 2 ** 31 } }, "limits.timeMs is 2147483648", "to 2147483647"],
+    [{ allowedTools: "Read" }, 'allowedTools is "Read"', '["Read", "Grep"]'],
+    [{ disabledTools: [1] }, "disabledTools is [1]", '["Read", "Grep"]'],
+    [{ unknownPrice: "ignore" }, 'unknownPrice is "ignore"', '"refuse", "warn"'],
+  ])("%j", (given, message, fix) => {
+    const error = failure(given)
+    expect(error.message).toBe(`${file}: ${message}.`)
+    expect(error.fix).toContain(fix)
+  })
+
+  test.each([[[]], ["text"], [null]])("%j instead of an object", (given) => {
+    expect(failure(given).message).toBe(`${file} does not hold an object.`)
+  })
+})
+
+describe("an unknown key", () => {
+  test("is named with the file, the known ones and what was probably meant", () => {
+    const { message, fix } = failure({ modle: "offline" })
+    expect(message).toBe(`${file} has the unknown key "modle".`)
+    expect(fix).toMatch(/^Did you mean model\? Known keys: \$schema, model, workspace, store, system, effort/)
+    expect(failure({ limits: { turn: 1 } })).toMatchObject({
+      message: `${file} has the unknown key "limits.turn".`,
+      fix: "Did you mean turns? Known keys: turns, tokens, usd, timeMs.",
+    })
+    for (const name of ["constructor", "toString"]) {
+      expect(failure({ [name]: 1 }).message).toContain(`unknown key "${name}"`)
+    }
+  })
+
+  test.each(["apiKey", "api_key", "ANTHROPIC_API_KEY", "authToken", "token", "secrets", "clientSecret", "password"])(
+    "%s is told to go into the environment, without its value",
+    (name) => {
+      const { message, fix } = failure({ [name]: "hunter2" })
+      expect(message).toContain(`"${name}" looks like a secret`)
+      expect(fix).toContain("set it in the environment")
+      expect(`${message}${fix}`).not.toContain("hunter2")
+    },
+  )
+
+  test("a number of tokens is no secret", () => {
+    expect(["maxTokens", "tokens", "keyboard"].filter(isSecretName)).toEqual([])
+  })
+
+  test("of code is told to go into a program", () => {
+    for (const name of ["tools", "hooks", "observers", "resolvePricing"]) {
+      expect(failure({ [name]: [] })).toMatchObject({
+        message: `${file}: "${name}" is code, which JSON cannot hold.`,
+        fix: "Put it into /project/longhaul.config.js, and name that with --config.",
+      })
+    }
+  })
+})
+
+describe("a program", () => {
+  test("may have tools, hooks, observers and prices, and leave keys undefined", () => {
+    const tool = { name: "t", run: () => "" }
+    const code = { tools: [tool], hooks: {}, observers: [{ recordEvent() {} }], resolvePricing: () => null }
+    expect(check({ ...code, model: undefined }, true)).toMatchObject(code)
+  })
+
+  test.each([
+    [{ tools: {} }, "a list of tools, each made with defineTool"],
+    [{ tools: [{ name: "t" }] }, "a list of tools, each made with defineTool"],
+    [{ hooks: [] }, "an object of functions"],
+    [{ observers: [null] }, "a list of observers"],
+    [{ resolvePricing: 1 }, "a function"],
+  ])("%j is refused", (given, fix) => {
+    expect(failure(given, true).fix).toContain(fix)
+  })
+})

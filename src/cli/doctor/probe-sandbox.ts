@@ -1,0 +1,33 @@
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Variables } from "../../hosts/node/model-names.ts"
+import { findBubblewrap } from "../../hosts/node/shell/sandbox.ts"
+import { findSandboxFault } from "../../hosts/node/shell/sandbox-trial.ts"
+import { newNonce } from "../../lib/id.ts"
+
+/** What keeps Bash inside where a sandbox is asked for; or why nothing does. */
+export interface FoundSandbox {
+  readonly sandbox: "bubblewrap" | null
+  readonly sandboxFault: string | null
+}
+
+/** Tries it: a sandbox that is installed may still be forbidden by the system. */
+export async function probeSandbox({ PATH = "" }: Variables): Promise<FoundSandbox> {
+  const bubblewrap = findBubblewrap({ path: PATH })
+  if (bubblewrap === undefined) return { sandbox: null, sandboxFault: "bubblewrap (bwrap) is not on PATH" }
+  const folder = await mkdtemp(join(tmpdir(), "longhaul-doctor-"))
+  try {
+    const fault = await findSandboxFault({
+      bubblewrap,
+      network: "none",
+      folder: join(folder, "trial"),
+      mark: newNonce(),
+    })
+    return fault === undefined
+      ? { sandbox: "bubblewrap", sandboxFault: null }
+      : { sandbox: null, sandboxFault: `bubblewrap does not work here: ${fault}` }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

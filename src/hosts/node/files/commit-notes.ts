@@ -1,0 +1,130 @@
+import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import type { JsonObject } from "../../../contract/json.ts"
+import { newNonce } from "../../../lib/id.ts"
+import { isGone, processOwner } from "../owner.ts"
+import { isCoherent } from "../store/fs-store.ts"
+import { closing, errnoOf, writeNew } from "./place-file.ts"
+
+/** One file of a commit: what stands ready under `temporary` takes its place, or it goes if it still is what it was. */
+export type Step =
+  | { readonly target: string; readonly temporary: string }
+  | { readonly target: string; readonly removes: string }
+
+/** Enough to finish a commit, or to clear it away. */
+export interface Plan {
+  readonly steps: readonly Step[]
+  /** Folders that the commit has to make, outermost first. */
+  readonly folders: readonly string[]
+}
+
+/** A commit as it is noted on disk. */
+export interface Note extends Plan {
+  readonly path: string
+  /** It counts: it is to be finished, not to be cleared away. */
+  readonly counts: boolean
+}
+
+/** The notes of one set of folders. A note's name says whose it is, so that half a note does, too. */
+export class CommitNotes {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** Durable, the way to it too, before anything is done that it tells of. */
+  async write(plan: Plan): Promise<Note> {
+    const path = join(this.#folder, `${newNonce()}.${toWord(processOwner())}.staged.json`)
+    const made = await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    try {
+      await writeNew(path, new TextEncoder().encode(JSON.stringify(plan)))
+      await this.sync()
+      const newFrom = made?.length ?? Infinity
+      for (let at = this.#folder; at.length >= newFrom; at = dirname(at)) await syncAt(dirname(at))
+    } catch (error) {
+      await this.drop({ path })
+      throw error
+    }
+    return { ...plan, path, counts: false }
+  }
+
+  /** From here on it counts; from the next `sync` on also where the machine loses its power. */
+  async count(note: Note): Promise<Note> {
+    const path = note.path.replace(/\.staged\.json$/, ".counts.json")
+    await rename(note.path, path)
+    return { ...note, path, counts: true }
+  }
+
+  /** What this process could not carry through is anybody's. */
+  async handOver({ path }: Note): Promise<void> {
+    // Where that fails, it is anybody's once this process is gone.
+    await rename(path, path.replace(/\.[\w-]+(?=\.\w+\.json$)/, `.${nobody}`)).catch(() => {})
+  }
+
+  /** Durably gone, or settled once more by the next one, who will find nothing left to do. */
+  async drop({ path }: Pick<Note, "path">): Promise<void> {
+    try {
+      await unlink(path)
+      await this.sync()
+    } catch {
+      // See above.
+    }
+  }
+
+  /** Those whose owners are gone. */
+  async abandoned(): Promise<readonly Note[]> {
+    const notes: Note[] = []
+    const isLocal = isCoherent(this.#folder)
+    for (const name of await namesIn(this.#folder)) {
+      const [, word, state] = /^\w+\.([\w-]+)\.(staged|counts)\.json$/.exec(name) ?? []
+      if (word === undefined || !isAbandoned(word, isLocal)) continue
+      const path = join(this.#folder, name)
+      const plan = parse(await readFile(path, "utf8").catch(unlessMissing))
+      if (plan !== undefined) notes.push({ ...plan, path, counts: state === "counts" })
+      // One that is not whole was never acted on.
+      else if (state === "staged") await this.drop({ path })
+    }
+    return notes
+  }
+
+  sync(): Promise<void> {
+    return syncAt(this.#folder)
+  }
+}
+
+const nobody = "nobody"
+
+function toWord(owner: JsonObject): string {
+  return Buffer.from(JSON.stringify(owner)).toString("base64url")
+}
+
+function isAbandoned(word: string, isLocal: boolean): boolean {
+  if (word === nobody) return true
+  try {
+    return isGone(JSON.parse(Buffer.from(word, "base64url").toString()) as JsonObject, isLocal)
+  } catch {
+    return false
+  }
+}
+
+function parse(text: string | undefined): Plan | undefined {
+  try {
+    return JSON.parse(text ?? "") as Plan
+  } catch {
+    return undefined
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return (await readdir(folder).catch(unlessMissing)) ?? []
+}
+
+async function syncAt(folder: string): Promise<void> {
+  const handle = await open(folder)
+  await closing(handle, () => handle.sync())
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (errnoOf(error) !== "ENOENT") throw error
+}

@@ -1,0 +1,180 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Worker } from "node:worker_threads"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { ToolError } from "../../../contract/tool.ts"
+import { nodeFiles } from "./files.ts"
+
+/** `npm run prove` asks for more, over both kinds together. */
+const reads = Number(process.env.LONGHAUL_SWAPPED_READS ?? 4000) / 2
+const writes = Number(process.env.LONGHAUL_SWAPPED_WRITES ?? 4000) / 2
+const timeoutMs = 600_000
+
+/** Swaps as fast as it can, until it is terminated. Each step may lose a race of its own: it goes on. */
+const swapper = `
+  const { renameSync, rmSync, symlinkSync, unlinkSync } = require("node:fs")
+  const { workerData: { kind, workspace, outside } } = require("node:worker_threads")
+  const attempt = (action) => { try { action() } catch {} }
+  const name = workspace + "/" + (kind === "file" ? "folder/target" : "folder")
+  const hidden = workspace + "/hidden-" + kind
+  const elsewhere = kind === "file" ? outside + "/target" : outside
+  for (;;) {
+    attempt(() => renameSync(name, hidden))
+    attempt(() => symlinkSync(elsewhere, name))
+    attempt(() => unlinkSync(name))
+    // A write may have made the name anew meanwhile.
+    attempt(() => rmSync(name, { recursive: true }))
+    attempt(() => renameSync(hidden, name))
+  }
+`
+
+let base: string
+let workspace: string
+let outside: string
+
+beforeEach(() => {
+  // In memory where there is such a place: thousands of writes, each synced, would wear the disk for nothing.
+  base = realpathSync(mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "longhaul-race-")))
+  workspace = join(base, "ws")
+  outside = join(base, "outside")
+  mkdirSync(join(workspace, "folder/deep"), { recursive: true })
+  mkdirSync(join(outside, "deep"), { recursive: true })
+  writeFileSync(join(workspace, "folder/target"), "inside")
+  writeFileSync(join(outside, "target"), "OUTSIDE")
+})
+
+afterEach(() => rmSync(base, { recursive: true, force: true }))
+
+/** What came of many tries, while `kind` is swapped for a link to the same name outside. */
+async function whileSwapping(
+  kind: "file" | "folder",
+  act: (round: number) => Promise<string>,
+  times: number,
+): Promise<Map<string, number>> {
+  const worker = new Worker(swapper, { eval: true, workerData: { kind, workspace, outside } })
+  const outcomes = new Map<string, number>()
+  try {
+    await new Promise((resolve) => worker.once("online", resolve))
+    for (let round = 0; round < times; round++) {
+      const outcome = await act(round).catch((error: unknown) => {
+        if (!(error instanceof ToolError)) throw error
+        return error.code
+      })
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+    }
+  } finally {
+    await worker.terminate()
+  }
+  return outcomes
+}
+
+function told(outcomes: ReadonlyMap<string, number>): string {
+  const outside = outcomes.get("OUTSIDE") ?? 0
+  return `${outside} outside; ${Array.from(outcomes, ([outcome, count]) => `${outcome} ${count}`).join(", ")}`
+}
+
+describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
+  "while a %s is swapped for a link outside",
+  (kind) => {
+    test(
+      `${reads} reads never see what is outside`,
+      async () => {
+        const files = nodeFiles({ roots: [workspace] })
+        const read = async () => new TextDecoder().decode(await files.read("folder/target", workspace))
+        const outcomes = await whileSwapping(kind, read, reads)
+        console.log(`${reads} reads while a ${kind} is swapped: ${told(outcomes)}`)
+        expect(outcomes.get("OUTSIDE") ?? 0).toBe(0)
+        // The race was really run: it was won sometimes, and lost sometimes.
+        expect(outcomes.get("inside") ?? 0).toBeGreaterThan(0)
+        expect(outcomes.get("denied") ?? 0).toBeGreaterThan(0)
+      },
+      timeoutMs,
+    )
+
+    test(
+      `${reads} looks never measure or list what is outside`,
+      async () => {
+        writeFileSync(join(outside, "only-outside"), "")
+        const files = nodeFiles({ roots: [workspace] })
+        const outcomes = await whileSwapping(
+          kind,
+          async (round) => {
+            if (round % 2 === 0) return String((await files.info("folder/target", workspace)).size)
+            return (await files.list("folder", workspace))
+              .map(({ name }) => name)
+              .sort()
+              .join()
+          },
+          reads,
+        )
+        expect(outcomes.get("7") ?? 0).toBe(0)
+        expect([...outcomes.keys()].filter((outcome) => outcome.includes("only-outside"))).toEqual([])
+      },
+      timeoutMs,
+    )
+
+    test(
+      `${writes} writes never land outside, and leave no temporary file`,
+      async () => {
+        const files = nodeFiles({ roots: [workspace] })
+        const names = ["folder/target", "folder/deep/new", "folder/made/new"]
+        const outcomes = await whileSwapping(
+          kind,
+          async (round) => {
+            await files.write(names[round % names.length] ?? "", workspace, new TextEncoder().encode("written"))
+            return "written"
+          },
+          writes,
+        )
+        console.log(`${writes} writes while a ${kind} is swapped: ${told(outcomes)}`)
+        expect(readdirSync(outside, { recursive: true }).sort()).toEqual(["deep", "target"])
+        expect(readFileSync(join(outside, "target"), "utf8")).toBe("OUTSIDE")
+        expect(outcomes.get("written") ?? 0).toBeGreaterThan(0)
+        expect(outcomes.get("denied") ?? 0).toBeGreaterThan(0)
+        const left = readdirSync(workspace, { recursive: true }).filter((name) => String(name).includes(".tmp-"))
+        expect(left).toEqual([])
+      },
+      timeoutMs,
+    )
+
+    test(
+      `${writes / 4} commits never land outside, remove nothing there, and leave no temporary file`,
+      async () => {
+        const files = nodeFiles({ roots: [workspace], redoFolder: join(base, "redo") })
+        const content = new TextEncoder().encode("written")
+        const outcomes = await whileSwapping(
+          kind,
+          async (round) => {
+            await files.commit(
+              [
+                { path: "folder/target", content: round % 2 === 0 ? content : null },
+                { path: `folder/made-${round}/new`, content },
+                { path: "beside", content },
+              ],
+              workspace,
+            )
+            return "written"
+          },
+          writes / 4,
+        )
+        expect(readdirSync(outside, { recursive: true }).sort()).toEqual(["deep", "target"])
+        expect(readFileSync(join(outside, "target"), "utf8")).toBe("OUTSIDE")
+        expect(outcomes.get("written") ?? 0).toBeGreaterThan(0)
+        expect(outcomes.size).toBeGreaterThan(1)
+        const left = readdirSync(base, { recursive: true }).filter((name) => /\.tmp-|\.json$/.test(String(name)))
+        expect(left).toEqual([])
+      },
+      timeoutMs,
+    )
+  },
+)

@@ -1,0 +1,244 @@
+import type { Dirent, Stats } from "node:fs"
+import { constants, type FileHandle, open, readdir } from "node:fs/promises"
+import { basename, dirname, join } from "node:path"
+import type { FileChange, FileEntry, Files } from "../../../contract/env.ts"
+import { ToolError, type ToolErrorCode } from "../../../contract/tool.ts"
+import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { isOurs } from "../../../lib/own-names.ts"
+import { FileCommits, type Located, placeOf } from "./commit-files.ts"
+import { type Confinement, confineTo, type Location, type Pin } from "./confine.ts"
+import { Locks } from "./locks.ts"
+import { closing, errnoOf, makeFolders, replaceFile, requireFile, requireVersion, versionOf } from "./place-file.ts"
+
+export interface NodeFilesOptions {
+  /** Folders that may be read and written. They must exist. */
+  readonly roots: readonly string[]
+  /** Folders that may only be read. */
+  readonly readOnlyRoots?: readonly string[]
+  /** Folders inside the roots that do not exist for tools, as where runs are kept. The user's state folder always is one. */
+  readonly hidden?: readonly string[]
+  /** Where changes of several files are noted before they are made. Outside the roots. Default: beside the runs. */
+  readonly redoFolder?: string
+}
+
+/**
+ * The file system, confined to folders. On Linux no link that is swapped between check and use leads outside; elsewhere
+ * that gap is narrowed, not closed. A hard link cannot be told from the file it shares, so reading through one that was
+ * made inside the roots is allowed; writing replaces the name and leaves the shared file as it was.
+ */
+export function nodeFiles(options: NodeFilesOptions): Files {
+  checkKeys("nodeFiles", options, keys<NodeFilesOptions>()("roots", "readOnlyRoots", "hidden", "redoFolder"))
+  const { roots, readOnlyRoots = [], hidden = [], redoFolder } = options
+  const confinement = confineTo(roots, readOnlyRoots, hidden)
+  const locks = new Locks()
+  const commits = new FileCommits(confinement, redoFolder)
+
+  /** Every failure names the path as its author knows it, never where it led. */
+  async function named<Value>(
+    path: string,
+    cwd: string,
+    work: () => Promise<Value>,
+    { toWrite = false } = {},
+  ): Promise<Value> {
+    try {
+      await commits.settled(toWrite)
+      return await work()
+    } catch (error) {
+      throw error instanceof Refusal ? error.error : toToolError(error, confinement.display(path, cwd))
+    }
+  }
+
+  async function withExisting<Value>(
+    path: string,
+    cwd: string,
+    use: (pin: Pin, real: string) => Promise<Value>,
+  ): Promise<Value> {
+    const { real, missing } = await confinement.locate(path, cwd, "read")
+    if (missing.length > 0) throw new ToolError("not_found", "does not exist")
+    const pin = await confinement.pin(real, "read")
+    return closing(pin, () => use(pin, real))
+  }
+
+  async function locateChange(change: FileChange, cwd: string): Promise<Located> {
+    const at = await confinement.locate(change.path, cwd, "write")
+    return {
+      change,
+      at,
+      ...(change.like !== undefined && { like: await confinement.locate(change.like, cwd, "read") }),
+    }
+  }
+
+  return {
+    display: confinement.display,
+
+    info: (path, cwd) =>
+      named(path, cwd, () =>
+        withExisting(path, cwd, async ({ stats }) => ({
+          kind: kindOf(stats),
+          size: stats.size,
+          modifiedMs: stats.mtimeMs,
+          version: versionOf(stats),
+        })),
+      ),
+
+    read: (path, cwd, range) =>
+      named(path, cwd, () =>
+        withExisting(path, cwd, async (pin) => (await readPinned(pin, (size) => rangeWithin(size, range))).bytes),
+      ),
+
+    list: (path, cwd) =>
+      named(path, cwd, () =>
+        withExisting(path, cwd, async (pin, real) => {
+          if (!pin.stats.isDirectory()) throw new ToolError("invalid_input", "is not a folder")
+          const entries = await readdir(pin.place, { withFileTypes: true })
+          await pin.recheck()
+          const isShown = ({ name }: Dirent) => !isOurs(name) && !confinement.hides(join(real, name))
+          return entries.filter(isShown).map(toEntry)
+        }),
+      ),
+
+    write: (path, cwd, bytes, options) =>
+      named(
+        path,
+        cwd,
+        async () => {
+          const location = await confinement.locate(path, cwd, "write")
+          return locks.run(placeOf(location), () => write(confinement, location, bytes, options?.version))
+        },
+        { toWrite: true },
+      ),
+
+    update: (path, cwd, change) =>
+      named(
+        path,
+        cwd,
+        async () => {
+          const location = await confinement.locate(path, cwd, "write")
+          if (location.missing.length > 0) throw new ToolError("not_found", "does not exist")
+          await locks.run(placeOf(location), async () => {
+            const pin = await confinement.pin(location.real, "write")
+            const { bytes, stats } = await closing(pin, () => readPinned(pin, (size) => rangeWithin(size)))
+            await write(confinement, location, changed(change, bytes), versionOf(stats))
+          })
+        },
+        { toWrite: true },
+      ),
+
+    commit: async (changes, cwd) => {
+      const [first] = changes
+      if (first === undefined) return
+      await named(first.path, cwd, async () => {}, { toWrite: true })
+      const locate = () =>
+        Promise.all(changes.map((change) => named(change.path, cwd, () => locateChange(change, cwd))))
+      const places = (await locate()).map(({ at }) => placeOf(at))
+      try {
+        // Located anew: what was missing may have been made by whoever had the locks before.
+        await locks.runAll(places, async () => commits.commit(await locate(), (path, work) => named(path, cwd, work)))
+      } catch (error) {
+        throw error instanceof ToolError ? error : toToolError(error, "A change of several files")
+      }
+    },
+  }
+}
+
+async function write(
+  confinement: Confinement,
+  { real, missing }: Location,
+  bytes: Uint8Array,
+  version?: string,
+): Promise<{ created: boolean }> {
+  const name = missing.at(-1) ?? basename(real)
+  if (missing.length > 0) {
+    if (version !== undefined) requireVersion(undefined, version)
+    const folder = await makeFolders(confinement, real, missing.slice(0, -1))
+    return closing(folder, (pin) => replaceFile(pin, name, bytes))
+  }
+  // Looked at before its parent, which for a root lies outside.
+  await closing(await confinement.pin(real, "write"), async ({ stats }) => requireFile(stats))
+  return closing(await confinement.pin(dirname(real), "write"), (pin) => replaceFile(pin, name, bytes, version))
+}
+
+async function readPinned(
+  pin: Pin,
+  rangeOf: (size: number) => { readonly offset: number; readonly length: number },
+): Promise<{ bytes: Uint8Array; stats: Stats }> {
+  requireFile(pin.stats)
+  // The two flags are for what may have taken the file's place where it could not be pinned.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
+  return closing(await open(pin.place, flags), async (handle) => {
+    const stats = await handle.stat()
+    requireFile(stats)
+    await pin.recheck()
+    return { bytes: await readRange(handle, rangeOf(stats.size)), stats }
+  })
+}
+
+function rangeWithin(size: number, range: { readonly offset: number; readonly limit: number } = everything) {
+  const length = Math.max(0, Math.min(range.limit, size - range.offset))
+  if (length > maxReadBytes) throw new ToolError("invalid_input", "is too large to be read at once")
+  return { offset: range.offset, length }
+}
+
+const everything = { offset: 0, limit: Infinity }
+const maxReadBytes = 1024 ** 3
+
+async function readRange(
+  handle: FileHandle,
+  { offset, length }: { offset: number; length: number },
+): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length)
+  let filled = 0
+  while (filled < length) {
+    const { bytesRead } = await handle.read(bytes, filled, length - filled, offset + filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return bytes.subarray(0, filled)
+}
+
+function toEntry(entry: Dirent): FileEntry {
+  return { name: entry.name, kind: kindOf(entry) }
+}
+
+function kindOf(entry: Dirent | Stats): FileEntry["kind"] {
+  if (entry.isFile()) return "file"
+  if (entry.isDirectory()) return "folder"
+  return entry.isSymbolicLink() ? "link" : "other"
+}
+
+const failures: Readonly<Record<string, readonly [code: ToolErrorCode, what: string]>> = {
+  ENOENT: ["not_found", "does not exist"],
+  ENOTDIR: ["not_found", "does not exist"],
+  EACCES: ["denied", "may not be used by this process"],
+  EPERM: ["denied", "may not be used by this process"],
+  EROFS: ["denied", "is on a read-only file system"],
+  ELOOP: ["denied", "is a link that leads to itself"],
+  ENXIO: ["invalid_input", "is not a regular file"],
+  EISDIR: ["conflict", "became a folder meanwhile"],
+  ENAMETOOLONG: ["invalid_input", "has a name that is too long"],
+  EEXIST: ["conflict", "was created by somebody else meanwhile"],
+}
+
+/** What the caller refuses is said in the caller's own words. */
+class Refusal {
+  readonly error: unknown
+
+  constructor(error: unknown) {
+    this.error = error
+  }
+}
+
+function changed(change: (bytes: Uint8Array) => Uint8Array, bytes: Uint8Array): Uint8Array {
+  try {
+    return change(bytes)
+  } catch (error) {
+    throw new Refusal(error)
+  }
+}
+
+function toToolError(error: unknown, name: string): ToolError {
+  if (error instanceof ToolError) return new ToolError(error.code, `${name} ${error.message}.`, { cause: error })
+  const errno = errnoOf(error)
+  const [code, what] = failures[errno] ?? ["io", `could not be used (${errno})`]
+  return new ToolError(code, `${name} ${what}.`, { cause: error })
+}

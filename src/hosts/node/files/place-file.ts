@@ -1,0 +1,113 @@
+import type { Stats } from "node:fs"
+import { constants, lstat, mkdir, open, rename, unlink } from "node:fs/promises"
+import { ToolError } from "../../../contract/tool.ts"
+import { newNonce } from "../../../lib/id.ts"
+import type { Confinement, Pin } from "./confine.ts"
+
+/** Each folder is made and entered through the one before it: none can be swapped for a link on the way. */
+export async function makeFolders(confinement: Confinement, real: string, names: readonly string[]): Promise<Pin> {
+  let pin = await confinement.pin(real, "write")
+  for (const name of names) {
+    pin = await closing(pin, async (parent) => {
+      requireFolder(parent.stats)
+      const place = `${parent.place}/${name}`
+      await mkdir(place).catch((error: unknown) => {
+        if (errnoOf(error) !== "EEXIST") throw error
+      })
+      await syncFolder(parent)
+      return confinement.pin(place, "write")
+    })
+  }
+  return pin
+}
+
+/** Puts bytes under a name of a folder, whole or not at all. `version`: what the name must hold before. */
+export async function replaceFile(
+  folder: Pin,
+  name: string,
+  bytes: Uint8Array,
+  version?: string | null,
+): Promise<{ created: boolean }> {
+  requireFolder(folder.stats)
+  const target = `${folder.place}/${name}`
+  const existing = await statOf(target)
+  if (existing !== undefined) requireFile(existing)
+  const temporary = `${folder.place}/.tmp-${newNonce()}`
+  try {
+    await writeNew(temporary, bytes, existing?.mode)
+    await folder.recheck()
+    if (version !== undefined) requireVersion(await statOf(target), version)
+    await rename(temporary, target)
+  } catch (error) {
+    await unlink(temporary).catch(() => {})
+    throw error
+  }
+  await syncFolder(folder)
+  return { created: existing === undefined }
+}
+
+/** A new file, durable under its name; the folder is the caller's to sync. `mode`: that of what it will replace. */
+export async function writeNew(path: string, bytes: Uint8Array, mode?: number): Promise<void> {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+  // From the start: what is private is never readable by others for a moment.
+  const handle = await open(path, flags, (mode ?? 0o666) & 0o777)
+  await closing(handle, async () => {
+    await handle.writeFile(bytes)
+    if (mode !== undefined) await handle.chmod(mode & 0o777)
+    await handle.sync()
+  })
+}
+
+export async function syncFolder(folder: Pin): Promise<void> {
+  const handle = await open(folder.place, constants.O_RDONLY | constants.O_DIRECTORY)
+  await closing(handle, () => handle.sync())
+}
+
+export async function closing<Resource extends { close(): Promise<void> }, Value>(
+  resource: Resource,
+  use: (resource: Resource) => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await use(resource)
+  } finally {
+    await resource.close()
+  }
+}
+
+export async function statOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path)
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined
+    throw error
+  }
+}
+
+/** Whatever replaces a file or writes to it changes one of these. */
+export function versionOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return [ino, size, mtimeMs, ctimeMs].map((each) => each.toString(36)).join("-")
+}
+
+/** The part of a version that outlasts a file system that is mounted anew. */
+export function stampOf({ size, mtimeMs }: Stats): string {
+  return [size, mtimeMs].map((each) => each.toString(36)).join("-")
+}
+
+export function requireVersion(stats: Stats | undefined, version: string | null): void {
+  if ((stats ? versionOf(stats) : null) === version) return
+  throw new ToolError("conflict", version === null ? "exists already" : "has changed since it was read")
+}
+
+export function requireFile(stats: Stats): void {
+  if (stats.isFile()) return
+  if (stats.isSymbolicLink()) throw new ToolError("denied", "changed while it was used")
+  throw new ToolError("invalid_input", stats.isDirectory() ? "is a folder" : "is not a regular file")
+}
+
+export function requireFolder(stats: Stats): void {
+  if (!stats.isDirectory()) throw new ToolError("invalid_input", "lies below something that is not a folder")
+}
+
+export function errnoOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown error"
+}

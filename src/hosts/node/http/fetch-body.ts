@@ -1,0 +1,73 @@
+import { once } from "node:events"
+import type { IncomingMessage } from "node:http"
+import { pipeline, type Readable, type Transform } from "node:stream"
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib"
+import { ToolError } from "../../../contract/tool.ts"
+import { concatBytes } from "../../../lib/bytes.ts"
+
+export const acceptedEncodings = "gzip, br, deflate"
+
+/** The unpacked body up to `maxBytes`; what would be beyond is neither read nor unpacked. */
+export async function readBody(
+  response: IncomingMessage,
+  maxBytes: number,
+): Promise<{ readonly bytes: Uint8Array; readonly truncated: boolean }> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of await unpacked(response, maxBytes)) {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size > maxBytes) break
+  }
+  const truncated = size > maxBytes
+  const bytes = concatBytes(chunks)
+  return { bytes: truncated ? bytes.slice(0, maxBytes) : bytes, truncated }
+}
+
+async function unpacked(response: IncomingMessage, maxBytes: number): Promise<Readable> {
+  const decoder = await decoderFor(response)
+  if (decoder === undefined) return response
+  // Whoever reads it hears of its end; here it only must not go unheard.
+  return pipeline(response, atMost(maxBytes + packedRoom), decoder, () => {})
+}
+
+async function decoderFor(response: IncomingMessage): Promise<Transform | undefined> {
+  const encoding = (response.headers["content-encoding"] ?? "").trim().toLowerCase()
+  switch (encoding) {
+    case "":
+    case "identity":
+      return undefined
+    case "gzip":
+    case "x-gzip":
+      return createGunzip()
+    case "br":
+      return createBrotliDecompress()
+    case "deflate":
+      return (await beginsWithZlibHeader(response)) ? createInflate() : createInflateRaw()
+    default:
+      throw new ToolError("io", "The server packed its answer in a way that was not asked for.")
+  }
+}
+
+/** By the standard it has one; there have always been servers that leave it out. */
+async function beginsWithZlibHeader(response: IncomingMessage): Promise<boolean> {
+  await once(response, "readable")
+  const start = response.read(1) as Uint8Array | null
+  if (start === null) return true
+  response.unshift(start)
+  return ((start[0] ?? 0) & 0x0f) === 8
+}
+
+/** What is packed is hardly ever larger than what it holds: something that unpacks to nothing must end too. */
+const packedRoom = 64 * 1024
+
+function atMost(limit: number) {
+  return async function* (source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let size = 0
+    for await (const chunk of source) {
+      size += chunk.length
+      if (size > limit) throw new ToolError("io", "The answer is larger packed than unpacked.")
+      yield chunk
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { LonghaulError } from "../../../contract/error.ts"
+import type { Variables } from "../model-names.ts"
+import { directRoute, type ProxyVariables, type Route } from "./route.ts"
+
+/** The code that reads proxies is loaded only where one is configured. */
+export async function routeTo(url: string, proxies: ProxyVariables | undefined): Promise<Route> {
+  const target = URL.canParse(url) ? new URL(url) : null
+  if (!target || !/^https?:$/.test(target.protocol)) {
+    throw new LonghaulError("config_invalid", `${JSON.stringify(url)} is not an http(s) URL.`, {
+      fix: "Check baseUrl.",
+    })
+  }
+  const proxied = proxies && (await import("../later.ts")).proxiedRoute(target, proxies)
+  return proxied ?? directRoute(target)
+}
+
+/**
+ * The variables that name proxies, by what they are for, as curl reads them: lower case first, and `HTTP_PROXY` in upper
+ * case not at all, since in a CGI program that is the `Proxy` header of a request.
+ */
+export const proxyNames = {
+  http: ["http_proxy"],
+  https: ["https_proxy", "HTTPS_PROXY"],
+  all: ["all_proxy", "ALL_PROXY"],
+} as const
+
+/** Undefined where no proxy is configured. */
+export function proxyVariables(variables: Variables): ProxyVariables | undefined {
+  const first = (...names: readonly string[]) => {
+    const name = names.find((each) => variables[each])
+    return name === undefined ? undefined : { name, value: variables[name] as string }
+  }
+  const http = first(...proxyNames.http, ...proxyNames.all)
+  const https = first(...proxyNames.https, ...proxyNames.all)
+  return http || https ? { http, https, except: first("no_proxy", "NO_PROXY")?.value ?? "" } : undefined
+}

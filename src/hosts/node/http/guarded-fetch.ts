@@ -1,0 +1,102 @@
+import type { FetchedBody, FetchOptions, GuardedFetch } from "../../../contract/env.ts"
+import { LonghaulError } from "../../../contract/error.ts"
+import { ToolError } from "../../../contract/tool.ts"
+import { onAbort } from "../../../lib/abort.ts"
+import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { allowedHosts, withoutFinalDots } from "../../../lib/target-host.ts"
+import type { Exchange, Resolve } from "./fetch-exchange.ts"
+
+export interface NodeFetchOptions {
+  /** Hosts that may lie in a private network, as `host` or `host:port`. Default: none. */
+  readonly allow?: readonly string[]
+  /** How many redirects are followed at most. Default 5. */
+  readonly maxRedirects?: number
+  /** Finds the addresses of a name. Default: as the system does. */
+  readonly resolve?: Resolve
+}
+
+/**
+ * The web over `node:http(s)`. A name is resolved once, its addresses are checked, and those are connected to; each
+ * redirect is checked like a first address. No proxy is used: it would resolve names by itself.
+ */
+export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
+  checkKeys("nodeFetch", options, keys<NodeFetchOptions>()("allow", "maxRedirects", "resolve"))
+  const { allow = [], maxRedirects = 5, resolve } = options
+  const isAllowed = allowedHosts(allow)
+  if (!Number.isSafeInteger(maxRedirects) || maxRedirects < 0) {
+    throw new LonghaulError("config_invalid", `maxRedirects is ${maxRedirects}.`, {
+      fix: "Give a whole number, 0 or more.",
+    })
+  }
+
+  async function fetched(start: string, options: FetchOptions, body?: string): Promise<FetchedBody> {
+    // What it takes is loaded when it is first needed.
+    const { exchange, resolveBySystem } = await import("../later.ts")
+    return withDeadline(options, async (signal) => {
+      let url = readTarget(start)
+      let headers = options.headers ?? {}
+      for (let redirects = 0; ; redirects++) {
+        const request: Exchange = { url, isAllowed, headers, body, maxBytes: options.maxBytes, signal }
+        const answer = await exchange(request, resolve ?? resolveBySystem)
+        if (answer.location === undefined) return { ...answer.body, url: url.href }
+        if (redirects === maxRedirects) throw new ToolError("io", `There were more than ${maxRedirects} redirects.`)
+        const next = readTarget(answer.location, url)
+        if (url.protocol === "https:" && next.protocol === "http:") {
+          throw new ToolError("denied", `${url.host} redirects from https to http, which is not followed.`)
+        }
+        if (next.origin !== url.origin) headers = harmless(headers)
+        url = next
+      }
+    })
+  }
+
+  return {
+    get: (url, options) => fetched(url, options),
+    post: (url, body, options) => fetched(url, options, body),
+  }
+}
+
+/** Its address is checked where it is connected to; here only what the text alone says. */
+function readTarget(text: string, base?: URL): URL {
+  let url: URL
+  try {
+    url = new URL(text, base)
+  } catch {
+    throw new ToolError("invalid_input", `${JSON.stringify(text.slice(0, 200))} is not a URL.`)
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw new ToolError("denied", `Only http and https are allowed, not ${url.protocol.slice(0, 40)}`)
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new ToolError("denied", "A URL with a user or a password is not fetched.")
+  }
+  // "localhost." is localhost.
+  url.hostname = withoutFinalDots(url.hostname)
+  url.hash = ""
+  return url
+}
+
+/** Whatever else a caller sends may be a secret that is meant for the first origin. */
+function harmless(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const names = ["accept", "accept-language", "user-agent"]
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => names.includes(name.toLowerCase())))
+}
+
+async function withDeadline<Value>(
+  { signal, timeoutMs }: FetchOptions,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const ending = new AbortController()
+  const unlink = onAbort(signal, () => ending.abort())
+  const timer = setTimeout(() => ending.abort(), timeoutMs)
+  try {
+    return await work(ending.signal)
+  } catch (error) {
+    if (signal.aborted) throw new ToolError("aborted", "The run is being stopped.")
+    if (ending.signal.aborted) throw new ToolError("timeout", `There was no whole answer within ${timeoutMs} ms.`)
+    throw error
+  } finally {
+    clearTimeout(timer)
+    unlink()
+  }
+}

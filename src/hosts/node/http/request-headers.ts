@@ -1,0 +1,41 @@
+import { LonghaulError } from "../../../contract/error.ts"
+import type { TransportRequest } from "../../../contract/provider.ts"
+
+type Headers = TransportRequest["headers"]
+
+/** The headers that a request carries: all but those that frame it, which are the transport's to set. */
+export function carriedHeaders(headers: Headers): Record<string, string> {
+  const carried: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (FRAMING.has(name.toLowerCase())) continue
+    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) throw unsendable(name)
+    carried[name] = value
+  }
+  return carried
+}
+
+/** As they stand in a request. Requests share connections only where these are equal, keys and tokens included. */
+export function headerLines(carried: Headers): string {
+  return Object.entries(carried)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("")
+}
+
+function unsendable(name: string): LonghaulError {
+  return new LonghaulError(
+    "config_invalid",
+    `No request can carry the header ${JSON.stringify(name)} as it is given.`,
+    {
+      fix: "Check its name and value: something else may have been copied with them.",
+    },
+  )
+}
+
+const FRAMING: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "host",
+  "keep-alive",
+  "transfer-encoding",
+  "upgrade",
+])

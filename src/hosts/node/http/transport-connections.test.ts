@@ -1,0 +1,169 @@
+import net, { type Socket } from "node:net"
+import tls from "node:tls"
+import { afterEach, describe, expect, test } from "vitest"
+import { certificate, listen, stopServers } from "../../../../test/support/proxy-servers.ts"
+import { askOver, startRaw, whenClosed } from "../../../../test/support/raw-server.ts"
+import { selfSigned } from "../../../../test/support/self-signed.ts"
+import { inProcess } from "../../../../test/support/transport-process.ts"
+import { transports } from "../../../../test/support/transports.ts"
+import { ConnectionPools } from "./direct/connections.ts"
+import { socketTransport } from "./direct/transport.ts"
+import { keepAliveAgent } from "./http-agent.ts"
+import { nodeTransport } from "./http-transport.ts"
+
+afterEach(stopServers)
+
+const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+const SURPLUS = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil"
+
+describe.each(transports)("$name", ({ name, create }) => {
+  test("bytes behind a response, in the same read but another TLS record, never answer the next request", async () => {
+    const server = tls.createServer(certificate)
+    const { port, requests } = await startRaw(
+      (socket) => {
+        socket.write(OK)
+        socket.write(SURPLUS)
+      },
+      { server, event: "secureConnection" },
+    )
+    const ask = askOver(create({ ca: certificate.cert }, {}))
+    const url = `https://localhost:${await listen(relayInOnePiece(port))}/`
+    for (let time = 0; time < 3; time++) expect(await ask(url)).toBe("200 ok")
+    expect(requests.map(({ connection }) => connection)).toEqual([0, 1, 2])
+  })
+
+  test("bytes that arrive on a connection at rest close it", async () => {
+    const { url, connections } = await startRaw((socket) => socket.write(OK))
+    const ask = askOver(create({}, {}))
+    await ask(url)
+    connections[0]?.write(SURPLUS)
+    await whenClosed(connections[0])
+    expect(await ask(url)).toBe("200 ok")
+  })
+
+  test("requests with different keys never share a connection, and those with one key do", async () => {
+    const { url, requests } = await startRaw((socket) => socket.write(OK))
+    const ask = askOver(create({}, {}))
+    for (const key of ["a", "b", "a", "b"]) await ask(url, { headers: { "x-api-key": key } })
+    expect(requests.map(({ connection }) => connection)).toEqual([0, 1, 0, 1])
+  })
+
+  test("a TLS handshake that does not come about ends at the connect timeout", async () => {
+    const silent = net.createServer((socket) => socket.on("error", () => {}).resume())
+    const ask = askOver(create({ connectTimeoutMs: 50 }, {}))
+    const url = `https://127.0.0.1:${await listen(silent)}/`
+    await expect(ask(url)).rejects.toMatchObject({ code: "network", retryable: true, message: /ETIMEDOUT/ })
+  })
+
+  test("a proxy that never opens its tunnel ends at the connect timeout", async () => {
+    const silent = net.createServer((socket) => socket.on("error", () => {}).resume())
+    const variables = { https_proxy: `http://127.0.0.1:${await listen(silent)}` }
+    const ask = askOver(create({ connectTimeoutMs: 50 }, variables))
+    await expect(ask("https://api.example/")).rejects.toMatchObject({ code: "network", message: /ETIMEDOUT/ })
+  })
+
+  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("a connect timeout of %d is config_invalid", (timeoutMs) => {
+    expect(() => create({ connectTimeoutMs: timeoutMs }, {})).toThrow(
+      expect.objectContaining({ code: "config_invalid" }),
+    )
+  })
+
+  test("a connection that is in use outlives the connect timeout", async () => {
+    const { url } = await startRaw((socket) => setTimeout(() => socket.write(OK), 60))
+    const ask = askOver(create({ connectTimeoutMs: 40 }, {}))
+    expect(await ask(url)).toBe("200 ok")
+  })
+
+  test("a socket that fails in the tick in which it connects is a failure of the request, not of the process", async () => {
+    const { url } = await startRaw((socket) => socket.write(OK))
+    const code = `
+      const { subscribe } = await import("node:diagnostics_channel")
+      const cut = Object.assign(new Error("cut"), { code: "ECUT" })
+      subscribe("net.client.socket", ({ socket }) => socket.once("connect", () => socket.destroy(cut)))
+      return ask(given)`
+    expect(await inProcess(name, code, url)).toMatch(/^network: .* \(ECUT\)\.$/)
+  })
+
+  test("a server that asks for a client certificate is answered with cert and key", async () => {
+    const client = selfSigned()
+    const server = tls.createServer({ ...certificate, ca: client.cert, requestCert: true, rejectUnauthorized: true })
+    server.on("tlsClientError", () => {})
+    const { port } = await startRaw((socket) => socket.write(OK), { server, event: "secureConnection" })
+    const url = `https://localhost:${port}/`
+    await expect(askOver(create({ ca: certificate.cert }, {}))(url)).rejects.toMatchObject({ code: "network" })
+    expect(await askOver(create({ ca: certificate.cert, ...client }, {}))(url)).toBe("200 ok")
+  })
+})
+
+describe.each([
+  {
+    name: "nodeTransport",
+    limited(idleMs: number) {
+      const agent = keepAliveAgent(false, {}, { idleMs, mostIdle: 3 })
+      return {
+        transport: nodeTransport({ agent }, {}),
+        pools: () => Object.keys(agent.sockets).length + Object.keys(agent.freeSockets).length,
+      }
+    },
+  },
+  {
+    name: "directTransport",
+    limited(idleMs: number) {
+      const pools = new ConnectionPools({ idleMs, mostIdle: 3 })
+      return { transport: socketTransport({}, undefined, pools), pools: () => pools.size }
+    },
+  },
+])("$name", ({ limited }) => {
+  test("connections at rest are closed after the idle time, and nothing is kept of their pools", async () => {
+    const { url, connections } = await startRaw((socket) => socket.write(OK))
+    const { transport, pools } = limited(50)
+    const ask = askOver(transport)
+    await Promise.all(["a", "b", "c"].map((key) => ask(url, { headers: { "x-api-key": key } })))
+    expect(pools()).toBe(3)
+    await Promise.all(connections.map(whenClosed))
+    while (pools() > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  })
+
+  test("a response that takes longer than the idle time is not cut", async () => {
+    const { url } = await startRaw((socket) => setTimeout(() => socket.write(OK), 120))
+    expect(await askOver(limited(30).transport)(url)).toBe("200 ok")
+  })
+
+  test("of a burst, no more connections are kept than the limit allows", async () => {
+    const held: Socket[] = []
+    const { url, requests } = await startRaw((socket) => {
+      if (held.push(socket) % 10 === 0) for (const each of held.splice(0)) each.write(OK)
+    })
+    const ask = askOver(limited(60_000).transport)
+    for (let burst = 0; burst < 2; burst++) await Promise.all(Array.from({ length: 10 }, () => ask(url)))
+    const first = new Set(requests.slice(0, 10).map(({ connection }) => connection))
+    const reused = requests.slice(10).filter(({ connection }) => first.has(connection))
+    expect(reused.length).toBe(3)
+  })
+})
+
+/** Passes bytes on; those of the server together, when it has been silent for a while, so that one read brings them. */
+function relayInOnePiece(port: number): net.Server {
+  return net.createServer((client) => {
+    const upstream = net.connect(port, "127.0.0.1")
+    let waiting: Buffer[] = []
+    const flush = () => {
+      client.write(Buffer.concat(waiting))
+      waiting = []
+    }
+    let timer: ReturnType<typeof setTimeout> | undefined
+    upstream.on("data", (bytes) => {
+      waiting.push(bytes)
+      clearTimeout(timer)
+      timer = setTimeout(flush, 50)
+    })
+    client.on("data", (bytes) => upstream.write(bytes))
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      one.on("error", () => {})
+      one.on("close", () => other.destroy())
+    }
+  })
+}

@@ -1,0 +1,143 @@
+import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, realpathSync } from "node:fs"
+import type { FoundFiles, Search, SearchRequest } from "../../../contract/env.ts"
+import { isOurs } from "../../../lib/own-names.ts"
+import { type Confinement, confineTo, type Pin } from "../files/confine.ts"
+import type { NodeFilesOptions } from "../files/files.ts"
+import { type RipgrepAnswer, runRipgrep } from "./ripgrep-run.ts"
+import { toRustPattern } from "./to-rust-pattern.ts"
+
+/**
+ * ripgrep says which files may match, no more: it opens paths, and a path may lead elsewhere by the time it is opened. What
+ * is in them is read here and checked on what was opened.
+ */
+export function ripgrepSearch(
+  program: string,
+  { roots, readOnlyRoots = [], hidden = [] }: Pick<NodeFilesOptions, "roots" | "readOnlyRoots" | "hidden">,
+): Search {
+  const confinement = confineTo(roots, readOnlyRoots, hidden)
+  return {
+    async find(request) {
+      const args = toArguments(request)
+      if (args === undefined) return undefined
+      const pin = await pinFolder(request)
+      if (pin === undefined) return undefined
+      try {
+        const answer = await runRipgrep({ program, args, cwd: pin.place, signal: request.signal })
+        const found = toFound(answer, pin, confinement)
+        if (found === undefined) await pin.close()
+        return found
+      } catch (error) {
+        await pin.close()
+        throw error
+      }
+    },
+  }
+
+  /** Undefined where it may not be searched, which whoever reads all files will say in their own words. */
+  async function pinFolder({ path, cwd }: SearchRequest): Promise<Pin | undefined> {
+    try {
+      const { real, missing } = await confinement.locate(path, cwd, "read")
+      return missing.length > 0 ? undefined : await confinement.pin(real, "read")
+    } catch {
+      return undefined
+    }
+  }
+}
+
+function toArguments({ pattern, ignoreCase, multiline, names, skippedFolders, maxFileBytes }: SearchRequest) {
+  const rust = toRustPattern(pattern, { ignoreCase, multiline })
+  if (rust === undefined) return undefined
+  const narrowing = names.every((name) => plainName.test(name)) ? names : []
+  return [
+    ...["--no-config", "--files-with-matches", "--null", "--hidden", "--no-require-git", "--no-ignore-global"],
+    ...["--no-ignore-exclude", "--no-ignore-parent", "--no-ignore-messages", `--max-filesize=${maxFileBytes}`],
+    ...skippedFolders.map((name) => `--glob=!${name}/`),
+    // A glob would bring back what ignore files leave out; a type does not.
+    ...narrowing.map((name) => `--type-add=wanted:${name}`),
+    ...(narrowing.length > 0 ? ["--type=wanted"] : []),
+    // To the end of the file: ripgrep would count all matches in it, and takes quadratic time for that.
+    ...(multiline ? ["--multiline", `--regexp=(?:${rust})(?s-u:.)*`] : [`--regexp=${rust}`]),
+    ...["--", "."],
+  ]
+}
+
+/** Globs of which ripgrep thinks as we do. With others all names are looked into. */
+const plainName = /^(?!.*\*\*)[\w.*-]*(\{[\w.*-]+(,[\w.*-]+)*\}[\w.*-]*)?$/
+
+function toFound(
+  { code, output, complaints }: RipgrepAnswer,
+  pin: Pin,
+  { hides }: Confinement,
+): FoundFiles | undefined {
+  const paths = output.split("\0").slice(0, -1)
+  const unreadable = complaints === "" ? [] : unreadableIn(complaints)
+  // One that did not search at all has complaints of another kind, or none.
+  if (code === null || code > 2 || (code === 2 && complaints === "")) return undefined
+  if (unreadable === undefined || paths.length > mostFiles) return undefined
+  const place = realPlace(pin)
+  const shown = (each: readonly string[]) =>
+    each.map(withoutDot).filter((path) => mayBeTold(path) && !hides(`${place}/${path}`))
+  return {
+    paths: shown(paths),
+    unreadable: shown(unreadable),
+    read: async (path, limit) => readChecked(`${pin.place}/${path}`, `${place}/${path}`, limit),
+    close: () => pin.close(),
+  }
+}
+
+/** More are searched in order, since the first of them will do. */
+const mostFiles = 50_000
+
+function withoutDot(path: string): string {
+  return path.replace(/^\.\//, "")
+}
+
+/** What is not UTF-8 cannot be written down. */
+function mayBeTold(path: string): boolean {
+  return !path.includes("\ufffd") && !path.split("/").some(isOurs)
+}
+
+/** Undefined where it complains of something else. */
+function unreadableIn(complaints: string): readonly string[] | undefined {
+  const lines = complaints.trimEnd().split("\n")
+  const paths = lines.map((line) => /^(?:rg: )?(\.\/.+): [^:]+ \(os error \d+\)$/.exec(line)?.[1])
+  return paths.every((path) => path !== undefined) ? paths : undefined
+}
+
+/** Where the kernel says that the folder is, on Linux. Without a slash at the end, as the root has one. */
+function realPlace({ place }: Pin): string {
+  return (isDescriptor(place) ? readlinkSync(place) : place).replace(/\/$/, "")
+}
+
+function isDescriptor(place: string): boolean {
+  return place.startsWith("/proc/self/fd/")
+}
+
+/**
+ * Undefined where the path does not lead where it seems to, or no file is there. Not in another thread, which costs more
+ * than the work: ripgrep has just read the file, so it lies in memory.
+ */
+function readChecked(path: string, real: string, limit: number): Uint8Array | undefined {
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY)
+    const stats = fstatSync(descriptor)
+    const opened = isDescriptor(path) ? readlinkSync(`/proc/self/fd/${descriptor}`) : realpathSync.native(path)
+    return stats.isFile() && opened === real ? readWhole(descriptor, Math.min(stats.size, limit)) : undefined
+  } catch {
+    return undefined
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+}
+
+function readWhole(descriptor: number, size: number): Uint8Array {
+  const bytes = new Uint8Array(size)
+  let filled = 0
+  while (filled < size) {
+    const count = readSync(descriptor, bytes, filled, size - filled, filled)
+    if (count === 0) break
+    filled += count
+  }
+  return bytes.subarray(0, filled)
+}

@@ -1,0 +1,221 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { delimiter, join } from "node:path"
+import { rgPath } from "@vscode/ripgrep"
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import type { JsonObject } from "../../../contract/json.ts"
+import { type AgentTools, createAgentTools, StartupError } from "../index.ts"
+import { findRipgrep } from "./ripgrep.ts"
+
+const base = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-ripgrep-")))
+let root: string
+let bin: string
+let count = 0
+const open: AgentTools[] = []
+
+beforeEach(() => {
+  vi.stubEnv("LONGHAUL_STORE", join(base, "state"))
+  root = join(base, `ws-${count}`)
+  bin = join(base, `bin-${count++}`)
+  for (const folder of [root, bin]) mkdirSync(folder)
+  write("a.txt", "alpha\nbeta\n")
+})
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  vi.doUnmock("@vscode/ripgrep")
+  for (const tools of open.splice(0)) await tools.close()
+})
+afterAll(() => rmSync(base, { recursive: true, force: true }))
+
+function write(path: string, content: string): void {
+  mkdirSync(join(root, path, ".."), { recursive: true })
+  writeFileSync(join(root, path), content)
+}
+
+/** A ripgrep of our own making: a script that runs where the true one would search. */
+function fake(script: string, version = "ripgrep 15.0.0"): string {
+  const path = join(bin, "rg")
+  const answer = `if (process.argv.includes("--version")) console.log(${JSON.stringify(version)})\nelse {\n${script}\n}`
+  writeFileSync(path, `#!${process.execPath}\nconst fs = require("node:fs")\n${answer}`, { mode: 0o755 })
+  return path
+}
+
+function grep(args: JsonObject, ripgrepPath = rgPath, signal?: AbortSignal): Promise<string> {
+  const tools = createAgentTools({ root, ripgrepPath })
+  open.push(tools)
+  return tools.callTool("Grep", args, signal && { signal }).then(({ text }) => text)
+}
+
+describe("which ripgrep", () => {
+  test("HOST-07 the one that was named comes before the bundled one", async () => {
+    expect(await grep({ pattern: "a" }, fake('process.stdout.write("./a.txt\\0")'))).toBe("a.txt:1:alpha\na.txt:2:beta")
+    write("b.txt", "alpha")
+    // Which it does not tell of.
+    expect(await grep({ pattern: "alpha" }, join(bin, "rg"))).toBe("a.txt:1:alpha")
+  })
+
+  test("HOST-07 then the bundled one, then that on PATH, then none", async () => {
+    const onPath = fake("")
+    expect(await findRipgrep({ path: bin })).toMatchObject({ path: rgPath })
+    vi.doMock("@vscode/ripgrep", () => {
+      throw new Error("not for this platform")
+    })
+    vi.resetModules()
+    const { findRipgrep: find } = await import("./ripgrep.ts")
+    expect(await find({ path: `${join(base, "nowhere")}${delimiter}${bin}` })).toEqual({
+      path: onPath,
+      version: "15.0.0",
+    })
+    expect(await find({ path: "" })).toBeUndefined()
+    expect(await find({ path: "." })).toBeUndefined()
+    fake("", "ripgrep 14.1.1")
+    expect(await find({ path: bin })).toBeUndefined()
+  })
+
+  test.each([
+    ["is not there", () => join(bin, "nowhere")],
+    ["is no ripgrep", () => fake("", "grep 15")],
+    ["is too old", () => fake("", "ripgrep 14.1.1")],
+    ["cannot be run", () => join(root, "a.txt")],
+  ])("TOOL-04 one that was named and %s is a StartupError that names the doctor", (_, path) => {
+    expect(() => createAgentTools({ root, ripgrepPath: path() })).toThrow(StartupError)
+    try {
+      createAgentTools({ root, ripgrepPath: path() })
+    } catch (error) {
+      expect(error).toMatchObject({ code: "config_invalid", fix: expect.stringContaining("longhaul doctor") })
+    }
+  })
+
+  test("TOOL-28 none is started before the first search, unless it was named", async () => {
+    const told = join(base, `started-${count}`)
+    const path = fake(`fs.writeFileSync(${JSON.stringify(told)}, "")`)
+    writeFileSync(
+      path,
+      readFileSync(path, "utf8").replace("if (", `fs.writeFileSync(${JSON.stringify(told)}, "")\nif (`),
+    )
+    vi.doMock("@vscode/ripgrep", () => ({ rgPath: path }))
+    vi.resetModules()
+    const { createAgentTools: create } = await import("../agent-tools.ts")
+    const tools = create({ root })
+    await tools.callTool("Read", { path: "a.txt" })
+    expect(existsSync(told)).toBe(false)
+    await tools.callTool("Grep", { pattern: "alpha" })
+    expect(existsSync(told)).toBe(true)
+    await tools.close()
+  })
+})
+
+describe("nothing configures it but us", () => {
+  test("neither a file that the environment names nor what a model writes", async () => {
+    writeFileSync(join(bin, "config"), "--invert-match\n--no-ignore\n")
+    vi.stubEnv("RIPGREP_CONFIG_PATH", join(bin, "config"))
+    write(".gitignore", "ignored.txt\n")
+    write("ignored.txt", "alpha\n")
+    write("options.txt", "--pre=/bin/echo\n-v\n")
+    expect(await grep({ pattern: "alpha" })).toBe("a.txt:1:alpha")
+    expect(await grep({ pattern: "--pre=/bin/echo" })).toBe("options.txt:1:--pre=/bin/echo")
+    expect(await grep({ pattern: "-v" })).toBe("options.txt:2:-v")
+    expect(await grep({ pattern: "a", glob: "--no-ignore" })).toBe("No matches.")
+    expect(await grep({ pattern: "alpha", glob: "include:all,*" })).toBe("No matches.")
+    mkdirSync(join(root, "--no-ignore"))
+    write("--no-ignore/x.txt", "alpha\n")
+    expect(await grep({ pattern: "alpha", path: "--no-ignore" })).toBe("--no-ignore/x.txt:1:alpha")
+  })
+
+  test("it sees no variable of ours", async () => {
+    vi.stubEnv("ANTHROPIC_API_KEY", "secret")
+    const seen = join(base, `seen-${count}`)
+    await grep({ pattern: "a" }, fake(`fs.writeFileSync(${JSON.stringify(seen)}, JSON.stringify(process.env))`))
+    expect(readFileSync(seen, "utf8")).not.toContain("secret")
+  })
+})
+
+describe("it stays inside", () => {
+  test("what Files would refuse is not found", async () => {
+    const outside = join(base, `outside-${count}`)
+    mkdirSync(outside)
+    writeFileSync(join(outside, "secret.txt"), "alpha secret")
+    symlinkSync(outside, join(root, "link"))
+    symlinkSync(join(outside, "secret.txt"), join(root, "link.txt"))
+    write(".longhaul/notes.txt", "alpha")
+    write("longhaul.config.json", "alpha")
+    write("sub/Longhaul.Policy.json", "alpha")
+    expect(await grep({ pattern: "alpha" })).toBe("a.txt:1:alpha")
+    for (const path of ["link", "..", outside, ".longhaul"]) {
+      expect(JSON.parse(await grep({ pattern: "alpha", path })).error.code).toBe("denied")
+    }
+  })
+
+  test.each([
+    ["a folder", "fs.renameSync('sub', 'gone'); fs.symlinkSync(OUTSIDE, 'sub')"],
+    ["a file", "fs.rmSync('sub/secret.txt'); fs.symlinkSync(OUTSIDE + '/secret.txt', 'sub/secret.txt')"],
+  ])("%s that is swapped for a link while it searches leads nowhere, and that is not told", async (_, swap) => {
+    const outside = join(base, `outside-${count}`)
+    mkdirSync(outside)
+    writeFileSync(join(outside, "secret.txt"), "alpha secret")
+    write("sub/secret.txt", "nothing")
+    const script = `${swap.replaceAll("OUTSIDE", JSON.stringify(outside))}; process.stdout.write("./sub/secret.txt\\0./a.txt\\0")`
+    expect(await grep({ pattern: "alpha" }, fake(script))).toBe("a.txt:1:alpha")
+  })
+
+  test("what it says of places elsewhere is not followed", async () => {
+    const outside = join(base, `outside-${count}`)
+    mkdirSync(outside)
+    writeFileSync(join(outside, "secret.txt"), "alpha secret")
+    const paths = [`../${`outside-${count}`}/secret.txt`, join(outside, "secret.txt"), "./.longhaul/x", "./a.txt"]
+    const script = `process.stdout.write(${JSON.stringify(paths.map((path) => `${path}\0`).join(""))})`
+    expect(await grep({ pattern: "alpha" }, fake(script))).toBe("a.txt:1:alpha")
+  })
+})
+
+describe("where it fails, all files are read", () => {
+  test.each([
+    ["fails", "console.error('rg: regex parse error'); process.exit(2)"],
+    ["fails without a word", "process.exit(2)"],
+    ["crashes", "process.exit(101)"],
+    ["is killed", "process.kill(process.pid, 'SIGKILL')"],
+    ["never stops talking", "for (;;) fs.writeSync(1, './a.txt\\0'.repeat(10_000))"],
+    ["never stops complaining", "for (;;) fs.writeSync(2, 'rg: ./a: no (os error 1)\\n'.repeat(10_000))"],
+  ])("one that %s", async (_, script) => {
+    write("b.txt", "alpha\n")
+    expect(await grep({ pattern: "alpha" }, fake(script))).toBe("a.txt:1:alpha\nb.txt:1:alpha")
+  })
+
+  test("one that is gone by now", async () => {
+    const path = fake("")
+    const tools = createAgentTools({ root, ripgrepPath: path })
+    open.push(tools)
+    rmSync(path)
+    expect((await tools.callTool("Grep", { pattern: "alpha" })).text).toBe("a.txt:1:alpha")
+  })
+
+  test("what it could not look into is counted, in its place", async () => {
+    const script = `
+      process.stdout.write("./a.txt\\0")
+      console.error("rg: ./locked.txt: Permission denied (os error 13)\\nrg: ./b: c.txt: No such file (os error 2)")
+      process.exit(2)`
+    expect(await grep({ pattern: "alpha" }, fake(script))).toBe("a.txt:1:alpha\n[2 files could not be read]")
+    expect(await grep({ pattern: "alpha", glob: "a*" }, join(bin, "rg"))).toBe("a.txt:1:alpha")
+  })
+})
+
+test("a search that is stopped leaves no process", async () => {
+  const told = join(base, `pid-${count}`)
+  const controller = new AbortController()
+  const path = fake(`fs.writeFileSync(${JSON.stringify(told)}, String(process.pid)); setInterval(() => {}, 1000)`)
+  const pending = grep({ pattern: "alpha" }, path, controller.signal)
+  await vi.waitFor(() => expect(Number(readFileSync(told, "utf8"))).toBeGreaterThan(0), { timeout: 10_000 })
+  controller.abort()
+  expect(JSON.parse(await pending).error.code).toBe("aborted")
+  const pid = Number(readFileSync(told, "utf8"))
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), { timeout: 10_000 })
+})

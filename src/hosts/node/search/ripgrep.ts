@@ -1,0 +1,93 @@
+import type { Search } from "../../../contract/env.ts"
+import { StartupError } from "../../../contract/error.ts"
+import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { findProgram, type ProgramSearch } from "../shell/find-program.ts"
+
+export interface NodeSearchOptions {
+  /** Folders that may be searched, as `nodeFiles` takes them. */
+  readonly roots: readonly string[]
+  readonly readOnlyRoots?: readonly string[]
+  readonly hidden?: readonly string[]
+  /** The ripgrep to use. Default: that of `@vscode/ripgrep` where it is installed, else `rg` on PATH, else none. */
+  readonly ripgrepPath?: string
+}
+
+/** A ripgrep that answered. */
+export interface Ripgrep {
+  readonly path: string
+  readonly version: string
+}
+
+/**
+ * Lets ripgrep look for the files that are worth reading. Nothing is started before the first search, unless a program was
+ * named: one that does not work throws a `StartupError` here.
+ */
+export function nodeSearch(options: NodeSearchOptions): Search {
+  checkKeys("nodeSearch", options, keys<NodeSearchOptions>()("roots", "readOnlyRoots", "hidden", "ripgrepPath"))
+  const { ripgrepPath, ...roots } = options
+  const told = ripgrepPath === undefined ? undefined : requireRipgrep(ripgrepPath)
+  let opening: Promise<Search | undefined> | undefined
+  const open = async (): Promise<Search | undefined> => {
+    const ripgrep = told ?? (await findRipgrep({ outside: foldersIn(roots) }))
+    if (ripgrep === undefined) return undefined
+    // Loaded for those who use it: most programs that import this package search nothing.
+    return (await import("../later.ts")).ripgrepSearch(ripgrep.path, roots)
+  }
+  return {
+    async find(request) {
+      opening ??= open()
+      return (await opening)?.find(request)
+    },
+  }
+}
+
+/** The bundled one, then that on PATH. One that does not work is passed over. */
+export async function findRipgrep(search?: ProgramSearch): Promise<Ripgrep | undefined> {
+  for (const candidate of [await bundledPath(), findProgram("rg", search)]) {
+    const ripgrep = candidate === undefined ? undefined : await ask(candidate)
+    if (ripgrep !== undefined) return ripgrep
+  }
+  return undefined
+}
+
+/** Tools that may use every path could as well replace a program of the system. */
+function foldersIn({ roots, readOnlyRoots = [] }: NodeSearchOptions): readonly string[] {
+  return [...roots, ...readOnlyRoots].filter((path) => path !== "/")
+}
+
+async function bundledPath(): Promise<string | undefined> {
+  try {
+    return (await import("@vscode/ripgrep")).rgPath
+  } catch {
+    // Not installed, or not for this platform.
+    return undefined
+  }
+}
+
+/** Older ones read patterns and ignore files differently. */
+const oldest = 15
+
+function requireRipgrep(path: string): Ripgrep {
+  const { stdout } = process.getBuiltinModule("node:child_process").spawnSync(path, question, manners)
+  const ripgrep = toRipgrep(path, stdout ?? "")
+  if (ripgrep !== undefined) return ripgrep
+  throw new StartupError(`${JSON.stringify(path)} is not a ripgrep ${oldest} or later.`, {
+    fix: "Give `ripgrepPath` the path of a working ripgrep, or leave it out; `longhaul doctor` says which one is found.",
+  })
+}
+
+function ask(path: string): Promise<Ripgrep | undefined> {
+  return new Promise((resolve) => {
+    const { execFile } = process.getBuiltinModule("node:child_process")
+    execFile(path, question, manners, (_, stdout) => resolve(toRipgrep(path, stdout)))
+  })
+}
+
+const question = ["--no-config", "--version"]
+const manners = { env: {}, encoding: "utf8", timeout: 3000, killSignal: "SIGKILL", maxBuffer: 64 * 1024 } as const
+
+/** Undefined where it is no ripgrep, or too old. */
+function toRipgrep(path: string, said: string): Ripgrep | undefined {
+  const [, version, major] = /^ripgrep ((\d+)[\w.-]*)/.exec(said) ?? []
+  return version !== undefined && Number(major) >= oldest ? { path, version } : undefined
+}

@@ -1,0 +1,116 @@
+import type { Readable } from "node:stream"
+import { setImmediate as nextRound } from "node:timers/promises"
+import type { ShellOutput } from "../../../contract/env.ts"
+import { delay } from "../../../lib/abort.ts"
+import { OutputWindow } from "../../../lib/output-window.ts"
+import type { SpillFile } from "./spill-file.ts"
+
+/** Everything that one command says, from its pipe into a window and a file; it waits for the disk, and so does the command. */
+export class CommandOutput {
+  readonly #source: Readable
+  readonly #spill: SpillFile
+  readonly #window: OutputWindow
+  readonly #teller: Teller | undefined
+  readonly #ended = new AbortController()
+  readonly #reading: Promise<void>
+  #bytes = 0
+  #isWriting = false
+
+  constructor(
+    source: Readable,
+    spill: SpillFile,
+    { maxBytes, onOutput }: { readonly maxBytes: number; readonly onOutput?: ((text: string) => void) | undefined },
+  ) {
+    this.#source = source
+    this.#spill = spill
+    this.#window = new OutputWindow(maxBytes)
+    this.#teller = onOutput && new Teller(onOutput)
+    this.#reading = this.#read()
+  }
+
+  /** What is new since the last time. */
+  take(more: boolean): Pick<ShellOutput, "text" | "bytes" | "leftOutBytes" | "spillPath" | "spilledBytes"> {
+    const { place } = this.#spill
+    return {
+      ...this.#window.take(more),
+      bytes: this.#bytes,
+      ...(place && { spillPath: place.path, spilledBytes: place.bytes }),
+    }
+  }
+
+  /** Until nobody can say anything more. */
+  async end(): Promise<void> {
+    await this.#reading
+    await this.#settle()
+  }
+
+  /** The same, but whoever got away with the pipe is not waited for. */
+  async endSoon(): Promise<void> {
+    const until = performance.now() + longestMs
+    for (let heard = -1; heard !== this.#bytes || this.#isWriting; ) {
+      if (this.#ended.signal.aborted || performance.now() > until) break
+      heard = this.#bytes
+      await delay(quietMs, this.#ended.signal)
+      // A process that was held up itself has something to read before it may call it quiet.
+      await nextRound()
+    }
+    this.#source.destroy()
+    await this.end()
+  }
+
+  async #settle(): Promise<void> {
+    this.#teller?.end()
+    await this.#spill.close()
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const chunk of this.#source as AsyncIterable<Uint8Array>) {
+        this.#bytes += chunk.length
+        this.#window.add(chunk)
+        this.#teller?.add(chunk)
+        this.#isWriting = true
+        await this.#spill.add(chunk)
+        this.#isWriting = false
+      }
+    } catch {
+      // Closed on this side: what came until then counts.
+    } finally {
+      this.#ended.abort()
+    }
+  }
+}
+
+const quietMs = 100
+const longestMs = 2000
+
+/** Tells a listener now and then, however fast the output comes. */
+class Teller {
+  readonly #tell: (text: string) => void
+  readonly #window = new OutputWindow(4096)
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(tell: (text: string) => void) {
+    this.#tell = tell
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#window.add(bytes)
+    this.#timer ??= setTimeout(() => this.#flush(true), quietMs)
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+    this.#flush(false)
+  }
+
+  #flush(more: boolean): void {
+    this.#timer = undefined
+    const { text } = this.#window.take(more)
+    try {
+      if (text !== "") this.#tell(text)
+    } catch {
+      // A listener that fails is no reason to lose the command.
+    }
+  }
+}

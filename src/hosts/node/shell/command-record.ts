@@ -1,0 +1,121 @@
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
+import { dirname, join, relative } from "node:path"
+import { newNonce } from "../../../lib/id.ts"
+import { isOurs } from "../../../lib/own-names.ts"
+import { sha256 } from "../../../lib/sha256.ts"
+import { stateFolders } from "../store/state-folder.ts"
+
+/**
+ * Records that commands run in a folder, with the governing files that were at its top before the first of them. Throws
+ * where that cannot be recorded: nothing may run then, since a file that a command plants could not be told apart later.
+ */
+export function recordCommandsIn(root: string): void {
+  const record: CommandRecord = { root, files: governingFilesIn(root) }
+  const failures = stateFolders().flatMap((folder) => {
+    try {
+      create(recordPath(folder, root), record)
+      return []
+    } catch (error) {
+      return [error]
+    }
+  })
+  if (failures.length === stateFolders().length) throw failures[0]
+}
+
+/** Whether a command may have made this file what it is: it lies where commands ran, and was not there before with this content. */
+export function mayBePlanted(path: string, content: string): boolean {
+  return recordsAbove(path).some(({ record }) => !record.files.includes(nameOf(record.root, realPath(path), content)))
+}
+
+/** Whether commands ran in this folder or one above it. */
+export function commandsRanIn(folder: string): boolean {
+  return recordsAbove(join(folder, "x")).length > 0
+}
+
+/** The user named this file, so that with this content it is theirs. */
+export function trustFile(path: string, content: string): void {
+  for (const { place, record } of recordsAbove(path)) {
+    const name = nameOf(record.root, realPath(path), content)
+    if (record.files.includes(name)) continue
+    const temporary = `${place}.${newNonce()}`
+    writeFileSync(temporary, JSON.stringify({ ...record, files: [...record.files, name] }), { mode: 0o600 })
+    renameSync(temporary, place)
+  }
+}
+
+interface CommandRecord {
+  readonly root: string
+  /** Digests of paths and contents. */
+  readonly files: readonly string[]
+}
+
+function recordPath(stateFolder: string, root: string): string {
+  return join(stateFolder, "commands", `${sha256(root)}.json`)
+}
+
+/** The first record stays: later ones would take planted files for those that were there before. */
+function create(place: string, record: CommandRecord): void {
+  mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
+  const temporary = `${place}.${newNonce()}`
+  writeFileSync(temporary, JSON.stringify(record), { mode: 0o600 })
+  try {
+    linkSync(temporary, place)
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+function governingFilesIn(root: string): readonly string[] {
+  return readdirSync(root, { withFileTypes: true })
+    .filter((entry) => isOurs(entry.name) && entry.isFile())
+    .map(({ name }) => nameOf(root, join(root, name), readFileSync(join(root, name), "utf8")))
+}
+
+function nameOf(root: string, path: string, content: string): string {
+  return sha256(JSON.stringify([relative(root, path), content]))
+}
+
+function recordsAbove(path: string): readonly { readonly place: string; readonly record: CommandRecord }[] {
+  const folders: string[] = []
+  for (let at = dirname(realPath(path)); !folders.includes(at); at = dirname(at)) folders.push(at)
+  return folders.flatMap((folder) =>
+    stateFolders().flatMap((stateFolder) => {
+      const place = recordPath(stateFolder, folder)
+      const text = readIfThere(place)
+      return text === undefined ? [] : [{ place, record: parse(text) ?? { root: folder, files: [] } }]
+    }),
+  )
+}
+
+/** The folder's real path and the file's own name: a link that a command made is the file that it planted. */
+function realPath(path: string): string {
+  return join(realpathSync(dirname(path)), relative(dirname(path), path))
+}
+
+/** A record that is there and cannot be read counts: it then holds no file. */
+function readIfThere(place: string): string | undefined {
+  try {
+    return readFileSync(place, "utf8")
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ENOENT" ? undefined : ""
+  }
+}
+
+function parse(text: string): CommandRecord | undefined {
+  try {
+    return JSON.parse(text) as CommandRecord // Written by this file, in a folder of the user.
+  } catch {
+    return undefined
+  }
+}

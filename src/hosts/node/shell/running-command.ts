@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { Readable } from "node:stream"
+import { text } from "node:stream/consumers"
+import { setTimeout as pause } from "node:timers/promises"
+import type { ShellResult } from "../../../contract/env.ts"
+import { ToolError } from "../../../contract/tool.ts"
+import { errno } from "../store/disk.ts"
+import type { CommandOutput } from "./command-output.ts"
+import { endProcesses, groupAnswers, identify, killProcesses, type Processes } from "./process-sweep.ts"
+
+/** A program to be started. */
+export interface Launch {
+  readonly program: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** The descriptor that takes all of its output. */
+  readonly sink: number
+  /** It is a sandbox, which tells about itself on descriptor 3. */
+  readonly isSandboxed: boolean
+}
+
+/** In a session of its own, without input. Rejects with a `ToolError` where it does not start. */
+export async function launch({ program, args, cwd, env, sink, isSandboxed }: Launch): Promise<ChildProcess> {
+  // A sandbox must not get the machine's /dev/null: it gives its programs one of its own.
+  const stdio = isSandboxed ? ["pipe" as const, sink, sink, "pipe" as const] : ["ignore" as const, sink, sink]
+  try {
+    const child = spawn(program, args, { cwd, env, detached: true, stdio })
+    child.stdin?.on("error", () => {}).end()
+    await once(child, "spawn")
+    return child
+  } catch (error) {
+    const reason = errno(error) ?? "unknown error"
+    const [code, what] = startFailures[reason] ?? ["io", `could not be started (${reason})`]
+    throw new ToolError(code, `The command ${what}.`, { cause: error })
+  }
+}
+
+const startFailures: Readonly<Record<string, readonly [code: "invalid_input" | "not_found", what: string]>> = {
+  E2BIG: ["invalid_input", "is too long: write it to a file and run that"],
+  ERR_INVALID_ARG_VALUE: ["invalid_input", "holds a NUL character"],
+  ENOENT: ["not_found", "could not be started: its working directory or the shell is not there"],
+}
+
+export type Ending = Pick<ShellResult, "endedBy" | "exitCode" | "signalName" | "durationMs">
+
+export interface CommandTraits {
+  /** What the environment of everything that it starts holds. */
+  readonly mark: string
+  /** Its first process takes all others along. */
+  readonly isSandboxed: boolean
+  /** What it leaves running goes on, and is heard until it ends. */
+  readonly isBackground: boolean
+}
+
+/** A command from its start until nothing of it is left. */
+export class RunningCommand {
+  readonly output: CommandOutput
+  /** Settles when its processes are gone and all that they said was read. Never rejects. */
+  readonly ended: Promise<Ending>
+  readonly #child: ChildProcess
+  readonly #traits: CommandTraits
+  readonly #startedMs = performance.now()
+  readonly #exited: Promise<Exit>
+  readonly #stop = new AbortController()
+  readonly #stopAsked = once(this.#stop.signal, "abort")
+  readonly #told: Promise<void>
+  /** The first process inside a sandbox: it is gone only when all others are. */
+  #innermost: string | undefined
+  #stopping: { readonly by: "timeout" | "abort"; readonly done: Promise<unknown> } | undefined
+  #hasExited = false
+  #ending: Ending | undefined
+
+  constructor(child: ChildProcess, output: CommandOutput, traits: CommandTraits) {
+    this.output = output
+    this.#child = child
+    this.#traits = traits
+    this.#exited = new Promise((resolve) => {
+      child.once("exit", (code, signal) => {
+        this.#hasExited = true
+        resolve({ code, signal, durationMs: performance.now() - this.#startedMs })
+      })
+    })
+    this.#told = traits.isSandboxed ? this.#hearSandbox() : Promise.resolve()
+    this.ended = this.#follow()
+  }
+
+  /** Undefined until it ended. */
+  get ending(): Ending | undefined {
+    return this.#ending
+  }
+
+  /** Ends it with everything that it started. Resolves when that is done. */
+  async stop(by: "timeout" | "abort"): Promise<void> {
+    if (this.#ending === undefined && this.#stopping === undefined) {
+      // Its end would take the others along before they could tidy up.
+      const spare = this.#traits.isSandboxed ? this.#child.pid : undefined
+      this.#stopping = { by, done: endProcesses(this.#processes(), graceMs, spare) }
+      this.#stop.abort()
+    }
+    await this.ended
+    // Others may have gone on after its end, unheard.
+    if (this.#traits.isBackground) await endProcesses({ mark: this.#traits.mark }, graceMs)
+  }
+
+  /** The same for a process that is about to exit, and cannot wait. */
+  kill(): void {
+    killProcesses(this.#processes())
+  }
+
+  async #follow(): Promise<Ending> {
+    const { code, signal, durationMs } = await Promise.race([this.#exited, this.#givenUp()])
+    const endedBy = this.#stopping?.by ?? (signal === null ? "exit" : "signal")
+    if (this.#stopping === undefined) {
+      await (this.#traits.isBackground ? Promise.race([this.output.end(), this.#stopAsked]) : this.#endLeftovers())
+    }
+    await this.#stopping?.done
+    await this.output.endSoon()
+    this.#ending = { endedBy, exitCode: code, durationMs, ...(signal !== null && { signalName: signal }) }
+    return this.#ending
+  }
+
+  /** Not even a kill ends what the system holds on to: that is not waited for. */
+  async #givenUp(): Promise<Exit> {
+    await this.#stopAsked
+    await this.#stopping?.done
+    await pause(graceMs, undefined, { ref: false })
+    return { code: null, signal: null, durationMs: performance.now() - this.#startedMs }
+  }
+
+  /** What it left in its group. Whoever made itself a session of its own meant to stay: it goes when the shell is closed. */
+  async #endLeftovers(): Promise<void> {
+    const { pid } = this.#child
+    await this.#told
+    if (this.#traits.isSandboxed) await endProcesses(this.#processes(), 0)
+    else if (pid !== undefined && groupAnswers(pid)) await endProcesses({ leader: pid }, graceMs)
+  }
+
+  #processes(): Processes {
+    const { pid } = this.#child
+    const others = { mark: this.#traits.mark, ancestor: this.#innermost }
+    return pid === undefined || this.#hasExited ? others : { ...others, leader: pid }
+  }
+
+  async #hearSandbox(): Promise<void> {
+    const info = this.#child.stdio[3]
+    if (!(info instanceof Readable)) return
+    const [, pid] = /"child-pid": (\d+)/.exec(await text(info).catch(() => "")) ?? []
+    if (pid !== undefined) this.#innermost = identify(Number(pid))
+  }
+}
+
+interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly durationMs: number
+}
+
+/** Between being asked to end and being killed. */
+const graceMs = 2000

@@ -1,0 +1,69 @@
+import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { JsonObject } from "../../../contract/json.ts"
+import { isGone, processOwner } from "../owner.ts"
+import { isCoherent } from "../store/fs-store.ts"
+import { endProcesses } from "./process-sweep.ts"
+
+/** One folder per shell, named by its nonce: long outputs, and who owns it, so that a successor can clear up behind it. */
+export async function openShellFolder(spillFolder: string, nonce: string): Promise<string> {
+  const folder = join(spillFolder, nonce)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await writeFile(join(folder, ownerName), JSON.stringify(processOwner()), { mode: 0o600 })
+  return folder
+}
+
+/** Outputs stay: a run that goes on later may still want to read them. */
+export async function closeShellFolder(folder: string): Promise<void> {
+  await rm(join(folder, ownerName), { force: true })
+  await rmdir(folder).catch(() => {})
+}
+
+/**
+ * Ends processes that shells of dead processes left running, and removes outputs that nobody wrote to for a week. Returns
+ * how many processes it ended.
+ */
+export async function sweepShellFolders(spillFolder: string): Promise<number> {
+  let ended = 0
+  const nonces = (await readdir(spillFolder).catch(() => [])).filter((name) => noncePattern.test(name))
+  const isLocal = isCoherent(spillFolder)
+  for (const nonce of nonces) {
+    const folder = join(spillFolder, nonce)
+    const owner = await readOwner(folder)
+    if (owner !== undefined && isGone(owner, isLocal)) {
+      ended += await endProcesses({ mark: markOf(nonce) }, 0)
+      await closeShellFolder(folder)
+    }
+    await removeOld(folder, owner === undefined)
+  }
+  return ended
+}
+
+/** What the environment of every process of a shell holds. */
+export function markOf(nonce: string, command?: number): string {
+  return command === undefined ? `${nonce}.` : `${nonce}.${command}.`
+}
+
+const ownerName = "owner.json"
+const noncePattern = /^[0-9a-f]{32}$/
+const keptMs = 7 * 24 * 3600 * 1000
+
+/** Undefined where there is none, or one that was not written to its end: such a shell has started nothing. */
+async function readOwner(folder: string): Promise<JsonObject | undefined> {
+  try {
+    return JSON.parse(await readFile(join(folder, ownerName), "utf8")) as JsonObject // Written by openShellFolder.
+  } catch {
+    return undefined
+  }
+}
+
+async function removeOld(folder: string, isClosed: boolean): Promise<void> {
+  const names = await readdir(folder).catch(() => [])
+  for (const name of names) {
+    const path = join(folder, name)
+    const modifiedMs = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity
+    const isOld = modifiedMs < Date.now() - keptMs
+    if (isOld && (name !== ownerName || isClosed)) await rm(path, { recursive: true, force: true }).catch(() => {})
+  }
+  if (isClosed && names.length > 0) await rmdir(folder).catch(() => {})
+}

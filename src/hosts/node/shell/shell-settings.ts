@@ -1,0 +1,107 @@
+import { realpathSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { LonghaulError } from "../../../contract/error.ts"
+import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { type Confinement, confineTo, insidePath, realPathOf } from "../files/confine.ts"
+import { defaultSpillFolder, stateFolders } from "../store/state-folder.ts"
+import type { CommandEnvironmentOptions } from "./command-environment.ts"
+import { refuseSystemFolder } from "./sandbox.ts"
+import type { NodeShellOptions } from "./shell-options.ts"
+
+export interface ShellSettings extends CommandEnvironmentOptions {
+  /** Where the root really is. */
+  readonly root: string
+  readonly confinement: Confinement
+  readonly readOnlyRoots: readonly string[]
+  /** Real paths of folders inside the root or a read-only root that commands must not see. */
+  readonly hidden: readonly string[]
+  readonly spillFolder: string
+  readonly maxSpillBytes: number
+  readonly sandbox: "off" | "auto" | "required"
+  readonly network: "none" | "all"
+}
+
+const optionKeys = keys<NodeShellOptions>()(
+  "root",
+  "readOnlyRoots",
+  "hidden",
+  "spillFolder",
+  "maxSpillBytes",
+  "sandbox",
+  "network",
+  "env",
+  "passEnv",
+)
+
+/** What cannot work, or would not keep what it says, is refused before the first command. */
+export function checkShellOptions(options: NodeShellOptions): ShellSettings {
+  checkKeys("nodeShell", options, optionKeys)
+  const { sandbox = "off", network, maxSpillBytes = 1024 ** 3 } = options
+  if (process.platform === "win32") throw invalid("There is no /bin/sh on Windows.", "Run it in WSL.")
+  if (!["off", "auto", "required"].includes(sandbox)) {
+    throw invalid(`There is no sandbox mode ${JSON.stringify(sandbox)}.`, 'Use "off", "auto" or "required".')
+  }
+  if (network !== undefined && network !== "none" && network !== "all") {
+    throw invalid(
+      "A shell's network cannot be limited to a list of hosts: bubblewrap allows all or nothing.",
+      'Use "none" or "all", or run the whole process behind a filtering proxy.',
+    )
+  }
+  if (network === "none" && sandbox === "off") {
+    throw invalid("Without a sandbox the network cannot be closed.", 'Set `sandbox` to "required".')
+  }
+  const readOnlyRoots = (options.readOnlyRoots ?? []).map((path) => resolve(path))
+  const confinement = confineTo([options.root], readOnlyRoots, options.hidden)
+  const root = realpathSync.native(options.root)
+  const stores = [...stateFolders(), ...(options.hidden ?? [])].map((path) => resolve(path))
+  for (const store of stores) refuseLinkTo(store, root, resolve(options.root))
+  const hidden = [...new Set(stores.map(realPathOf))].filter((store) =>
+    [root, ...readOnlyRoots].some((folder) => insidePath(folder, store) !== undefined),
+  )
+  const exposed = exposedStore({ root, hidden })
+  if (sandbox === "off" && exposed) throw exposed
+  if (sandbox !== "off") for (const path of [root, ...readOnlyRoots]) refuseSystemFolder(path)
+  const spillFolder = resolve(options.spillFolder ?? defaultSpillFolder())
+  const isHidden = hidden.some((folder) => insidePath(folder, realPathOf(spillFolder)) !== undefined)
+  if (insidePath(root, spillFolder) !== undefined && !isHidden) {
+    throw invalid(
+      `The spill folder ${spillFolder} lies inside the root ${root}.`,
+      "Keep it where commands do not work.",
+    )
+  }
+  return {
+    ...options,
+    root,
+    confinement,
+    readOnlyRoots,
+    hidden,
+    spillFolder,
+    maxSpillBytes,
+    sandbox,
+    network: network ?? "none",
+  }
+}
+
+/** Undefined where no store lies in the root. Without a sandbox nothing hides one: a command could rewrite its runs. */
+export function exposedStore({ root, hidden }: Pick<ShellSettings, "root" | "hidden">): LonghaulError | undefined {
+  const store = hidden.find((folder) => insidePath(root, folder) !== undefined)
+  if (store === undefined) return undefined
+  return invalid(
+    `Runs are kept in ${store}, inside the folder ${root}, where commands outside a sandbox could change them.`,
+    'Set `sandbox` to "required", work in another folder, or keep runs elsewhere.',
+  )
+}
+
+/** A command could replace the link, and Longhaul would find a forged store behind it. */
+function refuseLinkTo(store: string, root: string, given: string): void {
+  const inside = insidePath(given, store) ?? insidePath(root, store)
+  if (inside === undefined || realPathOf(store) === join(root, inside)) return
+  throw invalid(
+    `The folder ${store}, where runs are kept, is reached by a link inside ${root}, which commands could change.`,
+    "Let commands work in another folder, or name the store by its real path.",
+  )
+}
+
+function invalid(message: string, fix: string): LonghaulError {
+  return new LonghaulError("config_invalid", message, { fix })
+}

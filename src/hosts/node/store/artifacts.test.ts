@@ -1,0 +1,175 @@
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { afterAll, expect, test } from "vitest"
+import type { JsonObject } from "../../../contract/json.ts"
+import type { RunResult } from "../../../contract/result.ts"
+import { memoryStore } from "../../../stores/memory.ts"
+import { type ScriptedStep, scriptedModel } from "../../../testing/index.ts"
+import { fileTools, grepTool, readTool, writeTool } from "../../../tools/index.ts"
+import { createAgentTools, createRuntime, defineTool, fsStore, type NodeRuntimeConfig } from "../index.ts"
+
+const base = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-artifacts-")))
+afterAll(() => rmSync(base, { recursive: true, force: true }))
+
+const LONG = `${Array.from({ length: 30_000 }, (_, index) => `line ${index}`).join("\n")}\n`
+const long = defineTool({
+  name: "long",
+  description: "Says much.",
+  input: { type: "object" },
+  effect: "none",
+  run: () => LONG,
+})
+const tools = [...fileTools(), long]
+const call = (name: string, args: JsonObject = {}) => ({ parts: [{ toolCall: { name, args } }] })
+const placeIn = (text: string | null | undefined) => /all of it is at ([^\]]+)\]/.exec(text ?? "")?.[1] ?? ""
+
+function scene(config: NodeRuntimeConfig = {}) {
+  const workspace = mkdtempSync(join(base, "ws-"))
+  const store = fsStore(join(base, "state"))
+  return (steps: readonly ScriptedStep[], runId: string, more: NodeRuntimeConfig = {}): Promise<RunResult> =>
+    createRuntime({ workspace, store, tools, model: scriptedModel(steps), ...config, ...more }).run({
+      task: "Go.",
+      runId,
+    })
+}
+
+/** What the last message says where a result lies. */
+const lastPlace: (messages: Parameters<Extract<ScriptedStep, (...all: never) => unknown>>[0]) => string = (messages) =>
+  placeIn(JSON.stringify(messages.at(-1)))
+
+test("RUN-13 by default the whole of a result lies beside its run, for its owner alone, and the run's tools can read it", async () => {
+  const run = scene()
+  const result = await run(
+    [
+      call("long"),
+      (messages) => call("Read", { path: lastPlace(messages), offset: 15_000, limit: 1 }),
+      (messages) => call("Grep", { pattern: "line 14998$", path: dirname(placeIn(JSON.stringify(messages))) }),
+      (messages) => call("Write", { path: placeIn(JSON.stringify(messages)), content: "forged" }),
+      "Done.",
+    ],
+    "beside",
+  )
+  const [cut, read, grep, write] = result.toolCalls
+  const path = placeIn(cut?.result)
+  expect(path).toBe(join(result.transcript.path, "toolResults", "1.0-long.txt"))
+  expect(readFileSync(path, "utf8")).toBe(LONG)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(readdirSync(dirname(path))).toEqual(["1.0-long.txt"])
+  expect(read?.result).toMatch(/^15000\tline 14999\n/)
+  expect(grep?.result).toContain("line 14998")
+  expect(write).toMatchObject({ status: "error" })
+  expect(write?.result).toContain("is read-only")
+  expect(result.warnings).toMatchObject([{ code: "tool_payload_truncated", paths: [path] }])
+
+  const other = await run([call("Read", { path }), call("Read", { path: result.transcript.path }), "Done."], "other")
+  expect(other.toolCalls.map(({ status }) => status)).toEqual(["error", "error"])
+  expect(other.toolCalls[0]?.result).toContain('"code":"denied"')
+})
+
+test("RUN-13 toolArtifactDir takes them to a folder per run, which that run's tools can read", async () => {
+  const toolArtifactDir = join(base, "artifacts")
+  const result = await scene({ toolArtifactDir })(
+    [call("long"), (messages) => call("Read", { path: lastPlace(messages), limit: 1 }), "Done."],
+    "elsewhere",
+  )
+  const path = join(toolArtifactDir, "tool-output", "elsewhere", "1.0-long.txt")
+  expect(placeIn(result.toolCalls[0]?.result)).toBe(path)
+  expect(readFileSync(path, "utf8")).toBe(LONG)
+  expect(result.toolCalls[1]?.result).toMatch(/^1\tline 0\n/)
+})
+
+test("a runtime that was made from another keeps its folder, and a function goes before it", async () => {
+  const workspace = mkdtempSync(join(base, "ws-"))
+  const toolArtifactDir = join(base, "inherited")
+  const store = fsStore(join(base, "state"))
+  const first = createRuntime({ workspace, store, tools, toolArtifactDir })
+  const model = () => scriptedModel([call("long"), "Done."])
+  const second = await first.with({ model: model() }).run({ task: "Go.", runId: "second" })
+  expect(placeIn(second.toolCalls[0]?.result).startsWith(`${toolArtifactDir}/tool-output/second/`)).toBe(true)
+  const third = await first.with({ model: model(), persistArtifact: () => "mine" }).run({ task: "Go.", runId: "third" })
+  expect(placeIn(third.toolCalls[0]?.result)).toBe("mine")
+})
+
+test("where runs are in memory there is no place that a tool could read, so a result is only cut", async () => {
+  const result = await scene({ store: memoryStore() })([call("long"), "Done."], "memory")
+  expect(result.toolCalls[0]?.result).toMatch(/\n\[cut: \d+ bytes are missing\]$/)
+  expect(result.warnings).toEqual([])
+})
+
+test("a second attempt at a call gets a file of its own", async () => {
+  const { artifactsIn } = await import("./artifacts.ts")
+  const store = artifactsIn(join(base, "twice"))
+  const key = { workspaceId: "default", runId: "r", nodeId: "main" }
+  const artifact = (text: string) => ({
+    callId: "1.0",
+    toolName: "long",
+    filename: "1.0-long.txt",
+    bytes: new TextEncoder().encode(text),
+  })
+  const first = await store.save(key, artifact("one"))
+  const second = await store.save(key, artifact("two"))
+  expect(second).not.toBe(first)
+  expect([first, second].map((path) => readFileSync(path ?? "", "utf8"))).toEqual(["one", "two"])
+})
+
+test("a disk that takes nothing costs the artifact, not the run", async () => {
+  const blocked = join(base, "blocked")
+  const result = await scene({ toolArtifactDir: join(blocked, "file") })([call("long"), "Done."], "blocked", {
+    tools: [
+      defineTool({
+        name: "long",
+        description: "Says much, and is in the way.",
+        input: { type: "object" },
+        async run() {
+          const { writeFileSync } = await import("node:fs")
+          writeFileSync(blocked, "")
+          return LONG
+        },
+      }),
+      readTool(),
+      writeTool(),
+      grepTool(),
+    ],
+  })
+  expect(result.status).toBe("done")
+  expect(result.toolCalls[0]?.result).toMatch(/\[cut: \d+ bytes are missing; it could not be saved\]$/)
+})
+
+test("OFF-02 createAgentTools hands over what it cuts", async () => {
+  const persisted: string[] = []
+  const agentTools = createAgentTools({
+    root: mkdtempSync(join(base, "ws-")),
+    readOnly: true,
+    tools: [long],
+    persistArtifact({ filename, buffer, toolName, toolUseId }) {
+      persisted.push(`${toolName} ${filename === `${toolUseId}-long.txt`} ${buffer.length}`)
+      return "/kept"
+    },
+  })
+  const { isError, text } = await agentTools.callTool("long", {})
+  await agentTools.close()
+  expect(isError).toBe(false)
+  expect(text).toContain("; all of it is at /kept]\n")
+  expect(text.endsWith("line 29999\n")).toBe(true)
+  expect(persisted).toEqual([`long true ${LONG.length}`])
+})
+
+test("a tool may take the files of its run apart, or put some of its own among them", async () => {
+  const seen: string[] = []
+  const taking = defineTool({
+    name: "taking",
+    description: "Takes the files apart.",
+    input: { type: "object" },
+    effect: "none",
+    async run(_args, { env, cwd }) {
+      const { display } = env.files ?? {}
+      const copied = { ...env.files }
+      seen.push(display?.("a.txt", cwd) ?? "none", copied.display?.("b.txt", cwd) ?? "none")
+      return "taken"
+    },
+  })
+  const result = await scene()([call("taking"), "Done."], "apart", { tools: [taking] })
+  expect(result.status).toBe("done")
+  expect(seen).toEqual(["a.txt", "b.txt"])
+})

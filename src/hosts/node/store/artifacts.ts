@@ -1,0 +1,46 @@
+import { isAbsolute, join, resolve } from "node:path"
+import type { ArtifactStore } from "../../../contract/artifacts.ts"
+import { LonghaulError } from "../../../contract/error.ts"
+import type { Folder, RunKey, Store } from "../../../contract/store.ts"
+import { runPath } from "../../../journal/paths.ts"
+import { newNonce } from "../../../lib/id.ts"
+import { sha256 } from "../../../lib/sha256.ts"
+import { createOnlyStore } from "./fs-store.ts"
+import { withSessionFolder } from "./session-folder.ts"
+
+/**
+ * Artifacts beside the run that they belong to. Where runs are not on this disk, none are kept, since no tool could read
+ * them; long output of commands then lies in a folder of that run below `spillFolder`.
+ */
+export function artifactsBeside(store: Store, spillFolder: string): ArtifactStore {
+  if (isAbsolute(store.location)) return folderArtifacts((run) => store.folder(`${runPath(run)}/toolResults`))
+  const nameOf = (run: RunKey) => sha256(JSON.stringify([store.location, runPath(run)])).slice(0, 32)
+  return {
+    save: async () => null,
+    environment: (env, run) => withSessionFolder(env, join(spillFolder, nameOf(run))),
+  }
+}
+
+/** Artifacts in a folder of their own, at `{folder}/tool-output/{runId}/`; the name of another tenant's run begins with the tenant. */
+export function artifactsIn(folder: string): ArtifactStore {
+  const store = createOnlyStore(resolve(folder))
+  return folderArtifacts(({ workspaceId, runId }) =>
+    // No id holds a dot, so that no run of the default workspace has such a name.
+    store.folder(`tool-output/${workspaceId === "default" ? runId : `${workspaceId}.${runId}`}`),
+  )
+}
+
+/** Each file is written once, whole and for its owner alone; the run's own tools may read all of its folder. */
+function folderArtifacts(folderOf: (run: RunKey) => Folder): ArtifactStore {
+  return {
+    async save(run, { filename, bytes }) {
+      const folder = folderOf(run)
+      // The same call may have been tried before.
+      for (const name of [filename, `${newNonce().slice(0, 8)}-${filename}`]) {
+        if ((await folder.create(name, bytes)) === "created") return `${folder.location}/${name}`
+      }
+      throw new LonghaulError("storage", `There is a file ${filename} already.`)
+    },
+    environment: (env, run) => withSessionFolder(env, folderOf(run).location),
+  }
+}

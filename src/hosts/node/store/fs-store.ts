@@ -1,0 +1,205 @@
+import { constants, fstatSync, linkSync, openSync, type Stats, statfsSync, statSync, writeFileSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+import type { AppendFile, Appending, Folder, Store } from "../../../contract/store.ts"
+import { concatBytes } from "../../../lib/bytes.ts"
+import { newNonce } from "../../../lib/id.ts"
+import * as disk from "./disk.ts"
+import { DurableFolders, nearestFolder } from "./folders.ts"
+
+export interface FsStoreOptions {
+  /** Hears why a file system is used in the slower, create-only form. */
+  readonly warn?: (message: string) => void
+}
+
+/**
+ * Runs on the local disk. Appends where looks are coherent (ext, xfs, btrfs, tmpfs, overlay, apfs); on any other file
+ * system it takes the create-only form, which needs no look.
+ */
+export function fsStore(root: string, options: FsStoreOptions = {}): Store {
+  if (isCoherent(root)) return diskStore(root, true)
+  options.warn?.(
+    `The file system under ${root} may answer looks from a cache: runs are kept in create-only form, which is slower.`,
+  )
+  return diskStore(root, false)
+}
+
+/** Runs on any POSIX file system with link(2): one file per flush. For NFS, SMB, virtiofs. */
+export function createOnlyStore(root: string): Store {
+  return diskStore(root, false)
+}
+
+function diskStore(root: string, appends: boolean): Store {
+  const base = resolve(root)
+  const folders = new DurableFolders(base)
+  return {
+    location: base,
+    folder: (path) => diskFolder(`${base}/${path}`, appends, folders),
+    list: (path) => attempt(`list ${path}`, disk.names(`${base}/${path}`)),
+  }
+}
+
+function diskFolder(path: string, appends: boolean, folders: DurableFolders): Folder {
+  const at = (name: string) => `${path}/${name}`
+  const made = new Set<string>()
+  /** Once only: a folder that is gone since then was removed, and what was in it is not gone on with in another. */
+  const standing = async (folder: string) => {
+    if (made.has(folder)) return folder
+    await folders.make(folder)
+    made.add(folder)
+    return folder
+  }
+  return {
+    location: path,
+    read: (name) => attempt(`read ${name}`, disk.readWhole(at(name))),
+    exists: (name) => isThere(at(name)),
+    list: () => attempt("list the run's folder", disk.names(path)),
+    create: (name, bytes) => attempt(`create ${name}`, createWhole(at(name), bytes, folders, standing)),
+    replace: (name, bytes) => attempt(`write ${name}`, replaceWhole(at(name), bytes, standing)),
+    delete: (name) => attempt(`delete ${name}`, deleteIfThere(at(name))),
+    ...(appends && { append: appending(path, folders) }),
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stats(path)) !== undefined
+}
+
+/** Synchronous on purpose: a stat of a local name takes a microsecond, a trip through the thread pool twenty. */
+async function stats(path: string): Promise<Stats | undefined> {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw disk.storageError(`look for ${path}`, error)
+  }
+}
+
+function appending(path: string, folders: DurableFolders): Appending {
+  return {
+    open: (name, first) => attempt(`create ${name}`, openShard(`${path}/${name}`, first, folders)),
+    readFrom: (name, offset) => attempt(`read ${name}`, disk.readFrom(`${path}/${name}`, offset)),
+    sync: (name) => attempt(`sync ${name}`, disk.syncFile(`${path}/${name}`)),
+    syncFolder: () => attempt("sync the run's folder", folders.settle(path, "content")),
+  }
+}
+
+class Shard implements AppendFile {
+  readonly #path: string
+  readonly #fd: number
+  readonly #inode: number
+  /** What the file was created with, until it is durable. */
+  #first: Uint8Array | undefined
+
+  /** `fd` stands at the beginning of the file, which holds `first`. */
+  constructor(path: string, fd: number, first: Uint8Array) {
+    this.#path = path
+    this.#fd = fd
+    this.#inode = fstatSync(fd).ino
+    this.#first = first
+  }
+
+  /** The first write begins with what is there already: so one synchronous write makes all of it durable. */
+  write(bytes: Uint8Array): Promise<void> {
+    const all = this.#first ? concatBytes([this.#first, bytes]) : bytes
+    this.#first = undefined
+    return disk.writeWhole(this.#fd, all, "append to the journal")
+  }
+
+  /** By its name, not by its links: what was moved away is not where others look for it. */
+  async stands(): Promise<boolean> {
+    return (await stats(this.#path))?.ino === this.#inode
+  }
+
+  close(): Promise<void> {
+    return attempt("close the journal", disk.closeSynced(this.#fd))
+  }
+}
+
+/**
+ * Appears with its first bytes: written under another name, then linked. They are not synced before that: a process that
+ * is killed leaves them behind, and one that loses its power is gone whatever they say. O_DSYNC: a write returns when its bytes
+ * are on disk, which costs less than a write and an fdatasync. That the file is there at all becomes durable with its folder,
+ * before anything more is written to it.
+ */
+async function openShard(path: string, first: Uint8Array, folders: DurableFolders): Promise<AppendFile | null> {
+  const folder = dirname(path)
+  folders.stand(folder)
+  const temporary = `${folder}/.tmp-${newNonce()}`
+  try {
+    writeFileSync(temporary, first, { flag: "wx", mode: 0o600 })
+    linkSync(temporary, path)
+    return new Shard(path, openSync(path, constants.O_WRONLY | constants.O_DSYNC), first)
+  } catch (error) {
+    if (disk.errno(error) === "EEXIST") return null
+    throw error
+  } finally {
+    disk.discard(temporary)
+  }
+}
+
+/** Appears whole or not at all: written under another name, synced, then linked. */
+async function createWhole(
+  path: string,
+  bytes: Uint8Array,
+  folders: DurableFolders,
+  standing: (folder: string) => Promise<string>,
+): Promise<"created" | "exists"> {
+  const folder = await standing(dirname(path))
+  const temporary = `${folder}/.tmp-${newNonce()}`
+  try {
+    await disk.writeNew(temporary, bytes, true)
+    await disk.link(temporary, path)
+    await folders.sync(folder)
+    return "created"
+  } catch (error) {
+    if (disk.errno(error) !== "EEXIST") throw error
+    // It may be our own, linked by an attempt that failed before its name was durable.
+    await folders.sync(folder)
+    return "exists"
+  } finally {
+    await disk.unlink(temporary).catch(() => {})
+  }
+}
+
+async function replaceWhole(
+  path: string,
+  bytes: Uint8Array,
+  standing: (folder: string) => Promise<string>,
+): Promise<void> {
+  const folder = await standing(dirname(path))
+  const temporary = `${folder}/.tmp-${newNonce()}`
+  try {
+    await disk.writeNew(temporary, bytes, false)
+    await disk.rename(temporary, path)
+  } catch (error) {
+    await disk.unlink(temporary).catch(() => {})
+    throw error
+  }
+}
+
+async function deleteIfThere(path: string): Promise<void> {
+  try {
+    await disk.unlink(path)
+  } catch (error) {
+    if (disk.errno(error) !== "ENOENT") throw error
+  }
+}
+
+function attempt<T>(doing: string, work: Promise<T>): Promise<T> {
+  return work.catch((error) => {
+    throw disk.storageError(doing, error)
+  })
+}
+
+/** File systems on which a name created by one process is seen at once by every other. */
+const coherentTypes: ReadonlySet<number> = new Set([
+  0xef53, // ext2, ext3, ext4
+  0x58465342, // xfs
+  0x9123683e, // btrfs
+  0x01021994, // tmpfs
+  0x794c7630, // overlay
+  0x1a, // apfs
+])
+
+export function isCoherent(root: string): boolean {
+  return coherentTypes.has(statfsSync(nearestFolder(resolve(root))).type)
+}

@@ -1,0 +1,136 @@
+import type { Effort } from "../../contract/effort.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import type { JsonObject } from "../../contract/json.ts"
+import type { Message } from "../../contract/message.ts"
+import type { Model } from "../../contract/provider.ts"
+import type { Limits } from "../../contract/result.ts"
+import type { RunInput } from "../../contract/run.ts"
+import type { RunKey } from "../../contract/store.ts"
+import type { UnknownOutcome } from "../../contract/tool.ts"
+import { checkedId, newRunId } from "../../lib/id.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { createDispatcher, type Dispatcher, selectTools } from "../../tools/kernel/dispatch.ts"
+import { oneOf, type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
+import { type OutputForm, outputForm } from "../output.ts"
+import { attachedParts } from "./attachments.ts"
+import { checkedMessages } from "./messages.ts"
+import { checkTools, list } from "./shapes.ts"
+
+/** What a run was asked, checked, with everything that its runtime gives it. */
+export interface CheckedInput {
+  readonly messages: readonly Message[]
+  readonly system?: string
+  readonly model?: Model
+  readonly temperature?: number
+  readonly maxOutputTokens?: number
+  readonly effort?: Effort
+  readonly form?: OutputForm
+  readonly dispatcher: Dispatcher
+  readonly limits: Limits
+  readonly unknownOutcome: UnknownOutcome
+  readonly cwd: string
+  readonly metadata?: JsonObject
+  /** Where the run continues a conversation. */
+  readonly before?: EarlierExchanges
+}
+
+/** What was said before a run began, in the exchanges of its conversation. */
+export interface EarlierExchanges {
+  /** The node that it continues. */
+  readonly nodeId: string
+  readonly messages: readonly Message[]
+}
+
+export function runKey(config: ResolvedConfig, input: RunInput): RunKey {
+  // Checked only when the run is opened: what is wrong with it is then its result.
+  return { workspaceId: config.workspaceId, runId: input?.runId ?? newRunId(), nodeId: input?.nodeId ?? "main" }
+}
+
+export async function checkInput(config: ResolvedConfig, key: RunKey, input: RunInput): Promise<CheckedInput> {
+  if (typeof input === "string") throw taskAlone()
+  checkKeys("run", input, inputKeys)
+  checkTools(input.tools)
+  list("allowedTools", input.allowedTools)
+  list("disabledTools", input.disabledTools)
+  checkedId("runId", key.runId)
+  checkedId("nodeId", key.nodeId)
+  const { system, temperature, maxOutputTokens, effort, metadata } = input
+  requireJson("metadata", metadata)
+  requireJson("messages", input.messages)
+  const model = input.model === undefined ? config.model : config.resolveModel(input.model)
+  const form = outputForm(input)
+  const cwd = input.cwd ?? config.workspace
+  return {
+    messages: await messagesOf(config, input, cwd),
+    ...(system !== undefined && { system }),
+    ...(model && { model }),
+    ...(temperature !== undefined && { temperature }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(effort !== undefined && { effort: oneOf("effort", effort, efforts) }),
+    ...(form && { form }),
+    dispatcher: dispatcherOf(config, input),
+    limits: resolveLimits(input.limits, config.limits),
+    unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
+    cwd,
+    ...(metadata && { metadata }),
+  }
+}
+
+function taskAlone(): LonghaulError {
+  return new LonghaulError("config_invalid", "run was given a text, not an object.", {
+    fix: 'Pass the task as { task: "…" }.',
+  })
+}
+
+const unknownOutcomes: readonly UnknownOutcome[] = ["tell", "pause"]
+const efforts: readonly Effort[] = ["minimal", "low", "medium", "high", "max"]
+
+async function messagesOf(config: ResolvedConfig, input: RunInput, cwd: string): Promise<readonly Message[]> {
+  const given = checkedMessages(input.messages)
+  const task: unknown = input.task
+  const attached = input.attachments ? await attachedParts(input.attachments, config.env, cwd) : []
+  if (typeof task === "string" && task.trim() !== "")
+    return [...given, { role: "user", content: [...attached, { type: "text", text: task }] }]
+  if (task !== undefined || given.length === 0) {
+    throw new LonghaulError("config_invalid", "The run has nothing to do.", { fix: "Pass a task, or messages." })
+  }
+  return attached.length === 0 ? given : [...given, { role: "user", content: attached }]
+}
+
+/** A run can only narrow what its runtime allows; tools of its own are its own business. */
+export function dispatcherOf(
+  config: ResolvedConfig,
+  { tools = [], allowedTools, disabledTools }: Pick<RunInput, "tools" | "allowedTools" | "disabledTools">,
+): Dispatcher {
+  if (tools.length === 0 && !allowedTools && !disabledTools) return config.dispatcher
+  const selected = selectTools([...config.tools, ...tools], {
+    ...(allowedTools && { allowed: allowedTools }),
+    ...(disabledTools && { disabled: disabledTools }),
+  })
+  return createDispatcher(selected, config.reporting)
+}
+
+const inputKeys = keys<RunInput>()(
+  "task",
+  "messages",
+  "attachments",
+  "runId",
+  "nodeId",
+  "system",
+  "model",
+  "temperature",
+  "maxOutputTokens",
+  "effort",
+  "tools",
+  "allowedTools",
+  "disabledTools",
+  "outputSchema",
+  "outputMode",
+  "limits",
+  "unknownOutcome",
+  "signal",
+  "cwd",
+  "metadata",
+  "onEvent",
+  "onProgress",
+)

@@ -1,0 +1,46 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { AssistantMessage, Message, UserMessage } from "../../contract/message.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { kindOf } from "../../lib/known-keys.ts"
+import { list } from "./shapes.ts"
+
+/** Messages as a caller gave them: a text becomes a part, and what no model could be sent is `config_invalid`. */
+export function checkedMessages(given: unknown): readonly Message[] {
+  return list("messages", given).map(checkedMessage)
+}
+
+function checkedMessage(message: unknown, index: number): Message {
+  const at = `messages[${index}]`
+  if (!isJsonObject(message)) throw invalid(`${at} is ${kindOf(message)}, not an object.`, EXAMPLE)
+  const { role, content } = message
+  if (role === "system") throw invalid(`${at} has the role "system".`, "Pass these instructions as `system`.")
+  if (!isRole(role)) {
+    const given = role === undefined ? "no role" : `the role ${JSON.stringify(role)}`
+    throw invalid(`${at} has ${given}.`, 'Give it the role "user", "assistant" or "tool".')
+  }
+  if (typeof content === "string" && role !== "tool") return { role, content: [{ type: "text", text: content }] }
+  if (!Array.isArray(content)) throw invalid(`${at}.content is ${kindOf(content)}, not text or parts.`, EXAMPLE)
+  const unknown = content.findIndex((part) => !partTypes[role].includes(part?.type))
+  if (unknown !== -1) {
+    const known = partTypes[role].join(", ")
+    throw invalid(`${at}.content[${unknown}] is no part that a message of role "${role}" has.`, `Use: ${known}.`)
+  }
+  // Safe: the role is known, and so is the type of each part. The same object: providers cache by identity.
+  return message as unknown as Message
+}
+
+function isRole(role: unknown): role is Message["role"] {
+  return role === "user" || role === "assistant" || role === "tool"
+}
+
+function invalid(message: string, fix: string): LonghaulError {
+  return new LonghaulError("config_invalid", message, { fix })
+}
+
+const EXAMPLE = 'Write it as { role: "user", content: "…" }.'
+
+const partTypes: Readonly<Record<Message["role"], readonly string[]>> = {
+  user: ["text", "image", "file"] satisfies UserMessage["content"][number]["type"][],
+  assistant: ["text", "reasoning", "tool-call"] satisfies AssistantMessage["content"][number]["type"][],
+  tool: ["tool-result"],
+}

@@ -1,0 +1,164 @@
+import { describe, expect, test } from "vitest"
+import {
+  createAgentTools,
+  createRuntime as createNodeRuntime,
+  directTransport,
+  nodeFetch,
+  nodeFiles,
+  nodeSearch,
+  nodeShell,
+  nodeTransport,
+  serve,
+} from "../../hosts/node/index.ts"
+import { createMetricsObserver, createRuntime, defineTool } from "../../index.ts"
+import { anthropic } from "../../providers/anthropic/index.ts"
+import { google } from "../../providers/google/index.ts"
+import { openai } from "../../providers/openai/index.ts"
+import { memoryStore } from "../../stores/memory.ts"
+import { s3Store } from "../../stores/s3/index.ts"
+import { scriptedModel } from "../../testing/index.ts"
+import { bashTool, brave, createDispatcher, taskTools } from "../../tools/index.ts"
+import { verifyWebhook } from "../../webhooks/index.ts"
+
+const model = scriptedModel([])
+const runtime = createRuntime({ model, store: memoryStore() })
+const definition = { name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" }
+/** Options as plain JavaScript passes them: no compiler has seen them. */
+const untyped = (options: object) => options as never
+
+const refusals: readonly [what: string, call: () => unknown, meant: string][] = [
+  ["hooks", () => createRuntime({ hooks: untyped({ gateBeforeTol: () => ({ allow: false }) }) }), "gateBeforeTool"],
+  ["createRuntime", () => createRuntime(untyped({ hook: {} })), "hooks"],
+  ["createRuntime of longhaul/node", () => createNodeRuntime(untyped({ sandbx: "required" })), "sandbox"],
+  ["limits", () => createRuntime({ limits: untyped({ turn: 3 }) }), "turns"],
+  ["brand", () => createRuntime({ brand: untyped({ servicename: "x" }) }), "serviceName"],
+  ["env", () => createRuntime({ env: untyped({ file: {} }) }), "files"],
+  [
+    "observers",
+    () => createRuntime({ observers: [untyped({ recordEvent() {}, recordMetrics() {} })] }),
+    "recordMetric",
+  ],
+  ["webhook", () => createRuntime({ webhook: untyped({ url: "https://x.example", event: ["done"] }) }), "events"],
+  ["defineTool", () => defineTool(untyped({ ...definition, efect: "none" })), "effect"],
+  ["fork", () => runtime.fork("r", untyped({ att: 3 })), "at"],
+  ["cancel", () => runtime.cancel("r", untyped({ node: "x" })), "nodeId"],
+  ["runs", () => runtime.runs(untyped({ stats: "done" })), "status"],
+  ["waitFor", () => runtime.waitFor("r", untyped({ timeout: 3 })), "timeoutMs"],
+  ["recoverOrphanedRuns", () => runtime.recoverOrphanedRuns(untyped({ actions: "resume" })), "action"],
+  ["anthropic", () => anthropic(untyped({ model: "m", apikey: "k" })), "apiKey"],
+  ["openai", () => openai(untyped({ model: "m", baseURL: "http://127.0.0.1" })), "baseUrl"],
+  ["google", () => google(untyped({ model: "m", seeds: 1 })), "seed"],
+  ["deadlines", () => google({ model: "m", deadlines: untyped({ idle: 1 }) }), "idleMs"],
+  ["s3Store", () => s3Store(untyped({ bucket: "b", regions: "x" })), "region"],
+  ["createDispatcher", () => createDispatcher([], untyped({ allow: [] })), "allowed"],
+  ["createAgentTools", () => createAgentTools(untyped({ root: ".", readonly: true })), "readOnly"],
+  ["bashTool", () => bashTool(untyped({ maxOutputByte: 1 })), "maxOutputBytes"],
+  ["taskTools", () => taskTools(untyped({ maxRun: 1 })), "maxRuns"],
+  ["brave", () => brave(untyped({ apikey: "k" })), "apiKey"],
+  ["nodeTransport", () => nodeTransport(untyped({ connectTimeout: 5 })), "connectTimeoutMs"],
+  ["directTransport", () => directTransport(untyped({ cat: "x" })), "ca"],
+  ["nodeFiles", () => nodeFiles(untyped({ root: ["."] })), "roots"],
+  ["nodeSearch", () => nodeSearch(untyped({ roots: ["."], hiden: [] })), "hidden"],
+  ["nodeFetch", () => nodeFetch(untyped({ allows: [] })), "allow"],
+  ["nodeShell", () => nodeShell(untyped({ root: ".", sandbx: "required" })), "sandbox"],
+  ["serve", () => serve(() => new Response(), untyped({ prot: 80 })), "port"],
+  ["verifyWebhook", () => verifyWebhook(untyped({ headers: {}, body: "", secret: "s" })), "secrets"],
+]
+
+describe("an unknown key is config_invalid and the error suggests the key that was meant", () => {
+  test.each(refusals)("%s", async (_, call, meant) => {
+    await expect((async () => call())()).rejects.toMatchObject({
+      code: "config_invalid",
+      fix: expect.stringContaining(`Did you mean "${meant}"?`),
+    })
+  })
+
+  test("run, start and resume report it as their result", async () => {
+    const wrong = { code: "config_invalid", fix: 'Did you mean "limits"?' }
+    expect(await runtime.run(untyped({ task: "x", limit: {} }))).toMatchObject({ status: "failed", error: wrong })
+    expect(await runtime.start(untyped({ task: "x", limit: {} }))).toMatchObject({ status: "failed", error: wrong })
+    expect(await runtime.resume(untyped({ runId: "r", limit: {} }))).toMatchObject({ status: "failed", error: wrong })
+  })
+
+  test("in a class, also in a method that it inherits, where the name is nearly that of a hook", () => {
+    class Base {
+      gateBeforeTools() {
+        return { allow: false, reason: "no" }
+      }
+    }
+    class Gate extends Base {
+      readonly rules = ["mine"]
+    }
+    expect(() => createRuntime({ hooks: untyped(new Gate()) })).toThrow("gateBeforeTools")
+  })
+
+  test("but a class may have members of its own, and so may an observer", () => {
+    class Gate {
+      readonly rules = new Map()
+      gateBeforeTool() {
+        return { allow: true } as const
+      }
+    }
+    expect(() => createRuntime({ hooks: new Gate(), observers: [createMetricsObserver()] })).not.toThrow()
+  })
+})
+
+describe("a value of the wrong shape is config_invalid", () => {
+  const wrong: readonly [string, object, string][] = [
+    ["observers as an object", { observers: {} }, "observers is an object, not an array."],
+    ["an observer without recordEvent", { observers: [{}] }, "observers[0] has no function recordEvent."],
+    ["a hook that is no function", { hooks: { gateBeforeTool: true } }, "hooks.gateBeforeTool is a boolean"],
+    ["hooks as an array", { hooks: [] }, "hooks is an array, not an object."],
+    ["a logger without warn", { logger: {} }, "logger has no function warn."],
+    ["tools as an object", { tools: { pay: {} } }, "tools is an object, not an array."],
+    ["a tool that is none", { tools: [{ name: "x" }] }, "tools[0] has no function run."],
+    ["allowedTools as text", { allowedTools: "Read" }, "allowedTools is a string, not an array."],
+    ["secrets as a list", { secrets: ["x"] }, "secrets is an array, not an object."],
+  ]
+  test.each(wrong)("%s", (_, config, message) => {
+    expect(() => createRuntime(untyped(config))).toThrow(
+      expect.objectContaining({ code: "config_invalid", message: expect.stringContaining(message) }),
+    )
+  })
+
+  const inputs: readonly [string, unknown, string][] = [
+    ["a text", "hello", "run was given a text, not an object."],
+    ["nothing", undefined, "run is missing, not an object."],
+    ["null", null, "run is null, not an object."],
+    ["messages as text", { messages: "hi" }, "messages is a string, not an array."],
+    [
+      "a message without a role",
+      { messages: [{ role: "user", content: "hi" }, { content: "x" }] },
+      "messages[1] has no",
+    ],
+    ["a system message", { messages: [{ role: "system", content: "hi" }] }, 'messages[0] has the role "system"'],
+    ["a message without content", { messages: [{ role: "user" }] }, "messages[0].content is missing"],
+    ["an unknown part", { messages: [{ role: "user", content: [{ type: "txt" }] }] }, "messages[0].content[0]"],
+    ["tools as an object", { task: "x", tools: { a: 1 } }, "tools is an object, not an array."],
+  ]
+  test.each(inputs)("run with %s fails with the reason", async (_, input, message) => {
+    for (const result of [await runtime.run(input as never), await runtime.stream(input as never).result]) {
+      expect(result).toMatchObject({
+        status: "failed",
+        error: { code: "config_invalid", message: expect.stringContaining(message), fix: expect.any(String) },
+      })
+    }
+    expect(await runtime.start(input as never)).toMatchObject({ status: "failed" })
+  })
+
+  test("messages may hold text in place of parts", async () => {
+    const heard = scriptedModel([(messages) => JSON.stringify(messages)])
+    const { text } = await createRuntime({ model: heard }).run({
+      messages: [
+        { role: "user", content: "hi" },
+        { role: "assistant", content: "hello" },
+        { role: "user", content: [{ type: "text", text: "again" }] },
+      ],
+    })
+    expect(JSON.parse(text)).toEqual([
+      { role: "user", content: [{ type: "text", text: "hi" }] },
+      { role: "assistant", content: [{ type: "text", text: "hello" }] },
+      { role: "user", content: [{ type: "text", text: "again" }] },
+    ])
+  })
+})

@@ -1,0 +1,91 @@
+import type { RunReference, RunState } from "../../contract/run.ts"
+import type { RunKey } from "../../contract/store.ts"
+import { delay } from "../../lib/abort.ts"
+import type { ResolvedConfig } from "../config.ts"
+import { endRun, takeOnce, wasHalfTaken, wasOrphaned } from "./manage-runs.ts"
+import type { OwnerState, OwnerWatch } from "./owner-watch.ts"
+import { type FoundRun, judgeRun, listKeys } from "./read-runs.ts"
+
+/** Asks for a run's state until nothing more will come of it by itself. */
+export async function waitUntilSettled(
+  status: () => Promise<RunState>,
+  { timeoutMs = Number.POSITIVE_INFINITY, pollIntervalMs = 500 }: { timeoutMs?: number; pollIntervalMs?: number },
+): Promise<RunState> {
+  const started = performance.now()
+  for (;;) {
+    const state = await status()
+    const leftMs = timeoutMs - (performance.now() - started)
+    if ((state.status !== "running" && state.status !== "queued") || leftMs <= 0) return state
+    await delay(Math.min(pollIntervalMs, leftMs))
+  }
+}
+
+export interface Orphan {
+  readonly key: RunKey
+  /** As it was when it was judged: whoever takes it since then keeps it. */
+  readonly found: FoundRun
+  readonly owner: OwnerState
+}
+
+interface FoundOrphans {
+  /** Runs that say they are under way. */
+  readonly orphans: readonly Orphan[]
+  /** Runs that wait or are over, and that a process began to take and never will: their newest records are hidden. */
+  readonly halfTaken: readonly Orphan[]
+}
+
+/** Runs whose process is gone, or gives no sign for `staleMs`. */
+export async function findOrphans(
+  config: ResolvedConfig,
+  watch: OwnerWatch,
+  isOurs: (key: RunKey) => boolean,
+  staleMs: number,
+  signal: AbortSignal,
+): Promise<FoundOrphans> {
+  const orphans: Orphan[] = []
+  const halfTaken: Orphan[] = []
+  let watched = (await listKeys(config)).filter((key) => !isOurs(key))
+  for (let pass = 0; pass < 2 && watched.length > 0; pass++) {
+    // Timers may be a little early.
+    if (pass > 0) await delay(staleMs + 2, signal)
+    if (signal.aborted) break
+    const alive: RunKey[] = []
+    for (const key of watched) {
+      const found = await judgeRun(config, key)
+      if (found === null) continue
+      const isRunning = found.projection.status === "running"
+      if (!isRunning && found.taking === undefined) continue
+      const state = await watch.look(key, found, staleMs)
+      if (state === "alive") alive.push(key)
+      else (isRunning ? orphans : halfTaken).push({ key, found, owner: state })
+    }
+    watched = alive
+  }
+  return { orphans, halfTaken }
+}
+
+/** Returns those that no other process has got to first. */
+export async function markOrphans(
+  config: ResolvedConfig,
+  watch: OwnerWatch,
+  orphans: readonly Orphan[],
+): Promise<RunReference[]> {
+  const marked: RunReference[] = []
+  for (const { key, found } of orphans) {
+    if (await endRun(config, watch, key, found, wasOrphaned)) marked.push({ runId: key.runId, nodeId: key.nodeId })
+  }
+  return marked
+}
+
+/** Takes each run and leaves it as it is, so that its newest records show again. Returns those that it could take. */
+export async function settleHalfTaken(
+  config: ResolvedConfig,
+  watch: OwnerWatch,
+  halfTaken: readonly Orphan[],
+): Promise<RunKey[]> {
+  const settled: RunKey[] = []
+  for (const { key, found } of halfTaken) {
+    if (await takeOnce(config, watch, key, found, () => [wasHalfTaken])) settled.push(key)
+  }
+  return settled
+}

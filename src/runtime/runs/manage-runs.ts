@@ -1,0 +1,177 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { RecordBody, RunEvent } from "../../contract/event.ts"
+import type { RunReference, RunState } from "../../contract/run.ts"
+import type { RunKey } from "../../contract/store.ts"
+import { type InboxMessage, postMessage } from "../../journal/inbox.ts"
+import { type TakeOptions, takeRun } from "../../journal/journal.ts"
+import { isFenced } from "../../journal/ownership.ts"
+import { runPath, shardName } from "../../journal/paths.ts"
+import { project } from "../../journal/projection.ts"
+import { flagUnknown } from "../../journal/recover.ts"
+import { contain } from "../../lib/contained.ts"
+import { wasCancelled } from "../close-run.ts"
+import type { ResolvedConfig } from "../config.ts"
+import { earlierExchanges, exchangesFrom, firstNode } from "../conversation.ts"
+import { type OwnerWatch, stillActive } from "./owner-watch.ts"
+import { type FoundRun, judgeRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
+
+/** Asks something of a run that is under way in another process. False: there is nothing to ask it. */
+export async function tellRun(
+  config: ResolvedConfig,
+  key: RunKey,
+  message: InboxMessage,
+  watch: OwnerWatch,
+): Promise<boolean> {
+  const found = await judgeRun(config, key)
+  if (found === null || isOver(found)) return false
+  const stops = message.type !== "steer"
+  if (stops && (await watch.look(key, found)) !== "alive") return endRun(config, watch, key, found, wasCancelled)
+  await postMessage(config.store.folder(runPath(key)), message, found.projection.nextInbox)
+  // It may have paused just before it could see the message: then nobody else will heed it.
+  const now = await judgeRun(config, key)
+  if (!stops || now === null || now.projection.status !== "paused") return true
+  return endRun(config, watch, key, now, wasCancelled)
+}
+
+/** Takes a run that nobody is at and puts its end on record. False: somebody was faster, and will say how it ends. */
+export function endRun(
+  config: ResolvedConfig,
+  watch: OwnerWatch,
+  key: RunKey,
+  found: FoundRun,
+  end: RecordBody,
+): Promise<boolean> {
+  return takeOnce(config, watch, key, found, (history) => {
+    const run = project(history)
+    const { webhook } = run
+    return [{ type: "run-resume", cause: "recovery", ...(webhook && { webhook }) }, ...flagUnknown(run), end]
+  })
+}
+
+/** Takes a run for one flush. False: another process was faster. */
+export async function takeOnce(
+  config: ResolvedConfig,
+  watch: OwnerWatch,
+  key: RunKey,
+  found: FoundRun,
+  first: TakeOptions["first"],
+): Promise<boolean> {
+  try {
+    const journal = await takeRun(config.store.folder(runPath(key)), {
+      after: found.top,
+      ...(config.owner && { owner: config.owner }),
+      first,
+      abandoned: (shard) => watch.giveUp(key, shard),
+    })
+    await journal.release()
+    return true
+  } catch (error) {
+    if (isFenced(error)) return false
+    throw error
+  }
+}
+
+export const wasHalfTaken: RecordBody = {
+  type: "warning",
+  code: "takeover_abandoned",
+  message: "A process that had begun to take this run over ended before it was on record.",
+}
+
+export const wasOrphaned: RecordBody = {
+  type: "run-end",
+  status: "failed",
+  error: new LonghaulError("orphaned", "The run's process ended before the run did.", {
+    fix: "Resume the run: it goes on from its journal.",
+  }).toJSON(),
+}
+
+/** Copies the beginning of a run under another name. An exchange becomes the first of a conversation of its own. */
+export async function forkRun(
+  config: ResolvedConfig,
+  from: RunKey,
+  at: number | undefined,
+  newRunId: string,
+): Promise<RunReference> {
+  const found = await loadRun(config, from)
+  if (found === null) throw noSuchRun(from)
+  const { continues } = found.projection
+  const to = { ...from, runId: newRunId, nodeId: continues === undefined ? from.nodeId : firstNode(from.nodeId) }
+  // A copy stands for itself: what was said before it goes along.
+  const before =
+    continues === undefined ? [] : (await earlierExchanges(config, { ...from, nodeId: continues })).messages
+  const last = at ?? found.records.length - 1
+  if (!Number.isInteger(last) || last < 0 || last >= found.records.length) {
+    throw new LonghaulError("config_invalid", `Run ${from.runId} has no record ${String(last)}.`, {
+      fix: `Fork at one from 0 to ${found.records.length - 1}.`,
+    })
+  }
+  const journal = await takeRun(config.store.folder(runPath(to)), {
+    fresh: true,
+    ...(config.owner && { owner: config.owner }),
+    first: () => [
+      ...found.records.slice(0, last + 1).map((record): RecordBody => {
+        if (record.type !== "run-start" && record.type !== "run-resume") return record
+        // Whoever hears of the other run has heard all this.
+        const { webhook: _, ...copied } = record
+        if (copied.type !== "run-start") return copied
+        const { continues: __, ...start } = copied
+        const { runId, nodeId } = to
+        const forkOf = { runId: from.runId, nodeId: from.nodeId, at: last }
+        const input = { ...start.input, messages: [...before, ...start.input.messages] }
+        return { ...start, runId, nodeId, input, forkOf }
+      }),
+      { type: "run-pause", reason: "fork" },
+    ],
+  })
+  await journal.release()
+  return { runId: to.runId, nodeId: to.nodeId }
+}
+
+/** Publishes every record once more. A listener that throws or rejects is contained. */
+export async function replayRun(
+  config: ResolvedConfig,
+  key: RunKey,
+  onEvent: (event: RunEvent) => void = () => {},
+): Promise<RunState> {
+  const found = await loadRun(config, key)
+  if (found === null) throw noSuchRun(key)
+  for (const record of found.records) contain(() => onEvent(record))
+  return stateOf(found)
+}
+
+/** Removes a run, and with it the exchanges that continue its conversation: without it they could not be read. */
+export async function removeRun(config: ResolvedConfig, key: RunKey, watch: OwnerWatch): Promise<boolean> {
+  const [, ...later] = await exchangesFrom(config, key)
+  for (const nodeId of later.reverse()) await removeNode(config, { ...key, nodeId }, watch)
+  return removeNode(config, key, watch)
+}
+
+/** Puts a tombstone on top of the row, so that no late write counts, and deletes everything below it. */
+async function removeNode(config: ResolvedConfig, key: RunKey, watch: OwnerWatch): Promise<boolean> {
+  const found = await judgeRun(config, key)
+  if (found === null) return false
+  if ((await watch.look(key, found)) === "alive") throw stillActive(key)
+  const { runId, nodeId } = key
+  const path = runPath(key)
+  const folder = config.store.folder(path)
+  const journal = await takeRun(folder, {
+    after: found.top,
+    afresh: true,
+    ...(config.owner && { owner: config.owner }),
+    first: () => [{ type: "run-remove", runId, nodeId }],
+    abandoned: (shard) => watch.giveUp(key, shard),
+  })
+  await journal.release()
+  const tombstone = shardName(journal.shard)
+  for (const name of await config.store.list(path)) {
+    if (name === tombstone) continue
+    const below = await config.store.list(`${path}/${name}`)
+    for (const inner of below) await folder.delete(`${name}/${inner}`)
+    if (below.length === 0) await folder.delete(name)
+  }
+  return true
+}
+
+function isOver({ projection: { status } }: FoundRun): boolean {
+  return status === "done" || status === "failed" || status === "cancelled"
+}

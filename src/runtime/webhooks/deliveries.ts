@@ -1,0 +1,54 @@
+import type { RunKey } from "../../contract/store.ts"
+import type { RecordedWebhook, WebhookAttempt, WebhookDelivery } from "../../contract/webhook.ts"
+import { runPath } from "../../journal/paths.ts"
+import type { InlineValues } from "../../webhooks/check.ts"
+import {
+  type OutboxEntry,
+  type OwedEvent,
+  owedEvents,
+  readOutbox,
+  standingOf,
+  webhookId,
+} from "../../webhooks/outbox.ts"
+import type { ResolvedConfig } from "../config.ts"
+import { loadRun } from "../runs/read-runs.ts"
+
+/** What this process has in memory for a receiver of a run. */
+export type InlineOf = (webhook: RecordedWebhook) => InlineValues | undefined
+
+/** What was told of a run, as journal and outbox have it. */
+export async function readDeliveries(
+  config: ResolvedConfig,
+  key: RunKey,
+  inlineOf: InlineOf,
+): Promise<WebhookDelivery[]> {
+  const found = await loadRun(config, key)
+  return Promise.all(owedEvents(found?.records ?? []).map((owed) => readDelivery(config, key, owed, inlineOf)))
+}
+
+export async function readDelivery(
+  config: ResolvedConfig,
+  key: RunKey,
+  owed: OwedEvent,
+  inlineOf: InlineOf,
+): Promise<WebhookDelivery> {
+  const { webhook, event, seq } = owed
+  const entries = await readOutbox(config.store.folder(runPath(key)), seq)
+  const { status, since, delayMs } = standingOf(owed, entries)
+  const isWaiting = status === "pending" && config.webhooks.resolve(webhook, inlineOf(webhook)) === null
+  return {
+    id: webhookId(config.digest, key, owed),
+    event,
+    seq,
+    url: webhook.url,
+    status: isWaiting ? "waiting" : status,
+    ...(status === "pending" && !isWaiting && { nextAt: since + delayMs }),
+    attempts: entries.flatMap(attemptIn),
+  }
+}
+
+function attemptIn(entry: OutboxEntry): WebhookAttempt[] {
+  if (entry.type !== "attempt") return []
+  const { type: _, round: __, ...attempt } = entry
+  return [attempt]
+}

@@ -1,0 +1,329 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { RecordBody } from "../../contract/event.ts"
+import type { RunReference } from "../../contract/run.ts"
+import type { RunKey } from "../../contract/store.ts"
+import type { RecordedWebhook, Webhook, WebhookAttempt, WebhookDelivery } from "../../contract/webhook.ts"
+import { runPath } from "../../journal/paths.ts"
+import { project } from "../../journal/projection.ts"
+import { resultOf } from "../../journal/result.ts"
+import { delay, onAbort } from "../../lib/abort.ts"
+import { newNonce } from "../../lib/id.ts"
+import { checkWebhook, type InlineValues } from "../../webhooks/check.ts"
+import { deliver } from "../../webhooks/deliver.ts"
+import {
+  addToOutbox,
+  type OwedEvent,
+  owedEvents,
+  readOutbox,
+  type Standing,
+  standingOf,
+  webhookId,
+} from "../../webhooks/outbox.ts"
+import type { ResolvedConfig } from "../config.ts"
+import type { Opening } from "../open-run.ts"
+import { type FoundRun, listKeys, loadRun, noSuchRun } from "../runs/read-runs.ts"
+import { unreferenced } from "../runs/tend-runs.ts"
+import { type InlineOf, readDeliveries, readDelivery } from "./deliveries.ts"
+
+/**
+ * Tells receivers what the journals say that they are to hear. What is owed is a fold over journal and outbox, so another
+ * process goes on where this one ends; only inline secrets and headers are this process's own.
+ */
+export class WebhookSender {
+  readonly #config: ResolvedConfig
+  /** What is in memory only, by run and receiver. */
+  readonly #inline = new Map<string, InlineValues>()
+  /** Runs whose receivers hear of it when they are over here. */
+  readonly #concerned = new Set<string>()
+  readonly #tasks = new Map<string, Task>()
+  /** By run: settles when every event so far has had its first attempt, so that a receiver gets them in order. */
+  readonly #lines = new Map<string, Promise<void>>()
+  readonly #works = new Set<Promise<void>>()
+  /** Nothing is waited for any more. */
+  readonly #closing: AbortSignal
+  /** What is under way is broken off. */
+  readonly #ending = new AbortController()
+
+  constructor(config: ResolvedConfig, closing: AbortSignal) {
+    this.#config = config
+    this.#closing = closing
+  }
+
+  /** Opens a run in the background so that its beginning names who hears of it; one that is recovered: whoever did so far. */
+  async open(key: RunKey, open: () => Promise<Opening>, how: "asked" | "recovered", given?: Webhook): Promise<Opening> {
+    const asked = given && checkWebhook(given, this.#config.webhooks.rules)
+    const opening = await open()
+    return {
+      ...opening,
+      first: (history) => {
+        const own = how === "asked" && !history.webhook ? this.#config.webhooks.own : undefined
+        const chosen = asked ?? own
+        if (chosen) this.#inline.set(receiverName(key, chosen.recorded), chosen.inline)
+        const webhook = chosen?.recorded ?? history.webhook
+        if (webhook) this.#concerned.add(runPath(key))
+        return opening.first(history).map((record) => naming(record, webhook))
+      },
+    }
+  }
+
+  /** This process has closed the journal of a run; `seq` is its last record. Never rejects. */
+  async ended(key: RunKey, seq: number): Promise<void> {
+    if (this.#concerned.delete(runPath(key))) await this.#begin(key, seq)
+  }
+
+  /** Tells in the background what a run's receivers have not heard. `newest`: others may be at what was before. */
+  deliver(key: RunKey, which: Which): void {
+    const work = this.#begin(key, which)
+    this.#config.executor?.run(work)
+  }
+
+  /** Resolves when nothing more is sent from here; never rejects. */
+  #begin(key: RunKey, which: Which): Promise<void> {
+    const work = this.#tell(key, which)
+      .catch((error) => this.#warn("Webhooks could not be sent now.", key, { error: codeOf(error) }))
+      .finally(() => this.#works.delete(work))
+    this.#works.add(work)
+    return work
+  }
+
+  /** Looks through the workspace for what others have left owing. */
+  async deliverAll(): Promise<RunReference[]> {
+    const owing: RunReference[] = []
+    for (const key of await listKeys(this.#config)) {
+      if (this.#closing.aborted) break
+      if (!(await this.#owes(key))) continue
+      owing.push({ runId: key.runId, nodeId: key.nodeId })
+      this.deliver(key, "all")
+    }
+    return owing
+  }
+
+  async deliveries(key: RunKey): Promise<WebhookDelivery[]> {
+    if ((await loadRun(this.#config, key)) === null) throw noSuchRun(key)
+    return this.#deliveriesOf(key)
+  }
+
+  /** Begins the attempts at an event once more. */
+  async again(key: RunKey, seq: number | undefined): Promise<WebhookDelivery> {
+    const found = await loadRun(this.#config, key)
+    if (found === null) throw noSuchRun(key)
+    const owed = owedEvents(found.records).findLast((each) => seq === undefined || each.seq === seq)
+    if (owed === undefined) throw nothingToTell(key)
+    const folder = this.#config.store.folder(runPath(key))
+    const { length } = await readOutbox(folder, owed.seq)
+    await addToOutbox(folder, owed.seq, { type: "again", at: Date.now(), nonce: newNonce() }, length)
+    this.#tasks.get(taskName(key, owed.seq))?.wake.abort()
+    this.deliver(key, owed.seq)
+    return readDelivery(this.#config, key, owed, this.#inlineOf(key))
+  }
+
+  /** Waits for what is under way, but not long: what is broken off is sent again by whoever looks next. */
+  async close(): Promise<void> {
+    const done = new AbortController()
+    const all = Promise.all(this.#works).then(() => done.abort())
+    await delay(CLOSING_MS, done.signal)
+    this.#ending.abort()
+    await all
+  }
+
+  async #tell(key: RunKey, which: Which): Promise<void> {
+    // Before anything is awaited: an event that comes later must stand behind this one.
+    if (typeof which === "number") await this.#tellOnce(key, which)
+    else {
+      const found = await this.#settled(key)
+      const owed = owedEvents(found?.records ?? []).slice(from[which])
+      await Promise.all(owed.map(({ seq }) => this.#tellOnce(key, seq)))
+    }
+    await this.#forgetInline(key)
+  }
+
+  /** Only of a run that is done and whose receivers have everything: any other may be resumed, and then needs them again. */
+  async #forgetInline(key: RunKey): Promise<void> {
+    const found = await loadRun(this.#config, key)
+    if (found?.projection.status !== "done") return
+    const all = await this.#deliveriesOf(key)
+    if (!all.every(({ status }) => status === "delivered")) return
+    for (const { webhook } of owedEvents(found.records)) this.#inline.delete(receiverName(key, webhook))
+  }
+
+  /** One at a time within this process. */
+  #tellOnce(key: RunKey, seq: number): Promise<void> {
+    const name = taskName(key, seq)
+    const known = this.#tasks.get(name)
+    if (known) return known.work
+    const { before, attempted } = this.#joinLine(runPath(key))
+    const task: Task = { wake: new AbortController(), attempted, work: Promise.resolve() }
+    this.#tasks.set(name, task)
+    task.work = before
+      .then(() => this.#tellEvent(key, seq, task))
+      .finally(() => {
+        attempted()
+        this.#tasks.delete(name)
+      })
+    return task.work
+  }
+
+  #joinLine(run: string): { readonly before: Promise<void>; attempted(): void } {
+    const before = this.#lines.get(run) ?? Promise.resolve()
+    let attempted = () => {}
+    const first = new Promise<void>((resolve) => {
+      attempted = resolve
+    })
+    const line = before.then(() => first)
+    this.#lines.set(run, line)
+    void line.then(() => {
+      if (this.#lines.get(run) === line) this.#lines.delete(run)
+    })
+    return { before, attempted }
+  }
+
+  async #tellEvent(key: RunKey, seq: number, task: Task): Promise<void> {
+    const folder = this.#config.store.folder(runPath(key))
+    let waitedFor = 0
+    for (;;) {
+      if (task.wake.signal.aborted) task.wake = new AbortController()
+      // Read anew each time: another process may have been at it, and the run may be gone.
+      const found = await this.#settled(key)
+      const owed = found && owedEvents(found.records).find((each) => each.seq === seq)
+      if (!owed) return
+      const entries = await readOutbox(folder, seq)
+      const standing = standingOf(owed, entries)
+      if (standing.status !== "pending") {
+        if (task.wake.signal.aborted) continue
+        return
+      }
+      const waitMs = standing.attempt === waitedFor ? 0 : waitOf(standing)
+      if (waitMs > 0) {
+        task.attempted()
+        waitedFor = (await this.#sleep(waitMs, task.wake.signal)) ? standing.attempt : 0
+        if (this.#closing.aborted) return
+        continue
+      }
+      const attempt = await this.#attempt(key, found, owed, standing.attempt)
+      if (attempt === null) return
+      await addToOutbox(folder, seq, { type: "attempt", round: standing.round, ...attempt }, entries.length)
+      this.#tellLogger(key, owed, attempt)
+    }
+  }
+
+  /** Null: it could not be sent, or nobody knows whether it was. */
+  async #attempt(key: RunKey, found: FoundRun, owed: OwedEvent, attempt: number): Promise<WebhookAttempt | null> {
+    const { webhooks, digest } = this.#config
+    const { webhook, event, seq } = owed
+    const sent = webhooks.resolve(webhook, this.#inlineOf(key)(webhook))
+    if (sent === null) {
+      this.#warn("A webhook waits: a secret or a header that it needs is not here.", key, { event, seq })
+      return null
+    }
+    const told = project(found.records.slice(0, found.records.findIndex((record) => record.seq === seq) + 1))
+    const sending = {
+      url: webhook.url,
+      id: webhookId(digest, key, owed),
+      event,
+      runId: key.runId,
+      body: JSON.stringify(resultOf(told, { path: found.path, lastShard: found.top })),
+      attempt,
+      ...sent,
+      signal: this.#ending.signal,
+    }
+    return deliver(sending, webhooks.post)
+  }
+
+  async #owes(key: RunKey): Promise<boolean> {
+    try {
+      return (await this.#deliveriesOf(key)).some(({ status }) => status === "pending" || status === "waiting")
+    } catch (error) {
+      // One run that cannot be read keeps no other from being told.
+      this.#warn("What a run's webhooks are owed could not be read.", key, { error: codeOf(error) })
+      return false
+    }
+  }
+
+  #deliveriesOf(key: RunKey): Promise<WebhookDelivery[]> {
+    return readDeliveries(this.#config, key, this.#inlineOf(key))
+  }
+
+  #inlineOf(key: RunKey): InlineOf {
+    return (webhook) => this.#inline.get(receiverName(key, webhook))
+  }
+
+  /** Whoever takes the run over hides its newest records for a moment, and what they say is owed. */
+  async #settled(key: RunKey): Promise<FoundRun | null> {
+    for (let looks = 1; ; looks++) {
+      const found = await loadRun(this.#config, key)
+      const isHidden = found?.unsettled
+      if (!isHidden || looks === MOST_LOOKS || !(await this.#sleep(Math.min(LOOK_MS, 10 * 2 ** looks)))) return found
+    }
+  }
+
+  /** False: somebody wants it sooner, or not at all. */
+  #sleep(ms: number, wake?: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const end = (waited: boolean) => {
+        clearTimeout(timer)
+        for (const unlink of unlinks) unlink()
+        resolve(waited)
+      }
+      // A process that has nothing else to do may end: the next one goes on.
+      const timer = unreferenced(setTimeout(() => end(true), ms))
+      const unlinks = [this.#closing, wake].map((signal) => onAbort(signal, () => end(false)))
+    })
+  }
+
+  #tellLogger(key: RunKey, { event, seq }: OwedEvent, { attempt, status, httpCode }: WebhookAttempt): void {
+    const { runId, nodeId } = key
+    const code = httpCode === undefined ? {} : { httpCode }
+    const { logger } = this.#config
+    if (status === "delivered") logger?.info?.("A webhook was delivered.", { runId, nodeId, event, seq, attempt })
+    else this.#warn("A webhook was not delivered.", key, { event, seq, attempt, ...code, final: status === "stopped" })
+  }
+
+  #warn(message: string, { runId, nodeId }: RunKey, data: Record<string, string | number | boolean>): void {
+    this.#config.logger?.warn(message, { runId, nodeId, ...data })
+  }
+}
+
+/** Which events of a run: the last one, all, or that of a record. */
+type Which = "newest" | "all" | number
+
+const from = { newest: -1, all: 0 }
+
+interface Task {
+  /** Aborts when the attempts are to begin again. */
+  wake: AbortController
+  /** The next event of the run may have its first attempt. */
+  attempted(): void
+  work: Promise<void>
+}
+
+function naming(record: RecordBody, webhook: RecordedWebhook | undefined): RecordBody {
+  const begins = record.type === "run-start" || record.type === "run-resume"
+  return begins && webhook ? { ...record, webhook } : record
+}
+
+/** By the clock of whoever made the last attempt, and by ours never longer than was asked. */
+function waitOf({ since, delayMs }: Standing): number {
+  return Math.max(0, Math.min(delayMs, since + delayMs - Date.now()))
+}
+
+function receiverName(key: RunKey, { url }: RecordedWebhook): string {
+  return `${runPath(key)} ${url}`
+}
+
+function taskName(key: RunKey, seq: number): string {
+  return `${runPath(key)} ${seq}`
+}
+
+function nothingToTell({ runId }: RunKey): LonghaulError {
+  return new LonghaulError("invalid_state", `Nothing of run ${runId} is told by a webhook.`, {
+    fix: "Look at webhookDeliveries(runId) for the events that are.",
+  })
+}
+
+function codeOf(error: unknown): string {
+  return LonghaulError.is(error) ? error.code : "internal"
+}
+
+const CLOSING_MS = 5_000
+const LOOK_MS = 500
+const MOST_LOOKS = 25

@@ -1,0 +1,121 @@
+import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
+import { newNonce } from "../../lib/id.ts"
+import { decodeText, encodeText } from "../../lib/text-file.ts"
+import { defineTool } from "../kernel/define-tool.ts"
+import { filesOf, stopIfAborted } from "../shared.ts"
+import {
+  type CellType,
+  changedCell,
+  deleteCell,
+  insertCell,
+  type Notebook,
+  newCell,
+  readNotebook,
+  replaceCell,
+} from "./notebook.ts"
+
+/** NotebookEdit: replaces, inserts or deletes a cell of a Jupyter notebook. */
+export function notebookEditTool(): Tool {
+  return defineTool({
+    name: "NotebookEdit",
+    description:
+      "Edits one cell of a Jupyter notebook (.ipynb, nbformat 4): replaces its source, inserts a new cell in front of it, or " +
+      "deletes it. Name the cell by its index, counted from 0, or by its id; an insert without either goes to the end. A " +
+      "code cell whose source is replaced loses its outputs. Everything else in the file stays as it is.",
+    effect: "once",
+    input: {
+      type: "object",
+      properties: {
+        path: {
+          type: "string",
+          minLength: 1,
+          description: "The notebook, relative to the working directory or absolute.",
+        },
+        action: { type: "string", enum: ["replace", "insert", "delete"], default: "replace" },
+        cellIndex: { type: "integer", minimum: 0, description: "Which cell, counted from 0." },
+        cellId: { type: "string", minLength: 1, description: "Which cell, by its id, instead of cellIndex." },
+        source: { type: "string", description: "The whole new source of the cell; not for delete." },
+        cellType: {
+          type: "string",
+          enum: ["code", "markdown", "raw"],
+          description: "Default: code where a cell is inserted, else what the cell is.",
+        },
+      },
+      required: ["path"],
+      additionalProperties: false,
+    },
+    run: notebookEdit,
+  })
+}
+
+interface NotebookEditArgs {
+  readonly path: string
+  readonly action: "replace" | "insert" | "delete"
+  readonly cellIndex?: number
+  readonly cellId?: string
+  readonly source?: string
+  readonly cellType?: CellType
+}
+
+async function notebookEdit(args: NotebookEditArgs, context: ToolContext): Promise<string> {
+  const files = filesOf(context)
+  const name = files.display(args.path, context.cwd)
+  if (!name.toLowerCase().endsWith(".ipynb")) {
+    throw new ToolError("invalid_input", `${name} is not named .ipynb: use Edit for other files.`)
+  }
+  stopIfAborted(context)
+  let done = ""
+  await files.update(args.path, context.cwd, (bytes) => {
+    const file = decodeText(bytes)
+    if (file === undefined || !file.encoding.startsWith("utf-8")) {
+      throw new ToolError("invalid_input", `${name} is not UTF-8 text.`)
+    }
+    const edited = edit(readNotebook(file.text, name), args)
+    done = edited.done
+    // Nothing that is UTF-8 cannot be written as such.
+    return encodeText({ text: edited.text, encoding: file.encoding }) ?? bytes
+  })
+  return `${done} in ${name}.`
+}
+
+function edit(notebook: Notebook, args: NotebookEditArgs): { readonly text: string; readonly done: string } {
+  const { action, source, cellType } = args
+  const index = indexOf(notebook, args)
+  if (action === "delete") {
+    if (source !== undefined) throw new ToolError("invalid_input", "A cell is deleted without a source.")
+    return { text: deleteCell(notebook, index), done: `Deleted cell ${index}` }
+  }
+  if (source === undefined) throw new ToolError("invalid_input", `To ${action} a cell, give its source.`)
+  if (action === "insert") {
+    const id = notebook.hasIds ? newNonce().slice(0, 8) : undefined
+    const text = insertCell(notebook, index, newCell(source, cellType ?? "code", id))
+    return { text, done: `Inserted cell ${index}${id === undefined ? "" : ` with the id ${id}`}` }
+  }
+  const before = notebook.cells[index]?.content ?? {}
+  // Safe: a notebook with another type was refused when it was read.
+  const type = cellType ?? (before.cell_type as CellType)
+  return { text: replaceCell(notebook, index, changedCell(before, source, type)), done: `Replaced cell ${index}` }
+}
+
+/** Of an insert, where the new cell will be; else of a cell that is there. */
+function indexOf({ cells }: Notebook, { action, cellIndex, cellId }: NotebookEditArgs): number {
+  if (cellIndex !== undefined && cellId !== undefined) {
+    throw new ToolError("invalid_input", "Give cellIndex or cellId, not both.")
+  }
+  if (cellId !== undefined) {
+    const found = cells.flatMap(({ content }, index) => (content.id === cellId ? [index] : []))
+    const [index] = found
+    if (index === undefined) throw new ToolError("not_found", `There is no cell with the id ${JSON.stringify(cellId)}.`)
+    if (found.length > 1) throw new ToolError("conflict", `${found.length} cells have this id: give cellIndex.`)
+    return index
+  }
+  if (cellIndex === undefined) {
+    if (action === "insert") return cells.length
+    throw new ToolError("invalid_input", `To ${action} a cell, give its cellIndex or cellId.`)
+  }
+  const count = action === "insert" ? cells.length + 1 : cells.length
+  if (cellIndex >= count) {
+    throw new ToolError("not_found", `There is no cell ${cellIndex}: the notebook has ${cells.length}, counted from 0.`)
+  }
+  return cellIndex
+}

@@ -1,0 +1,32 @@
+import { describe, expect, test } from "vitest"
+import type { Files } from "../../contract/env.ts"
+import type { ToolContext } from "../../contract/tool.ts"
+import { createDispatcher } from "../kernel/dispatch.ts"
+import { writeTool } from "./write.ts"
+
+const dispatcher = createDispatcher([writeTool()])
+
+function contextWith(files: Partial<Files>): ToolContext {
+  const env = { files: files as Files }
+  const { signal } = new AbortController()
+  return { signal, idempotencyKey: "key", runId: "run", callId: "1.0", cwd: "/", env, progress() {} }
+}
+
+describe("Write", () => {
+  test("writes UTF-8 and says whether it created or replaced, and how much", async () => {
+    const written = new Map<string, Uint8Array>()
+    const context = contextWith({
+      display: (path) => path,
+      async write(path, _cwd, bytes) {
+        const created = !written.has(path)
+        written.set(path, bytes)
+        return { created }
+      },
+    })
+    const write = (content: string) => dispatcher.callTool("Write", { path: "a.txt", content }, context)
+    expect(await write("é")).toEqual({ isError: false, text: "Created a.txt (2 bytes)." })
+    expect(await write("")).toEqual({ isError: false, text: "Replaced a.txt (0 bytes)." })
+    await write("a\r\nü")
+    expect(written.get("a.txt")).toEqual(new TextEncoder().encode("a\r\nü"))
+  })
+})

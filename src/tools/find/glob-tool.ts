@@ -1,0 +1,66 @@
+import type { Files } from "../../contract/env.ts"
+import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
+import { defineTool } from "../kernel/define-tool.ts"
+import { compileOrRefuse, filesOf, onOneLine, skippedFolders } from "../shared.ts"
+import { compileGlob } from "./glob.ts"
+import { batchesOf, filesBelow } from "./walk.ts"
+
+/** Glob: files whose path fits a pattern. */
+export function globTool(): Tool {
+  return defineTool({
+    name: "Glob",
+    description:
+      "Finds files by their names or paths, the newest first. One path per line. *, ?, **, [abc] and {a,b}; a pattern " +
+      "without a slash is about names at any depth. Leaves out what .gitignore and .ignore name, .git, node_modules and " +
+      "links. A last line says how many more there are.",
+    effect: "none",
+    input: {
+      type: "object",
+      properties: {
+        pattern: { type: "string", minLength: 1, description: "Such as *.ts or src/**/*.{js,ts}" },
+        path: { type: "string", minLength: 1, default: ".", description: "The folder, searched with all below it." },
+        limit: { type: "integer", minimum: 1, maximum: 10_000, default: 500, description: "The most paths to print." },
+      },
+      required: ["pattern"],
+      additionalProperties: false,
+    },
+    run: glob,
+  })
+}
+
+interface GlobArgs {
+  readonly pattern: string
+  readonly path: string
+  readonly limit: number
+}
+
+async function glob({ pattern, path, limit }: GlobArgs, context: ToolContext): Promise<string> {
+  const files = filesOf(context)
+  const wanted = await compileOrRefuse("pattern", () => compileGlob(pattern))
+  const found: { readonly path: string; readonly modifiedMs: number }[] = []
+  const candidates = filesBelow(path, { files, context, wanted, skippedFolders, ignoreFiles: true })
+  for await (const batch of batchesOf(candidates, LOOKED_AT_ONCE)) {
+    const times = await Promise.all(batch.map((each) => modifiedMs(files, each, context)))
+    for (const [index, each] of batch.entries()) found.push({ path: each, modifiedMs: times[index] ?? 0 })
+    if (found.length >= MOST_FILES) break
+  }
+  if (found.length === 0) return "No files."
+  // Of the same time, by name: the same answer to the same question.
+  found.sort((left, right) => right.modifiedMs - left.modifiedMs || (left.path < right.path ? -1 : 1))
+  const lines = found.slice(0, limit).map((each) => onOneLine(each.path))
+  if (found.length > limit) lines.push(`[${found.length - limit} more; narrow the pattern or raise limit]`)
+  return lines.join("\n")
+}
+
+/** A file may vanish while others are looked at. */
+async function modifiedMs(files: Files, path: string, context: ToolContext): Promise<number> {
+  try {
+    return (await files.info(path, context.cwd)).modifiedMs
+  } catch (error) {
+    if (error instanceof ToolError) return 0
+    throw error
+  }
+}
+
+const LOOKED_AT_ONCE = 16
+const MOST_FILES = 50_000

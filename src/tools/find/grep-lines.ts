@@ -1,0 +1,172 @@
+import type { ToolContext } from "../../contract/tool.ts"
+import type { LinearPattern } from "../../lib/linear-pattern.ts"
+import { stopIfAborted } from "../shared.ts"
+
+/** A line with a match: its number from 1, and where it is without its line break. */
+export interface Line {
+  readonly number: number
+  readonly start: number
+  readonly end: number
+}
+
+/** A search that shares its thread with others. */
+export interface LineSearch {
+  readonly pattern: LinearPattern
+  /** A match may span lines. All lines of the shortest matches are told then. */
+  readonly multiline: boolean
+  readonly context: ToolContext
+  /** Characters times instructions since the clock was last read. */
+  work: number
+  /** Time spent since others had their turn, up to `countedAt`. */
+  busyMs: number
+  countedAt: number
+}
+
+/** Calls `hear` with each matching line once and in order, until it returns false. */
+export async function eachMatchingLine(search: LineSearch, text: string, hear: (line: Line) => boolean): Promise<void> {
+  search.countedAt = performance.now()
+  await (search.multiline ? acrossLines : lineByLine)(search, text, hear)
+  countTime(search)
+}
+
+const maxSearchedCharacters = 5000
+
+async function lineByLine(search: LineSearch, text: string, hear: (line: Line) => boolean): Promise<void> {
+  let number = 0
+  for (let start = 0; start < text.length; ) {
+    number++
+    const next = nextLine(text, start)
+    const end = lineEnd(text, start, next)
+    const searched = Math.min(end - start, maxSearchedCharacters)
+    if (search.pattern.test(text.slice(start, end), 0, searched) && !hear({ number, start, end })) return
+    const others = pause(search, searched + 1)
+    if (others !== undefined) await others
+    start = next
+  }
+}
+
+/** Matches up to half of it are always found. */
+function windowLength({ pattern }: LineSearch): number {
+  return Math.floor(Math.min(Math.max(1_000_000 / pattern.size, maxSearchedCharacters), 10 * maxSearchedCharacters))
+}
+
+/** Tells the lines of the ranges that hold a match and no smaller range of lines with a match. */
+async function acrossLines(search: LineSearch, text: string, hear: (line: Line) => boolean): Promise<void> {
+  const length = windowLength(search)
+  // The next line that was not told yet.
+  let number = 1
+  let start = 0
+  for (let from = 0; from < text.length; ) {
+    const window = { from, to: Math.min(text.length, from + length) }
+    const end = await firstEnd(search, text, window, start)
+    if (end === -1) {
+      if (window.to === text.length) return
+      // The second half is searched again with what follows it.
+      from = lineStart(text, from + Math.floor(length / 2), from + Math.floor(length / 4))
+      continue
+    }
+    const first = await lastBeginning(search, text, { from, to: end })
+    for (; start < end; number++) {
+      const next = nextLine(text, start)
+      // Lines before the match are passed over.
+      if (next > first && !hear({ number, start, end: lineEnd(text, start, next) })) return
+      start = next
+    }
+    // The next match ends in a later line, hence it begins in a later line. One that was cut may hold more: no news.
+    from = start > end ? start : nextLine(text, first)
+  }
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/** Behind which line the first match ends that ends behind `told`; -1 where there is none in the range. */
+async function firstEnd(search: LineSearch, text: string, { from, to }: Range, told: number): Promise<number> {
+  if (told >= to || !(await matches(search, text, { from, to }))) return -1
+  // No match ends at `low` or before, one ends at `high` or before.
+  let low = Math.max(from, told)
+  let high = Math.min(to, nextLine(text, low))
+  for (let lines = 1; !(await matches(search, text, { from, to: high })); lines *= 2) {
+    low = high
+    for (let count = 0; count < lines && high < to; count++) high = Math.min(to, nextLine(text, high))
+  }
+  for (;;) {
+    const middle = nextLine(text, Math.floor((low + high) / 2))
+    const candidate = middle < high ? middle : nextLine(text, low)
+    if (candidate >= high) return high
+    if (await matches(search, text, { from, to: candidate })) high = candidate
+    else low = candidate
+  }
+}
+
+/** Where the last line begins from which on the range still has a match. */
+async function lastBeginning(search: LineSearch, text: string, { from, to }: Range): Promise<number> {
+  // A match begins at `low` or later, none at `high` or later.
+  let low = from
+  let high = to
+  let begin = lineStart(text, to - 1, from)
+  for (let lines = 1; begin > from; lines *= 2) {
+    if (await matches(search, text, { from: begin, to })) {
+      low = begin
+      break
+    }
+    high = begin
+    for (let count = 0; count < lines && begin > from; count++) begin = lineStart(text, begin - 1, from)
+  }
+  for (;;) {
+    const middle = lineStart(text, Math.floor((low + high) / 2), low)
+    const candidate = middle > low ? middle : nextLine(text, low)
+    if (candidate >= high) return low
+    if (await matches(search, text, { from: candidate, to })) low = candidate
+    else high = candidate
+  }
+}
+
+/** An empty match behind the last line break is one of the next line. */
+async function matches(search: LineSearch, text: string, { from, to }: Range): Promise<boolean> {
+  const { pattern } = search
+  await pause(search, to - from)
+  if (text.charCodeAt(to - 1) !== 0x0a) return pattern.test(text, from, to)
+  return pattern.test(text, from, to - 1) || (pattern.test(text, from, to) && !pattern.test(text, to, to))
+}
+
+/** The start of the line in which `at` is, not before `least`. */
+function lineStart(text: string, at: number, least: number): number {
+  return least + text.slice(least, at).lastIndexOf("\n") + 1
+}
+
+export function nextLine(text: string, start: number): number {
+  const lineBreak = text.indexOf("\n", start)
+  return lineBreak === -1 ? text.length : lineBreak + 1
+}
+
+export function lineEnd(text: string, start: number, next: number): number {
+  const end = text.charCodeAt(next - 1) === 0x0a ? next - 1 : next
+  return end > start && text.charCodeAt(end - 1) === 0x0d ? end - 1 : end
+}
+
+const longestTurnMs = 10
+
+/** Gives others their turn. The clock is read after work of a tenth of a millisecond or more, depending on the pattern. */
+function pause(search: LineSearch, characters: number): Promise<void> | undefined {
+  search.work += characters * search.pattern.size
+  if (search.work < 100_000) return undefined
+  search.work = 0
+  countTime(search)
+  return search.busyMs < longestTurnMs ? undefined : othersTurn(search)
+}
+
+async function othersTurn(search: LineSearch): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 0))
+  stopIfAborted(search.context)
+  search.busyMs = 0
+  search.countedAt = performance.now()
+}
+
+function countTime(search: LineSearch): void {
+  const now = performance.now()
+  search.busyMs += now - search.countedAt
+  search.countedAt = now
+}

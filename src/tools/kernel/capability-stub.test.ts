@@ -1,0 +1,35 @@
+import { describe, expect, test } from "vitest"
+import { LonghaulError } from "../../contract/error.ts"
+import type { ToolContext } from "../../contract/tool.ts"
+import { capabilityStub, createDispatcher } from "../index.ts"
+
+const { signal } = new AbortController()
+const context: ToolContext = { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env: {}, progress() {} }
+
+describe("capabilityStub", () => {
+  const stub = capabilityStub({ name: "Deploy", description: "Brings a version to production." })
+  const dispatcher = createDispatcher([stub])
+
+  test("TOOL-18 shows a tool to the model", () => {
+    expect(dispatcher.listTools()).toEqual([
+      { name: "Deploy", description: "Brings a version to production.", inputSchema: { type: "object" } },
+    ])
+    expect(stub).toMatchObject({ effect: "none", concurrent: true, risk: "low" })
+  })
+
+  test.each([{}, { version: "1.2.3", force: true }])(
+    "TOOL-18 refuses every call, whatever its arguments: %j",
+    async (args) => {
+      const { isError, text } = await dispatcher.callTool("Deploy", args, context)
+      expect(isError).toBe(true)
+      expect(JSON.parse(text)).toEqual({
+        error: { code: "denied", message: "Deploy is not available here. Nothing was done." },
+      })
+    },
+  )
+
+  test("is refused where it could not be shown", () => {
+    expect(() => capabilityStub({ name: "a b", description: "x" })).toThrow(LonghaulError)
+    expect(() => capabilityStub({ name: "a", description: " " })).toThrow(LonghaulError)
+  })
+})

@@ -1,0 +1,23 @@
+import { type Tool, ToolError } from "../../contract/tool.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { defineTool } from "./define-tool.ts"
+
+export interface CapabilityStubOptions {
+  readonly name: string
+  readonly description: string
+}
+
+/** A tool that a model sees and that is never run: every call is refused, whatever its arguments. */
+export function capabilityStub(options: CapabilityStubOptions): Tool {
+  checkKeys("capabilityStub", options, keys<CapabilityStubOptions>()("name", "description"))
+  const { name, description } = options
+  return defineTool({
+    name,
+    description,
+    effect: "none",
+    input: { type: "object" },
+    run: () => {
+      throw new ToolError("denied", `${name} is not available here. Nothing was done.`)
+    },
+  })
+}

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest"
+import type { ToolContext } from "../../contract/tool.ts"
+import { bytesToBase64 } from "../../lib/base64.ts"
+import { MAX_BASE64_LENGTH } from "../media.ts"
+import { defineTool } from "./define-tool.ts"
+import { createDispatcher } from "./dispatch.ts"
+
+const { signal } = new AbortController()
+const context: ToolContext = {
+  signal,
+  idempotencyKey: "key",
+  runId: "run",
+  callId: "1.0",
+  cwd: "/",
+  env: {},
+  progress() {},
+}
+
+function dispatcherOf(returned: unknown, bounded = false) {
+  const input = { type: "object" } as const
+  const run = () => returned
+  return createDispatcher([defineTool({ name: "tool", description: "A tool.", input, effect: "none", bounded, run })], {
+    maxOutputBytes: 100,
+  })
+}
+
+async function outputOf(returned: unknown, bounded?: boolean) {
+  return (await dispatcherOf(returned, bounded).dispatch({ name: "tool", args: {} }, context)).output
+}
+
+const base64 = (text: string) => btoa(text)
+const PNG = base64("\x89PNG\r\n\x1a\n and more.")
+const PDF = base64("%PDF-1.4 and more")
+const image = { type: "image", mediaType: "image/png", data: PNG } as const
+const file = { type: "file", mediaType: "application/pdf", data: PDF, name: "a.pdf" } as const
+const left = (what: string, why: string) => [{ type: "text", text: `[${what}] was left out: ${why}.` }]
+
+describe("what a tool returns beside text", () => {
+  test("images and documents go on as they are, and as parts of our own", async () => {
+    const returned = [{ type: "text", text: "Look:" }, { ...image, extra: 1 }, file]
+    expect(await outputOf(returned)).toEqual([{ type: "text", text: "Look:" }, image, file])
+  })
+
+  test("callTool tells of them in words", async () => {
+    const { text } = await dispatcherOf([{ type: "text", text: "Look:" }, image, file]).callTool("tool", {}, context)
+    expect(text).toBe("Look:\n[image: image/png]\n[file: a.pdf, application/pdf]")
+  })
+
+  test("an image is what its bytes say, whatever it is called", async () => {
+    const jpeg = base64("\xff\xd8\xff\xe0 and more")
+    expect(await outputOf([{ ...image, data: jpeg }])).toEqual([{ ...image, mediaType: "image/jpeg", data: jpeg }])
+  })
+
+  test("a file of text becomes text, within the limits", async () => {
+    const note = { type: "file", mediaType: "text/csv", data: bytesToBase64(new TextEncoder().encode("a,é")) }
+    expect(await outputOf([note])).toEqual([{ type: "text", text: "a,é" }])
+    expect(await outputOf([{ ...note, name: "t.csv" }])).toEqual([{ type: "text", text: "t.csv:\na,é" }])
+    const [cut] = await outputOf([{ ...note, data: base64("x".repeat(500)) }])
+    expect(cut).toEqual({ type: "text", text: `${"x".repeat(52)}\n[cut: 448 bytes are missing]` })
+  })
+
+  test.each<[string, object, ReturnType<typeof left>]>([
+    ["an image of another kind", { ...image, data: base64("<svg/>") }, left("image: image/png", notImage())],
+    ["an empty image", { ...image, data: "" }, left("image: image/png", "it is not base64")],
+    ["data that is no base64", { ...image, data: "a b=" }, left("image: image/png", "it is not base64")],
+    ["base64 that is cut", { ...image, data: PNG.slice(0, -1) }, left("image: image/png", "it is not base64")],
+    [
+      "a document of another kind",
+      { type: "file", mediaType: "application/zip", data: base64("PK\x03\x04") },
+      left("file: application/zip", "it is neither a PDF nor text"),
+    ],
+    [
+      "a PDF that is none",
+      { ...file, data: base64("hello!") },
+      left("file: a.pdf, application/pdf", "it is neither a PDF nor text"),
+    ],
+    [
+      "an image that is too large",
+      { ...image, data: PNG + "A".repeat(MAX_BASE64_LENGTH) },
+      left("image: image/png", "it has more than 3932160 bytes"),
+    ],
+  ])("%s is left out, in words", async (_, part, output) => {
+    expect(await outputOf([part])).toEqual(output)
+    // A tool that bounds its own text does not bound these.
+    expect(await outputOf([part], true)).toEqual(output)
+  })
+
+  test("all of one result together are bounded too", async () => {
+    const large = { ...image, data: PNG + "A".repeat(4 * 1024 * 1024) }
+    const output = await outputOf([large, large, large, image])
+    expect(output.map(({ type }) => type)).toEqual(["image", "image", "text", "image"])
+    expect(output[2]).toEqual(left("image: image/png", "the result has too many bytes of images and documents")[0])
+  })
+
+  test("text beside them is cut, they are not", async () => {
+    const long = { type: "text", text: "x".repeat(200) }
+    expect(await outputOf([image, long])).toEqual([
+      image,
+      { type: "text", text: `${"x".repeat(52)}\n[cut: 148 bytes are missing]` },
+    ])
+    expect(await outputOf([long, image])).toEqual([
+      { type: "text", text: "x".repeat(52) },
+      image,
+      { type: "text", text: "[cut: 148 bytes are missing]" },
+    ])
+  })
+
+  test.each<[string, unknown]>([
+    ["without data", [{ type: "image", mediaType: "image/png" }]],
+    ["without a media type", [{ type: "file", data: PDF }]],
+    ["of an unknown type", [{ type: "video", mediaType: "video/mp4", data: PNG }]],
+  ])("a part %s is JSON like any other value", async (_, returned) => {
+    expect(await outputOf(returned)).toEqual([{ type: "text", text: JSON.stringify(returned).slice(0, 200) }])
+  })
+})
+
+function notImage(): string {
+  return "it is not a PNG, JPEG, GIF or WebP"
+}

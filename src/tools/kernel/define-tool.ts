@@ -1,0 +1,130 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { Json, JsonObject, JsonObjectSchema, JsonSafe, JsonSchema } from "../../contract/json.ts"
+import type { InferOutput, StandardObjectSchema, StandardSchema } from "../../contract/standard-schema.ts"
+import type { Effect, Risk, Tool, ToolContext, ToolInput, UnknownOutcome } from "../../contract/tool.ts"
+import { givenSchema } from "../../lib/given-schema.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { describeStandardIssue, isStandardSchema } from "../../lib/standard-schema.ts"
+
+/** What the author of a tool writes. */
+export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args, Output = unknown> {
+  /** Letters, digits, `_` and `-`; at most 64. */
+  readonly name: string
+  /** Written for the model: what it does, what it returns, its limits. */
+  readonly description: string
+  /** A JSON Schema or a Standard Schema, of an object. */
+  readonly input: Input
+  /** Default `once`: the careful one. */
+  readonly effect?: Effect
+  /** May run beside others of the same step. Default: where the effect is `none`. */
+  readonly concurrent?: boolean
+  /** Default `low` where the effect is `none`, else `medium`. */
+  readonly risk?: Risk
+  /** The most bytes of text it may return. Default: the dispatcher's limit. */
+  readonly maxOutputBytes?: number
+  /** True where it caps its own text, so that the dispatcher does not cut it again. Default false. */
+  readonly bounded?: boolean
+  /** What to do where its process died before its outcome was recorded. Default: what the run says. */
+  readonly unknownOutcome?: UnknownOutcome
+  /** Given where a person answers the call, not `run`: what to ask them. The run pauses for the answer. */
+  question?(args: Args): string
+  /** Returns text, content parts or anything JSON. Throws `ToolError` to tell the model what went wrong. */
+  run(args: Args, context: ToolContext): Output | Promise<Output>
+}
+
+/** Rejects a definition whose `run` returns what JSON cannot hold. */
+type ReturnsJson<Output> = [Output] extends [JsonSafe<Output>]
+  ? unknown
+  : { readonly run: "Return text, content parts or JSON: no function, bigint, symbol, Map, Set or class instance." }
+
+/** A complete, frozen tool. With a Standard Schema `args` is what it puts out; else annotate `args` as the schema says. */
+export function defineTool<Schema extends StandardObjectSchema, Output>(
+  definition: ToolDefinition<Schema, InferOutput<Schema>, Output> & ReturnsJson<Output>,
+): Tool
+export function defineTool<Args = JsonObject, Output = unknown>(
+  definition: ToolDefinition<JsonObjectSchema, Args, Output> & ReturnsJson<Output>,
+): Tool
+export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchema, never>): Tool {
+  checkDefinition(definition)
+  const { name, description, input, effect = "once", maxOutputBytes, bounded = false, unknownOutcome } = definition
+  return Object.freeze<Tool>({
+    name,
+    description,
+    inputSchema: toJsonSchema(name, input),
+    effect,
+    concurrent: definition.concurrent ?? effect === "none",
+    risk: definition.risk ?? (effect === "none" ? "low" : "medium"),
+    ...(maxOutputBytes !== undefined && { maxOutputBytes }),
+    ...(bounded && { bounded }),
+    ...(unknownOutcome !== undefined && { unknownOutcome }),
+    // Safe: a question about arguments that do not fit is asked by nobody.
+    ...(definition.question && { question: (args: Json) => definition.question?.(args as never) ?? "" }),
+    ...(isStandardSchema(input) && { validate: (args: Json) => validateStandard(input, args) }),
+    // Safe: the dispatcher hands over only what passed the schema that gave `run` its type.
+    run: (args, context) => definition.run(args as never, context),
+  })
+}
+
+const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
+const effects: readonly unknown[] = ["none", "repeatable", "once"] satisfies Effect[]
+const unknownOutcomes: readonly unknown[] = ["tell", "pause"] satisfies UnknownOutcome[]
+const risks: readonly unknown[] = ["low", "medium", "high"] satisfies Risk[]
+
+const definitionKeys = keys<ToolDefinition<StandardSchema, never>>()(
+  "name",
+  "description",
+  "input",
+  "effect",
+  "concurrent",
+  "risk",
+  "maxOutputBytes",
+  "bounded",
+  "unknownOutcome",
+  "question",
+  "run",
+)
+
+/** Authors may write plain JavaScript: a misspelt effect must not pass for a harmless one. */
+function checkDefinition(definition: ToolDefinition<StandardSchema | JsonSchema, never>): void {
+  checkKeys("defineTool", definition, definitionKeys)
+  const { name, description, effect, risk, maxOutputBytes, unknownOutcome, run } = definition
+  if (typeof name !== "string" || !namePattern.test(name)) {
+    throw invalid(String(name), "has a bad name", "Name it with 1 to 64 letters, digits, underscores or hyphens.")
+  }
+  if (typeof description !== "string" || description.trim() === "") {
+    throw invalid(name, "has no description", "Add a `description` that tells the model what the tool does.")
+  }
+  if (typeof run !== "function") throw invalid(name, "has no `run` function", "Add `run(args, context)`.")
+  if (effect !== undefined && !effects.includes(effect)) {
+    throw invalid(name, `has an unknown effect ${String(effect)}`, 'Use "none", "repeatable" or "once".')
+  }
+  if (risk !== undefined && !risks.includes(risk)) {
+    throw invalid(name, `has an unknown risk ${String(risk)}`, 'Use "low", "medium" or "high".')
+  }
+  if (unknownOutcome !== undefined && !unknownOutcomes.includes(unknownOutcome)) {
+    throw invalid(name, `has an unknown \`unknownOutcome\` ${String(unknownOutcome)}`, 'Use "tell" or "pause".')
+  }
+  if (maxOutputBytes !== undefined && !(Number.isSafeInteger(maxOutputBytes) && maxOutputBytes > 0)) {
+    throw invalid(name, "has a bad `maxOutputBytes`", "Give a whole number of bytes above 0, or leave it out.")
+  }
+}
+
+function toJsonSchema(name: string, input: StandardSchema | JsonSchema): JsonSchema {
+  const schema = givenSchema(input, inputPlace, (what, fix, cause) => invalid(name, `has ${what}`, fix, cause))
+  if (schema.type !== "object") {
+    throw invalid(name, "has an input schema that is not an object's", 'Give `input` a schema of type "object".')
+  }
+  return schema
+}
+
+const inputPlace = { kind: "input", setting: "input" }
+
+async function validateStandard(schema: StandardSchema, args: Json): Promise<ToolInput> {
+  const result = await schema["~standard"].validate(args)
+  if (result.issues === undefined) return { ok: true, args: result.value }
+  return { ok: false, issues: result.issues.map((issue) => describeStandardIssue(issue, "arguments")) }
+}
+
+function invalid(name: string, what: string, fix: string, cause?: unknown): LonghaulError {
+  return new LonghaulError("config_invalid", `The tool ${JSON.stringify(name)} ${what}.`, { fix, cause })
+}

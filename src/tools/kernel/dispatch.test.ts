@@ -1,0 +1,176 @@
+import { describe, expect, test, vi } from "vitest"
+import { LonghaulError } from "../../contract/error.ts"
+import type { Json, JsonObject, JsonObjectSchema } from "../../contract/json.ts"
+import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
+import { plainText } from "../../lib/content.ts"
+import { defineTool, type ToolDefinition } from "./define-tool.ts"
+import { createDispatcher } from "./dispatch.ts"
+
+const anything = { type: "object" } as const
+
+function toolThat(run: () => unknown, extra: Partial<ToolDefinition<JsonObjectSchema, JsonObject>> = {}): Tool {
+  return defineTool({ name: "tool", description: "A tool.", input: anything, effect: "none", run, ...extra })
+}
+
+function contextWith(signal: AbortSignal = new AbortController().signal): ToolContext {
+  return { signal, idempotencyKey: "key", runId: "run", callId: "1.0", cwd: "/", env: {}, progress() {} }
+}
+
+async function textOf(tool: Tool, args: Json = {}): Promise<string> {
+  return (await createDispatcher([tool]).callTool("tool", args, contextWith())).text
+}
+
+describe("createDispatcher", () => {
+  test("TOOL-21 lists exactly what it runs", async () => {
+    const dispatcher = createDispatcher([toolThat(() => "a"), toolThat(() => "b", { name: "other" })])
+    const listed = dispatcher.listTools()
+    expect(listed).toEqual([
+      { name: "tool", description: "A tool.", inputSchema: anything },
+      { name: "other", description: "A tool.", inputSchema: anything },
+    ])
+    expect(dispatcher.listTools()).toBe(listed)
+    for (const { name } of listed)
+      expect(await dispatcher.callTool(name, {}, contextWith())).toHaveProperty("isError", false)
+    expect(dispatcher.tool("other")?.name).toBe("other")
+    expect(dispatcher.tool("nothing")).toBeUndefined()
+  })
+
+  test("TOOL-16 a disabled tool is neither listed nor run", async () => {
+    const run = vi.fn()
+    const dispatcher = createDispatcher([toolThat(run), toolThat(() => "b", { name: "b" })], {
+      disabled: ["tool", "x"],
+    })
+    expect(dispatcher.listTools().map(({ name }) => name)).toEqual(["b"])
+    const { isError, text } = await dispatcher.callTool("tool", {}, contextWith())
+    expect(isError).toBe(true)
+    expect(JSON.parse(text)).toEqual({ error: { code: "not_found", message: 'There is no tool "tool". Tools: b.' } })
+    expect(run).not.toHaveBeenCalled()
+  })
+
+  test("two tools of one name are config_invalid at once", () => {
+    const twice = [toolThat(() => ""), toolThat(() => "")]
+    expect(() => createDispatcher(twice)).toThrow(LonghaulError)
+    expect(() => createDispatcher(twice)).toThrow('Two tools are named "tool"')
+  })
+
+  test.each(["nothing", "__proto__", "constructor", ""])("TOOL-22 an unknown tool %j is not_found", async (name) => {
+    const dispatcher = createDispatcher([toolThat(() => "")])
+    const outcome = await dispatcher.dispatch({ name, args: {} }, contextWith())
+    expect(outcome.status).toBe("error")
+    expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
+      error: { code: "not_found", message: `There is no tool "${name}". Tools: tool.` },
+    })
+  })
+
+  test("TOOL-23 bad arguments are invalid_input with every issue, and the tool does not run", async () => {
+    const run = vi.fn()
+    const input = { type: "object", properties: { a: { type: "string" } }, required: ["a", "b"] } as const
+    const dispatcher = createDispatcher([toolThat(run, { input })])
+    const { text } = await dispatcher.callTool("tool", { a: 1 }, contextWith())
+    expect(JSON.parse(text)).toEqual({
+      error: {
+        code: "invalid_input",
+        message: "Invalid arguments for tool:\nb: is required\na: must be string, not number",
+      },
+    })
+    const outcome = await dispatcher.dispatch({ name: "tool", args: null, invalid: "it ends early" }, contextWith())
+    expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
+      error: { code: "invalid_input", message: "The arguments are not JSON: it ends early" },
+    })
+    expect(run).not.toHaveBeenCalled()
+  })
+
+  test("TOOL-24 the tool gets its validated arguments and the context", async () => {
+    const run = vi.fn(() => "ok")
+    const input = { type: "object", properties: { a: { default: 1 } } } as const
+    const context = contextWith()
+    await createDispatcher([toolThat(run, { input })]).callTool("tool", { b: 2 }, context)
+    expect(run).toHaveBeenCalledWith({ a: 1, b: 2 }, context)
+  })
+
+  test.each<[string, unknown, string]>([
+    ["text", "plain", "plain"],
+    ["an empty text", "", ""],
+    ["an object", { a: [1] }, '{"a":[1]}'],
+    ["an empty array", [], "[]"],
+    ["an array of other things", [{ type: "image" }], '[{"type":"image"}]'],
+    ["a number", 0, "0"],
+    ["null", null, "null"],
+    ["undefined", undefined, "null"],
+    ["a function", () => 1, "null"],
+    ["a promise", Promise.resolve("later"), "later"],
+    ["half a character", "a\ud800b", "a\ufffdb"],
+  ])("returns %s as text", async (_, returned, text) => {
+    expect(await textOf(toolThat(() => returned))).toBe(text)
+  })
+
+  test("returns content parts as they are, and apart from the tool's own", async () => {
+    const parts = [
+      { type: "text", text: "one" },
+      { type: "text", text: "two" },
+    ]
+    const dispatcher = createDispatcher([toolThat(() => parts)])
+    const { output } = await dispatcher.dispatch({ name: "tool", args: {} }, contextWith())
+    const first = parts[0]
+    if (first !== undefined) first.text = "changed later"
+    expect(output).toEqual([
+      { type: "text", text: "one" },
+      { type: "text", text: "two" },
+    ])
+  })
+
+  test("TOOL-27 a ToolError reaches the model as a JSON envelope", async () => {
+    const failing = toolThat(() => {
+      throw new ToolError("conflict", "It changed.")
+    })
+    const outcome = await createDispatcher([failing]).dispatch({ name: "tool", args: {} }, contextWith())
+    expect(outcome).toEqual({
+      status: "error",
+      output: [{ type: "text", text: '{"error":{"code":"conflict","message":"It changed."}}' }],
+    })
+  })
+
+  test("a ToolError of another copy of the package counts as one; an unknown code does not", async () => {
+    const foreign = (code: string) =>
+      toolThat(() => Promise.reject(Object.assign(new Error("Mine."), { name: "ToolError", code })))
+    expect(await textOf(foreign("io"))).toBe('{"error":{"code":"io","message":"Mine."}}')
+    expect(await textOf(foreign("toString"))).toBe('{"error":{"code":"internal","message":"The tool tool failed."}}')
+  })
+
+  test("TOOL-27 LOOP-14 any other error is internal: its text reaches neither model nor log", async () => {
+    const warn = vi.fn()
+    const failing = toolThat(() => Promise.reject(new TypeError("the password is hunter2")))
+    const dispatcher = createDispatcher([failing], { logger: { warn } })
+    const outcome = await dispatcher.dispatch({ name: "tool", args: {} }, contextWith())
+    expect(outcome.status).toBe("error")
+    expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
+      error: { code: "internal", message: "The tool tool failed." },
+    })
+    expect(warn).toHaveBeenCalledWith("A tool failed.", { tool: "tool", code: "internal" })
+    expect(JSON.stringify([outcome, warn.mock.calls])).not.toContain("hunter2")
+  })
+
+  const cycle: { self?: unknown } = {}
+  cycle.self = cycle
+
+  test.each<[string, unknown]>([
+    ["a cycle", cycle],
+    ["a BigInt", { big: 1n }],
+    ["a toJSON that throws", { toJSON: fail }],
+  ])("says of %s that the tool ran, but not what it returned", async (_, returned) => {
+    expect(JSON.parse(await textOf(toolThat(() => returned)))).toEqual({
+      error: { code: "internal", message: "The tool tool ran, but what it returned cannot be written as JSON." },
+    })
+  })
+
+  test("a schema that cannot be used is the tool's fault: it does not run", async () => {
+    const run = vi.fn()
+    const input = { type: "object", properties: { a: { $ref: "#/$defs/missing" } } } as const
+    expect(await textOf(toolThat(run, { input }), { a: 1 })).toContain("could not check its arguments")
+    expect(run).not.toHaveBeenCalled()
+  })
+})
+
+function fail(): never {
+  throw new Error("hostile")
+}

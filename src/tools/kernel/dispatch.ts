@@ -1,0 +1,253 @@
+import type { Artifact } from "../../contract/artifacts.ts"
+import type { ContentPart } from "../../contract/content.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import type { ToolException } from "../../contract/hooks.ts"
+import type { Json } from "../../contract/json.ts"
+import type { Logger } from "../../contract/run.ts"
+import {
+  type Tool,
+  type ToolContext,
+  ToolError,
+  type ToolErrorCode,
+  type ToolOutcome,
+  type ToolSpec,
+} from "../../contract/tool.ts"
+import { onAbort } from "../../lib/abort.ts"
+import { contain, containedLogger } from "../../lib/contained.ts"
+import { plainText } from "../../lib/content.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { toParts } from "./content-parts.ts"
+import { boundError, cutParts, fits, type Kept, type OutputLimits } from "./output.ts"
+import { describeException } from "./tool-exception.ts"
+import { validateInput } from "./validate.ts"
+
+/** A fixed set of tools. What it lists is exactly what it runs. Holds no state between calls. */
+export interface Dispatcher {
+  /** The same array each time. */
+  listTools(): readonly ToolSpec[]
+  tool(name: string): Tool | undefined
+  /** Every reason why a tool would not take these arguments; none where it would. */
+  check(name: string, args: Json): Promise<readonly string[]>
+  /** Selects, validates, runs, bounds and serialises one call. Never rejects, whatever the tool does. */
+  dispatch(call: DispatchCall, context: ToolContext, keep?: KeepWhole): Promise<ToolOutcome>
+  /** The same for hosts without a loop. */
+  callTool(
+    name: string,
+    args: Json,
+    context: ToolContext,
+    keep?: KeepWhole,
+  ): Promise<{ isError: boolean; text: string }>
+}
+
+/** Keeps the whole of a text that is too long to be shown and answers where. Null: it does not. */
+export type KeepWhole = (artifact: Artifact) => string | null | Promise<string | null>
+
+export interface DispatchCall {
+  readonly name: string
+  readonly args: Json
+  /** Why the arguments cannot be used, where the model's text was not JSON. */
+  readonly invalid?: string
+}
+
+export interface DispatcherOptions {
+  /** Default 256 KB. A tool's own limit counts where it is lower. */
+  readonly maxOutputBytes?: number
+  /** Default 100,000. */
+  readonly maxCharacters?: number
+  /** The only names that are listed and run. Default: all. */
+  readonly allowed?: readonly string[]
+  /** Names that are neither listed nor run. */
+  readonly disabled?: readonly string[]
+  readonly logger?: Logger
+  /** Gets what a tool threw, unless that was meant for the model (`ToolError`). */
+  readonly onException?: (exception: ToolException) => void
+  /** Values that are replaced in exceptions before they are reported. */
+  readonly secrets?: () => readonly string[]
+}
+
+/** Runs tool calls without a loop: selects, validates, runs, bounds and serialises. */
+export function createDispatcher(tools: readonly Tool[], options: DispatcherOptions = {}): Dispatcher {
+  checkKeys("createDispatcher", options, optionKeys)
+  const { maxOutputBytes = 256 * 1024, maxCharacters = 100_000 } = options
+  const logger = options.logger && containedLogger(options.logger)
+  const byName = indexByName(selectTools(tools, options))
+  const specs = Object.freeze([...byName.values()].map(toSpec))
+  const knownNames = [...byName.keys()].join(", ") || "none"
+  const errorLimits: OutputLimits = { maxBytes: maxOutputBytes, maxCharacters }
+
+  async function dispatch(call: DispatchCall, context: ToolContext, keep?: KeepWhole): Promise<ToolOutcome> {
+    const tool = byName.get(call.name)
+    if (tool === undefined) return failed("not_found", `There is no tool "${call.name}". Tools: ${knownNames}.`)
+    if (call.invalid !== undefined) return failed("invalid_input", `The arguments are not JSON: ${call.invalid}`)
+    let step: ToolException["step"] = "validate"
+    try {
+      const checking = validateInput(tool, call.args)
+      const input = isThenable(checking) ? await settledOrAborted(checking, context.signal) : checking
+      if (input === abandoned || context.signal.aborted) {
+        return failed("aborted", `${tool.name} was not started: the run is being stopped.`)
+      }
+      if (!input.ok) {
+        return failed("invalid_input", `Invalid arguments for ${tool.name}:\n${input.issues.join("\n")}`)
+      }
+
+      step = "run"
+      const returned = tool.run(input.args, context)
+      const value = isThenable(returned) ? await settledOrAborted(returned, context.signal) : returned
+      if (value === abandoned) return stopped(tool)
+
+      step = "serialise"
+      const parts = toParts(value)
+      const maxBytes = Math.min(tool.maxOutputBytes ?? maxOutputBytes, maxOutputBytes)
+      const limits = { maxBytes, maxCharacters }
+      if (tool.bounded || fits(parts, limits)) return { status: "ok", output: parts }
+      return { status: "ok", output: cutParts(parts, limits, keep && (await kept(parts, tool.name, context, keep))) }
+    } catch (error) {
+      const told = readToolError(error)
+      if (told !== undefined) return failed(told.code, told.message)
+      if (step === "run" && context.signal.aborted) return stopped(tool)
+      report(error, tool.name, step, context)
+      return failed("internal", `The tool ${tool.name} ${whatFailed[step]}.`)
+    }
+  }
+
+  function report(error: unknown, tool: string, step: ToolException["step"], context: ToolContext): void {
+    logger?.warn("A tool failed.", { tool, code: "internal" })
+    if (!logger?.debug && !options.onException) return
+    const exception = describeException(error, tool, step, context, options.secrets?.() ?? [])
+    logger?.debug?.("A tool threw an exception.", { ...exception })
+    contain(() => options.onException?.(exception))
+  }
+
+  function failed(code: string, message: string): ToolOutcome {
+    return { status: "error", output: [boundError(code, message, errorLimits)] }
+  }
+
+  /** Nobody knows how far a tool with effects got: its outcome is flagged, not called a failure. */
+  function stopped(tool: Tool): ToolOutcome {
+    const harmless = tool.effect === "none"
+    const message = `${tool.name} was stopped while it ran${harmless ? "." : "; it may or may not have taken effect."}`
+    return { status: harmless ? "error" : "unknown", output: [boundError("aborted", message, errorLimits)] }
+  }
+
+  return Object.freeze<Dispatcher>({
+    listTools: () => specs,
+    tool: (name) => byName.get(name),
+    async check(name, args) {
+      const tool = byName.get(name)
+      const input = tool && (await validateInput(tool, args))
+      return input?.ok === false ? input.issues : []
+    },
+    dispatch,
+    async callTool(name, args, context, keep) {
+      const { status, output } = await dispatch({ name, args }, context, keep)
+      return { isError: status !== "ok", text: plainText(output, "\n") }
+    },
+  })
+}
+
+const optionKeys = keys<DispatcherOptions>()(
+  "maxOutputBytes",
+  "maxCharacters",
+  "allowed",
+  "disabled",
+  "logger",
+  "onException",
+  "secrets",
+)
+
+/** Those that are allowed and not disabled. An allowed name that nobody has is a mistake that would go unseen. */
+export function selectTools(
+  tools: readonly Tool[],
+  { allowed, disabled = [] }: Pick<DispatcherOptions, "allowed" | "disabled">,
+): readonly Tool[] {
+  const unknown = allowed?.find((name) => !tools.some((tool) => tool.name === name))
+  if (unknown !== undefined) {
+    throw new LonghaulError("config_invalid", `allowedTools names ${JSON.stringify(unknown)}, which is no tool here.`, {
+      fix: `Use some of: ${tools.map(({ name }) => name).join(", ") || "(there are none)"}.`,
+    })
+  }
+  return tools.filter(({ name }) => (allowed?.includes(name) ?? true) && !disabled.includes(name))
+}
+
+/** Undefined where it was not to be kept. A failure is told, and is no failure of the tool. */
+async function kept(
+  parts: readonly ContentPart[],
+  toolName: string,
+  { callId, signal }: ToolContext,
+  keep: KeepWhole,
+): Promise<Kept | undefined> {
+  const filename = `${fileNameOf(callId)}-${fileNameOf(toolName)}.txt`
+  try {
+    const bytes = new TextEncoder().encode(plainText(parts, "\n"))
+    const path = await settledOrAborted(Promise.resolve(keep({ callId, toolName, filename, bytes })), signal)
+    if (path === abandoned) return { failed: true }
+    return typeof path === "string" && path !== "" ? { path } : undefined
+  } catch {
+    return { failed: true }
+  }
+}
+
+/** Ids and names may come from servers that think of no file system. */
+function fileNameOf(text: string): string {
+  return text.replace(/[^A-Za-z0-9_-]+/g, ".").slice(0, 80)
+}
+
+const whatFailed: Readonly<Record<ToolException["step"], string>> = {
+  validate: "could not check its arguments and was not started",
+  run: "failed",
+  serialise: "ran, but what it returned cannot be written as JSON",
+}
+
+function indexByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  const byName = new Map<string, Tool>()
+  for (const tool of tools) {
+    if (byName.has(tool.name)) {
+      throw new LonghaulError("config_invalid", `Two tools are named ${JSON.stringify(tool.name)}.`, {
+        fix: "Rename one of them, or leave one out with `disabledTools`.",
+      })
+    }
+    byName.set(tool.name, tool)
+  }
+  return byName
+}
+
+function toSpec({ name, description, inputSchema }: Tool): ToolSpec {
+  return Object.freeze({ name, description, inputSchema })
+}
+
+function isThenable<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
+  const mayHaveThen = (typeof value === "object" && value !== null) || typeof value === "function"
+  return mayHaveThen && "then" in value && typeof value.then === "function"
+}
+
+const abandoned = Symbol("abandoned")
+
+/** A tool that does not heed its signal must not hold up the run: it is left behind, its late end unheard. */
+function settledOrAborted<Value>(running: PromiseLike<Value>, signal: AbortSignal): Promise<Value | typeof abandoned> {
+  return new Promise((resolve, reject) => {
+    const forget = onAbort(signal, () => resolve(abandoned))
+    Promise.resolve(running).then(resolve, reject).then(forget)
+  })
+}
+
+const toolErrorCodes: Readonly<Record<ToolErrorCode, true>> = {
+  not_found: true,
+  invalid_input: true,
+  denied: true,
+  conflict: true,
+  timeout: true,
+  aborted: true,
+  io: true,
+  internal: true,
+}
+
+/** Known by its name, because a tool may come with another copy of this package. */
+function readToolError(error: unknown): { readonly code: string; readonly message: string } | undefined {
+  try {
+    if (!(error instanceof ToolError || (error instanceof Error && error.name === "ToolError"))) return undefined
+    const { code, message } = error as ToolError // Safe: both are checked on the next line.
+    return Object.hasOwn(toolErrorCodes, code) && typeof message === "string" ? { code, message } : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,92 @@
+import type { ContentPart, TextPart } from "../../contract/content.ts"
+import { lastOfUtf8, truncateUtf8, utf8Length } from "../../lib/truncate.ts"
+import { wellFormed } from "./content-parts.ts"
+
+/** What a model is shown at most: the lower of the two counts. */
+export interface OutputLimits {
+  readonly maxBytes: number
+  readonly maxCharacters: number
+}
+
+/** Whether the text of all parts together is within the limits. */
+export function fits(parts: readonly ContentPart[], limits: OutputLimits): boolean {
+  const only = parts.length === 1 ? parts[0] : undefined
+  if (only?.type === "text") return !truncateUtf8(only.text, limits).truncated
+  let bytes = 0
+  let characters = 0
+  for (const part of parts) {
+    if (part.type !== "text") continue
+    bytes += utf8Length(part.text)
+    characters += part.text.length
+  }
+  return bytes <= limits.maxBytes && characters <= limits.maxCharacters
+}
+
+/**
+ * Cuts text so that it is within the limits, together with a line that says how much is missing. `kept`: where the whole
+ * of it is; then its end is shown too, behind that line.
+ */
+export function cutParts(parts: readonly ContentPart[], limits: OutputLimits, kept?: Kept): readonly ContentPart[] {
+  const where = kept === undefined ? "" : "path" in kept ? `; all of it is at ${kept.path}` : "; it could not be saved"
+  const room = roomBeside(limits, where)
+  // A limit that leaves no room for the place leaves it out.
+  if (kept !== undefined && (room.maxBytes === 0 || room.maxCharacters === 0)) return cutParts(parts, limits)
+  const end = kept !== undefined && "path" in kept ? endOf(parts, halved(room)) : ""
+  room.maxBytes -= utf8Length(end)
+  room.maxCharacters -= end.length
+  const shown: ContentPart[] = []
+  let cutBytes = -utf8Length(end)
+  for (const part of parts) {
+    if (part.type !== "text") {
+      shown.push(part)
+      continue
+    }
+    const cut = truncateUtf8(part.text, room)
+    cutBytes += cut.bytes
+    room.maxBytes = cut.truncated ? 0 : room.maxBytes - utf8Length(cut.text)
+    room.maxCharacters -= cut.text.length
+    if (cut.text !== "") shown.push({ type: "text", text: cut.text })
+  }
+  const marker = `[cut: ${cutBytes} bytes are missing${where}]${end === "" ? "" : `\n${end}`}`
+  const last = shown.at(-1)
+  // A limit below the marker's own length leaves no room to say so.
+  if (last?.type !== "text") return [...shown, { type: "text", text: truncateUtf8(marker, limits).text }]
+  return [...shown.slice(0, -1), { type: "text", text: `${last.text}\n${marker}` }]
+}
+
+/** What became of the whole text: it is there, or was to be and is not. */
+export type Kept = { readonly path: string } | { readonly failed: true }
+
+/** What the marker leaves. */
+function roomBeside({ maxBytes, maxCharacters }: OutputLimits, where: string) {
+  const taken = markerRoom + utf8Length(where)
+  return { maxBytes: Math.max(0, maxBytes - taken), maxCharacters: Math.max(0, maxCharacters - taken) }
+}
+
+function halved({ maxBytes, maxCharacters }: OutputLimits): OutputLimits {
+  return { maxBytes: maxBytes >> 1, maxCharacters: maxCharacters >> 1 }
+}
+
+/** The end of the last text. */
+function endOf(parts: readonly ContentPart[], limits: OutputLimits): string {
+  const last = parts.findLast((part) => part.type === "text")
+  return last?.type === "text" ? lastOfUtf8(last.text, limits) : ""
+}
+
+/** The kernel's error envelope. Its message gives way, so that it stays JSON. */
+export function boundError(code: string, message: string, limits: OutputLimits): TextPart {
+  let kept = wellFormed(message)
+  let text = envelope(code, kept)
+  while (kept !== "" && truncateUtf8(text, limits).truncated) {
+    kept = truncateUtf8(kept, { maxBytes: Math.min(kept.length >> 1, limits.maxBytes) }).text
+    text = envelope(code, kept === "" ? "" : `${kept}…`)
+  }
+  return { type: "text", text }
+}
+
+/** Longer than any marker with its line breaks, but for where the whole is. */
+const markerRoom = 48
+
+function envelope(code: string, message: string): string {
+  return JSON.stringify({ error: { code, message } })
+}

@@ -1,0 +1,42 @@
+import type { ToolException } from "../../contract/hooks.ts"
+import type { ToolContext } from "../../contract/tool.ts"
+import { scrub } from "../../lib/secrets.ts"
+
+/** What the author of a tool needs to know of its exception. Never throws, whatever was thrown. */
+export function describeException(
+  error: unknown,
+  tool: string,
+  step: ToolException["step"],
+  { runId, callId }: ToolContext,
+  secrets: readonly string[],
+): ToolException {
+  const clean = (text: string) => scrub(text, secrets).slice(0, LONGEST)
+  const at = { runId, callId, tool, step }
+  try {
+    if (!(error instanceof Error)) return { ...at, name: typeof error, message: clean(String(error)), causes: [] }
+    const { name, message, stack } = error
+    const causes = causesOf(error).map(clean)
+    return {
+      ...at,
+      name: clean(String(name)),
+      message: clean(String(message)),
+      ...(stack && { stack: clean(stack) }),
+      causes,
+    }
+  } catch {
+    return { ...at, name: "unknown", message: "The exception could not be read.", causes: [] }
+  }
+}
+
+function causesOf(error: Error): string[] {
+  const causes: string[] = []
+  let cause: unknown = error.cause
+  while (cause !== undefined && causes.length < MOST_CAUSES) {
+    causes.push(cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause))
+    cause = cause instanceof Error ? cause.cause : undefined
+  }
+  return causes
+}
+
+const LONGEST = 20_000
+const MOST_CAUSES = 5

@@ -1,0 +1,93 @@
+import { truncateUtf8 } from "../../lib/truncate.ts"
+
+export interface LineRange {
+  /** The number of the first line to keep, from 1. */
+  readonly offset: number
+  /** The most lines to keep. */
+  readonly limit: number
+  readonly maxLineCharacters: number
+  /** Of all kept lines together. */
+  readonly maxCharacters: number
+}
+
+/** Finds the lines of a text that comes in pieces, and keeps a range of them: `<number>\t<text>`. */
+export class LineCollector {
+  readonly kept: string[] = []
+  /** Lines met so far, kept or not. */
+  seen = 0
+  /** Whether lines follow those that were kept. */
+  hasMore = false
+  readonly #range: LineRange
+  readonly #maxLineBytes: number
+  /** The start of the line that is not yet complete. */
+  #pieces: Uint8Array[] = []
+  #pieceBytes = 0
+  #lineBytes = 0
+  #characters = 0
+
+  constructor(range: LineRange) {
+    this.#range = range
+    // Enough for the characters that are shown, whatever they are.
+    this.#maxLineBytes = range.maxLineCharacters * 4
+  }
+
+  /** `full`: nothing that follows would be kept. */
+  add(chunk: Uint8Array): "more" | "full" {
+    let start = 0
+    while (start < chunk.length) {
+      if (this.#isFull()) {
+        this.hasMore = true
+        return "full"
+      }
+      const lineBreak = chunk.indexOf(0x0a, start)
+      const end = lineBreak === -1 ? chunk.length : lineBreak
+      this.#extend(chunk.subarray(start, end))
+      if (lineBreak === -1) return "more"
+      this.#finish()
+      start = lineBreak + 1
+    }
+    return "more"
+  }
+
+  /** After the last chunk: a last line needs no line break. */
+  end(): void {
+    if (this.#lineBytes > 0 && !this.hasMore) this.#finish()
+  }
+
+  #isFull(): boolean {
+    return this.kept.length >= this.#range.limit || this.#characters >= this.#range.maxCharacters
+  }
+
+  #extend(piece: Uint8Array): void {
+    this.#lineBytes += piece.length
+    if (this.seen + 1 < this.#range.offset) return
+    const kept = piece.subarray(0, this.#maxLineBytes - this.#pieceBytes)
+    if (kept.length === 0) return
+    this.#pieces.push(kept)
+    this.#pieceBytes += kept.length
+  }
+
+  #finish(): void {
+    this.seen++
+    if (this.seen >= this.#range.offset) {
+      const line = `${this.seen}\t${this.#lineText()}`
+      this.kept.push(line)
+      this.#characters += line.length + 1
+    }
+    this.#pieces = []
+    this.#pieceBytes = 0
+    this.#lineBytes = 0
+  }
+
+  #lineText(): string {
+    // One decoder per line: a broken character must not swallow the line after it.
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: this.seen > 1 })
+    let text = ""
+    for (const piece of this.#pieces) text += decoder.decode(piece, { stream: true })
+    text += decoder.decode()
+    const missing = this.#lineBytes - this.#pieceBytes
+    if (missing === 0 && text.endsWith("\r")) text = text.slice(0, -1)
+    const cut = truncateUtf8(text, { maxBytes: Infinity, maxCharacters: this.#range.maxLineCharacters })
+    return cut.truncated || missing > 0 ? `${cut.text} [line cut: ${cut.bytes + missing} bytes are missing]` : text
+  }
+}

@@ -1,0 +1,32 @@
+import type { ContentPart } from "../../contract/content.ts"
+import { ToolError } from "../../contract/tool.ts"
+import { bytesToBase64 } from "../../lib/base64.ts"
+import { imageSizeOf, MAX_MEDIA_BYTES } from "../media.ts"
+
+/** An image for the model to look at, behind a line that says what it is. `bytes`: all of it. */
+export function readImage(bytes: Uint8Array, mediaType: string, name: string): readonly ContentPart[] {
+  const size = imageSizeOf(bytes)
+  if (size === undefined || size.width === 0 || size.height === 0) {
+    throw new ToolError("invalid_input", `${name} is a damaged image.`)
+  }
+  const { width, height } = size
+  if (Math.max(width, height) > MAX_PIXELS) {
+    const most = `at most ${MAX_PIXELS} on a side can be looked at`
+    throw new ToolError(
+      "invalid_input",
+      `${name} is an image of ${width} × ${height} pixels; ${most}. Scale it down first.`,
+    )
+  }
+  return [
+    { type: "text", text: `${name}: ${mediaType}, ${width} × ${height} pixels, ${bytes.length} bytes` },
+    { type: "image", mediaType, data: bytesToBase64(bytes) },
+  ]
+}
+
+export function imageTooLarge(name: string, bytes: number): ToolError {
+  const most = `at most ${MAX_MEDIA_BYTES} can be looked at`
+  return new ToolError("invalid_input", `${name} is an image of ${bytes} bytes; ${most}. Scale it down first.`)
+}
+
+/** Providers refuse larger ones, and then every request that holds one. */
+const MAX_PIXELS = 8000

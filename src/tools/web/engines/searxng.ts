@@ -1,0 +1,24 @@
+import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { readBaseUrl, readJsonAnswer, readResults, requestOptions, type SearchEngine } from "./engine.ts"
+
+export interface SearxngOptions {
+  /** Its `settings.yml` must list `json` under `search.formats`. */
+  readonly baseUrl: string
+}
+
+/** One's own search engine. In a private network, the environment's fetch must allow its host by name. */
+export function searxng(options: SearxngOptions): SearchEngine {
+  checkKeys("searxng", options, keys<SearxngOptions>()("baseUrl"))
+  const { baseUrl } = options
+  const base = readBaseUrl(name, baseUrl)
+  return {
+    name,
+    async search(query, { limit, signal, fetch }) {
+      const url = `${base}/search?q=${encodeURIComponent(query)}&format=json`
+      const answer = await fetch.get(url, requestOptions(signal, { accept: "application/json" }))
+      return (await readResults(name, readJsonAnswer(name, answer).results, "content")).slice(0, limit)
+    },
+  }
+}
+
+const name = "SearXNG"

@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterEach, beforeEach } from "vitest"
+import { type Served, serve } from "../../src/hosts/node/http/serve.ts"
+import { createSimulator, type Simulator, type SimulatorOptions } from "../../src/testing/index.ts"
+
+const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url))
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The built program as a user starts it, in a folder with one file, knowing nothing of the machine it runs on. */
+export function commandLine() {
+  const place = { home: "", workspace: "" }
+  const children = new Set<ChildProcess>()
+  let provider: Served | undefined
+
+  beforeEach(async () => {
+    place.home = await mkdtemp(join(tmpdir(), "longhaul-cli-home-"))
+    place.workspace = await mkdtemp(join(tmpdir(), "longhaul-cli-work-"))
+    await writeFile(join(place.workspace, "tide.txt"), "High water is at 04:17.\n")
+  })
+
+  afterEach(async () => {
+    for (const child of children) child.kill("SIGKILL")
+    await provider?.close()
+    provider = undefined
+    await Promise.all(Object.values(place).map((folder) => rm(folder, { recursive: true, force: true })))
+  })
+
+  const start = (args: readonly string[], variables?: Readonly<Record<string, string>>, cwd?: string) =>
+    startProgram(process.execPath, [main, ...args], variables, cwd)
+
+  function startProgram(
+    program: string,
+    args: readonly string[],
+    variables: Readonly<Record<string, string>> = {},
+    cwd = place.workspace,
+  ) {
+    const child = spawn(program, args, {
+      cwd,
+      env: {
+        PATH: process.env.PATH,
+        HOME: place.home,
+        XDG_STATE_HOME: join(place.home, "state"),
+        ...(provider && { ANTHROPIC_BASE_URL: provider.url, ANTHROPIC_API_KEY: "key" }),
+        ...variables,
+      },
+    })
+    children.add(child)
+    const shown = { stdout: "", stderr: "" }
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      shown.stdout += text
+    })
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      shown.stderr += text
+    })
+    const ended = new Promise<Ended>((resolve) => {
+      child.once("close", (code) => {
+        children.delete(child)
+        resolve({ code, ...shown })
+      })
+    })
+    return { child, ended, shown: shown as Readonly<typeof shown> }
+  }
+
+  const longhaul = (args: readonly string[], variables?: Readonly<Record<string, string>>, cwd?: string) =>
+    start(args, variables, cwd).ended
+
+  return {
+    place: place as Readonly<typeof place>,
+    start,
+    longhaul,
+    /** A shell script in which `longhaul` is the program. */
+    script: (text: string, variables?: Readonly<Record<string, string>>) =>
+      startProgram("/bin/sh", ["-c", `longhaul() { '${process.execPath}' '${main}' "$@"; }\n${text}`], variables).ended,
+    json: async (args: readonly string[]): Promise<unknown> => JSON.parse((await longhaul(args)).stdout),
+    /** What is started after this finds the simulator in its environment. */
+    async simulate(options: SimulatorOptions): Promise<Simulator> {
+      const simulator = createSimulator(options)
+      provider = await serve(simulator.fetch)
+      return simulator
+    },
+  }
+}
+
+/** Makes the program take its pipes for terminals. */
+export const takenForTerminal = {
+  NODE_OPTIONS: "--import=data:text/javascript,process.stdin.isTTY=process.stdout.isTTY=true",
+  TERM: "xterm",
+}
+
+export async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10))
+}

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
+import { fileURLToPath } from "node:url"
+import { build } from "esbuild"
+import type { Shell, ShellCommand } from "../../src/contract/env.ts"
+import { type NodeShellOptions, nodeShell } from "../../src/hosts/node/shell/shell.ts"
+
+/** A root, a spill folder outside it, and shells that are all closed in the end. */
+export class ShellScene {
+  readonly base: string
+  readonly root: string
+  readonly spillFolder: string
+  readonly #shells: Shell[] = []
+
+  constructor(parent = tmpdir()) {
+    this.base = realpathSync(mkdtempSync(join(parent, "longhaul-shell-")))
+    this.root = join(this.base, "root")
+    this.spillFolder = join(this.base, "spill")
+    mkdirSync(this.root)
+    // Where commands ran is recorded in the user's state folder, which is not the tests' to fill.
+    process.env.XDG_STATE_HOME ??= join(this.base, "state")
+  }
+
+  shell(options: Partial<NodeShellOptions> = {}): Shell {
+    const shell = nodeShell({ root: this.root, spillFolder: this.spillFolder, ...options })
+    this.#shells.push(shell)
+    return shell
+  }
+
+  command(command: string, more: Partial<ShellCommand> = {}): ShellCommand {
+    return { command, cwd: this.root, timeoutMs: 20_000, signal: new AbortController().signal, ...more }
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all(this.#shells.map((shell) => shell.close()))
+    rmSync(this.base, { recursive: true, force: true })
+  }
+}
+
+let sleeps = 0
+
+/** A `sleep` that no other has: it is known by how long it sleeps. */
+export function uniqueSleep(): string {
+  return `sleep 300.${process.pid}${String(sleeps++).padStart(3, "0")}`
+}
+
+/** How many living processes have these words in their command line, be it inside an argument. */
+export function countLiving(words: string): number {
+  return commandLines().filter((line) => line.includes(words)).length
+}
+
+/** Whether the program itself runs, not only a shell that will start it. */
+export function isRunning(commandLine: string): boolean {
+  return commandLines().includes(commandLine)
+}
+
+/** Of all processes that live: one that is dead but not reaped has none. */
+function commandLines(): readonly string[] {
+  return readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    try {
+      return [readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ").trim()]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** Waits for what happens in another process. The test's own timeout ends the waiting. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await pause(10)
+}
+
+/** A process of its own that has a shell: `script` may use `shell`, `command(line)` and `say(value)`. */
+export class ShellHost {
+  readonly #program: string
+
+  private constructor(program: string) {
+    this.#program = program
+  }
+
+  static async in(folder: string): Promise<ShellHost> {
+    const program = join(folder, "shell.mjs")
+    const entry = fileURLToPath(new URL("../../src/hosts/node/shell/shell.ts", import.meta.url))
+    await build({ entryPoints: [entry], bundle: true, platform: "node", format: "esm", outfile: program })
+    return new ShellHost(program)
+  }
+
+  start(options: NodeShellOptions, script: string): ChildProcess & { readonly said: Promise<string> } {
+    const child = spawn(process.execPath, ["--input-type=module", "-e", this.code(options, script)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    })
+    let text = ""
+    child.stdout.on("data", (chunk) => {
+      text += chunk
+    })
+    const said = new Promise<string>((resolve) => child.once("close", () => resolve(text)))
+    return Object.assign(child, { said })
+  }
+
+  code(options: NodeShellOptions, script: string): string {
+    return `
+      import { nodeShell } from ${JSON.stringify(this.#program)}
+      const shell = nodeShell(${JSON.stringify(options)})
+      const { signal } = new AbortController()
+      const command = (command) => ({ command, cwd: ${JSON.stringify(options.root)}, timeoutMs: 60_000, signal })
+      const say = (value) => process.stdout.write(JSON.stringify(value) + "\\n")
+      ${script}
+    `
+  }
+}

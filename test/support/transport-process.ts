@@ -1,0 +1,66 @@
+import { execFile } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { build } from "esbuild"
+import { afterAll, beforeAll } from "vitest"
+import type { Json } from "../../src/contract/json.ts"
+import { certificate } from "./proxy-servers.ts"
+import type { TransportName } from "./transports.ts"
+
+const run = promisify(execFile)
+const folder = mkdtempSync(join(tmpdir(), "longhaul-transport-"))
+const authority = join(folder, "authority.pem")
+
+beforeAll(async () => {
+  writeFileSync(authority, certificate.cert)
+  await build({
+    entryPoints: [fileURLToPath(new URL("./transports.ts", import.meta.url))],
+    outfile: join(folder, "transport.mjs"),
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    logLevel: "error",
+  })
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/**
+ * What the code answers, run in a process of its own that trusts the test certificate and must end by itself. It has
+ * `given` and `ask(url, variables)`, which resolves with status and body, or with the failure's code and message.
+ */
+export async function inProcess(transport: TransportName, code: string, given: Json): Promise<unknown> {
+  const file = join(folder, `${scripts++}.mjs`)
+  writeFileSync(file, `${PRELUDE}console.log(JSON.stringify(await (async () => { ${code} })()))\n`)
+  const { stdout } = await run(process.execPath, [file, transport, JSON.stringify(given)], {
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: authority },
+    timeout: 20_000,
+  })
+  return JSON.parse(stdout)
+}
+
+let scripts = 0
+
+const PRELUDE = `
+  import { transports } from "./transport.mjs"
+  const { create } = transports.find(({ name }) => name === process.argv[2])
+  const given = JSON.parse(process.argv[3])
+  const made = new Map()
+  function transportOf(variables) {
+    const key = JSON.stringify(variables)
+    if (!made.has(key)) made.set(key, create({}, variables))
+    return made.get(key)
+  }
+  async function ask(url, variables = {}) {
+    let answer = ""
+    const head = (status) => { answer += status + " " }
+    const chunk = (bytes) => { answer += Buffer.from(bytes).toString("latin1") }
+    const request = { url, headers: { "x-kind": "test" }, body: Buffer.from("asked") }
+    await transportOf(variables).stream(request, { head, chunk }).catch(({ code, message }) => {
+      answer = code + ": " + message
+    })
+    return answer
+  }
+`
