@@ -19,6 +19,7 @@ import {
 } from "./format.ts"
 import type { Colours } from "./output.ts"
 import type { Screen } from "./screen.ts"
+import { startFolder } from "./start-folder.ts"
 
 export interface Progress {
   onEvent(event: RunEvent): void
@@ -92,7 +93,11 @@ export function createProgress(options: ProgressOptions): Progress {
     switch (event.type) {
       case "run-start":
         if (!headless)
-          line(colours.dim(`run ${event.runId} · ${modelLabel(event.input.model)} · in ${visible(event.input.cwd)}`))
+          line(
+            colours.dim(
+              `run ${event.runId} · ${modelLabel(event.input.model)} · in ${visible(startFolder(event.input))}`,
+            ),
+          )
         break
       case "turn-start":
         turn = event.turn

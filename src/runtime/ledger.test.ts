@@ -99,7 +99,7 @@ test("a $0.05 limit over 20 parallel runs of one ledger is overshot by no more t
       const input = { task: "x", maxOutputTokens: 200 }
       const key = runKey(config, input)
       const options = { streamed: false, ledger, opened: () => async () => {} }
-      return startRun(config, key, () => beginning(config, key, input, () => false), options).result
+      return startRun(config, key, () => beginning(config, key, input, () => false), options).handle.result
     }),
   )
   const spent = results.reduce((sum, { usage: { costUsd } }) => sum + (costUsd ?? 0), 0)
