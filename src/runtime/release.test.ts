@@ -221,7 +221,9 @@ describe("close with release", () => {
       ["b", "released"],
       ["c", "released"],
     ])
-    for (const runId of ["b", "c"]) expect(await other.resume({ runId })).toMatchObject({ status: "done" })
+    for (const runId of ["b", "c"]) {
+      expect(await runtimeOver(store, effects).resume({ runId })).toMatchObject({ status: "done" })
+    }
   })
 
   test("without it cancels them", async () => {
