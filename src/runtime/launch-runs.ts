@@ -1,6 +1,7 @@
 import type { ContinueInput, ResumeInput, RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { Webhook, WithWebhook } from "../contract/webhook.ts"
+import type { RunProjection } from "../journal/projection.ts"
 import type { Taking } from "../journal/reader.ts"
 import { checkedId } from "../lib/id.ts"
 import type { ResolvedConfig } from "./config.ts"
@@ -57,12 +58,17 @@ export class Launcher {
     const key: RunKey = { workspaceId: this.#config.workspaceId, runId, nodeId }
     const look = async (found: FoundRun) => orphan?.owner ?? this.#watch.look(key, found)
     const open = async () => {
-      const webhookOf = background && this.#webhooks.chooser(key, background, webhook)
+      const choose = this.#webhooks.chooser(key, background ?? "recovered", webhook)
       const opening = await resumption(this.#config, key, input, look, {
         ...(orphan && { found: orphan.found }),
         released: this.#live.released,
       })
-      return { ...opening, ...(webhookOf && { webhookOf }) }
+      // A released run was only moved: its receiver still expects to be notified of the end.
+      const keepsReceiver = (history: RunProjection) => background || history.pause?.reason === "released"
+      return {
+        ...opening,
+        webhookOf: (history: RunProjection) => (keepsReceiver(history) ? choose(history) : undefined),
+      }
     }
     return this.#live.launch(key, open, { ...input, streamed })
   }
