@@ -112,11 +112,11 @@ test("what a living process has noted is not touched by a second one, half a not
   points.unshift({ at: trace.findIndex(([operation]) => operation === "writeFile") + 1, what: "stop-within" })
   await atOnce(points, (blow) =>
     crashes.inScene(async (scene) => {
-      const { goOn } = await scene.commitUntil(blow)
+      const { continueRun } = await scene.commitUntil(blow)
       const before = [scene.tree(), scene.notes()]
       expect((await scene.read()).signal).toBe(null)
       expect([scene.tree(), scene.notes()], JSON.stringify(blow)).toEqual(before)
-      expect(await goOn()).toMatchObject({ signal: null, error: null })
+      expect(await continueRun()).toMatchObject({ signal: null, error: null })
       expect([scene.tree(), scene.notes()], JSON.stringify(blow)).toEqual([newTree, []])
     }),
   )
@@ -145,9 +145,9 @@ test("what others put where a removed file was stays, though the removal is done
 
 test("what others change while everything is made ready is a conflict, and stays", async () => {
   await crashes.inScene(async (scene) => {
-    const { goOn } = await scene.commitUntil({ at: counting() - 1, what: "stop-before" })
+    const { continueRun } = await scene.commitUntil({ at: counting() - 1, what: "stop-before" })
     writeFileSync(join(scene.workspace, "bin/tool.sh"), "somebody else's", { mode: 0o644 })
-    expect(await goOn()).toMatchObject({ signal: null, error: "conflict" })
+    expect(await continueRun()).toMatchObject({ signal: null, error: "conflict" })
     expect([scene.tree(), scene.notes()]).toEqual([`bin/\nbin/tool.sh 644 somebody else's\n${oldTree}`, []])
   })
 })

@@ -11,7 +11,7 @@ import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { askUserTool } from "../src/tools/ask-user.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
-import { goOn, workload } from "./support/workload.ts"
+import { continueRun, workload } from "./support/workload.ts"
 
 const part = (name: string, args = {}) => ({ toolCall: { name, args } })
 const call = (...names: string[]) => ({ parts: [{ text: "Now." }, ...names.map((name) => part(name))] })
@@ -161,8 +161,11 @@ const ways: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   },
   "everything that the crash tests do": async (store) => {
     const config = workload(() => happenings++)
-    for (let state = await goOn(createRuntime({ store, ...config }), undefined, () => {}); state.status === "paused"; )
-      state = await goOn(createRuntime({ store, ...config }), state, () => {})
+    for (
+      let state = await continueRun(createRuntime({ store, ...config }), undefined, () => {});
+      state.status === "paused";
+    )
+      state = await continueRun(createRuntime({ store, ...config }), state, () => {})
   },
 }
 

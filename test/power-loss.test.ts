@@ -8,7 +8,7 @@ import { assembleRuntime } from "../src/runtime/runtime.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type DiskIntercept, type SimulatedDisk, simulatedDisk } from "../src/testing/simulated-disk.ts"
 import { random, settle } from "./support/scene.ts"
-import { type Deed, faults, found, goOn, records, workload } from "./support/workload.ts"
+import { continueRun, type Deed, faults, found, records, workload } from "./support/workload.ts"
 
 const seeds = Number(process.env.LONGHAUL_POWER_SEEDS ?? 1)
 
@@ -79,7 +79,7 @@ class Boot {
     const hear = records((record) => this.#off || told.push(record))
     let state = number > 0 ? await found(this.#process(number)) : undefined
     if (state?.status === "done") return state
-    do state = await goOn(this.#process(number), state, hear, { takeover: !tellsBoots })
+    do state = await continueRun(this.#process(number), state, hear, { takeover: !tellsBoots })
     while (state.status === "paused")
     return state
   }

@@ -135,7 +135,7 @@ describe("usage", () => {
     [["run", "--max-turns", "none", "hi"], "a whole number from 1"],
     [["runs", "extra"], "longhaul runs --help"],
     [["show"], "show <runId>"],
-    [["simulate", "--fault", "gremlins"], "Give a status such as 429"],
+    [["simulate", "--fault", "gremlins"], "Use a status such as 429"],
   ])("%j: exit code 2 and what to do", async (args, advice) => {
     const { code, stdout, stderr } = await longhaul(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" })

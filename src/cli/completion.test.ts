@@ -48,7 +48,7 @@ async function offered(...words: readonly string[]): Promise<readonly string[]> 
 }
 
 describe("bash", () => {
-  test("completes commands", async () => {
+  test("completes the commands", async () => {
     expect(await offered("")).toEqual([...Object.keys(commands), "help", "--help", "--version"])
     expect(await offered("ru")).toEqual(["run", "runs"])
     expect(await offered("--v")).toEqual(["--version"])
@@ -154,5 +154,8 @@ test("an unknown shell and none at all are wrong usage", async () => {
     code: 2,
     stderr: expect.stringContaining("bash, zsh, fish"),
   })
-  expect(await longhaul(["completion"])).toMatchObject({ code: 2, stderr: expect.stringContaining("needs a shell") })
+  expect(await longhaul(["completion"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("Missing argument for completion: shell"),
+  })
 })

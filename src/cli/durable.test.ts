@@ -24,7 +24,7 @@ describe("a run that pauses", () => {
     await simulate(writes)
     const { code, stdout } = await paused()
     expect(code).toBe(3)
-    expect(stdout).toContain("Write needs an approval.")
+    expect(stdout).toContain("Write needs approval.")
     expect(stdout).toContain('Write {"path":"out.txt","content":"tide"}')
     expect(await written()).toBeUndefined()
     const [, command = ""] = /next +node \S+ (approve .*)/.exec(stdout) ?? []
@@ -120,7 +120,7 @@ describe("a run that pauses", () => {
     await longhaul(["approve", "r"])
     const late = await longhaul(["approve", "r"])
     expect(late.code).toBe(1)
-    expect(late.stderr).toContain("waits for no decision")
+    expect(late.stderr).toContain("is not waiting for a decision")
   })
 
   test("with a question of the model's is answered", async () => {

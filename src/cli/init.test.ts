@@ -104,7 +104,7 @@ describe("what is there", () => {
   test("may stand in the way", async () => {
     const { code, stderr } = await longhaul(["init", "tide.txt"])
     expect(code).toBe(1)
-    expect(stderr).toMatch(/could not be written in .*tide\.txt: \w+\.\nfix: /)
+    expect(stderr).toMatch(/Could not write the files in .*tide\.txt: \w+\.\nfix: /)
     expect((await longhaul(["init", "a", "b"])).code).toBe(2)
   })
 })

@@ -90,8 +90,8 @@ test.each([
   [["nothing"], 1, "error not_found:"],
   [["-f", "nothing"], 1, "error not_found:"],
   [["--node", "other", "first"], 1, "error not_found:"],
-  [["--after", "x", "first"], 2, "Give --after as a whole number from 0"],
-  [[], 2, "logs needs a runId"],
+  [["--after", "x", "first"], 2, "Use a whole number from 0"],
+  [[], 2, "Missing argument for logs: runId"],
 ])("logs %j: exit code %i", async (args, exitCode, advice) => {
   await longhaul(["run", "--model", "offline", "--run-id", "first", "List"])
   const { code, stdout, stderr } = await longhaul(["logs", ...args])

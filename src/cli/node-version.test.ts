@@ -24,7 +24,7 @@ test.each(["18.20.4", "20.18.0", "16.0.0"])(
   (version) => {
     const { status, stderr, stdout } = startedOn(version)
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
-    expect(stderr).toContain(`Longhaul needs Node 20.19 or newer; this is Node ${version}.`)
+    expect(stderr).toContain(`Longhaul needs Node 20.19 or later; this is Node ${version}.`)
   },
 )
 

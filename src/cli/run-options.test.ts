@@ -71,7 +71,9 @@ describe("run", () => {
     const strict = await longhaul(["run", "--schema", schema, "When?"])
     expect(strict.code).toBe(1)
     expect(strict.stderr).toContain("error output_not_json:")
-    expect(strict.stdout).toContain("▸ told the model, as its answer did not have its form: The answer is not JSON.")
+    expect(strict.stdout).toContain(
+      "▸ sent to the model because its answer did not match the schema: The answer is not JSON.",
+    )
 
     const forward = await longhaul(["run", "--schema", schema, "--output-mode", "forward", "--quiet", "When?"])
     expect(forward).toMatchObject({ code: 0, stdout: '"At 04:17."\n' })
@@ -130,22 +132,22 @@ describe("run", () => {
   })
 
   test.each([
-    [["--max-cost", "none"], "Give --max-cost as a number from"],
-    [["--max-cost", "0"], "Give --max-cost as a number from"],
-    [["--max-tokens", "1.5"], "Give --max-tokens as a whole number from 1"],
-    [["--max-output", "0"], "Give --max-output as a whole number from 1"],
-    [["--temperature", "3"], "Give --temperature as a number from 0 to 2"],
-    [["--effort", "extreme"], "Give --effort as one of: minimal, low, medium, high, max"],
-    [["--output-mode", "strict"], "Give a --schema too"],
-    [["--schema", "tide.txt"], "Write a JSON Schema into it"],
-    [["--schema", "none.json"], "--schema none.json is not there"],
-    [["--schema", "tide.txt", "--output-mode", "lax"], "Give --output-mode as one of: strict, forward"],
-    [["--attach", "none.png"], "--attach none.png is not there"],
+    [["--max-cost", "none"], "Use a number from"],
+    [["--max-cost", "0"], "Use a number from"],
+    [["--max-tokens", "1.5"], "Use a whole number from 1"],
+    [["--max-output", "0"], "Use a whole number from 1"],
+    [["--temperature", "3"], "Use a number from 0 to 2"],
+    [["--effort", "extreme"], "Use one of: minimal, low, medium, high, max"],
+    [["--output-mode", "strict"], "Add --schema"],
+    [["--schema", "tide.txt"], "Write a JSON Schema to the file"],
+    [["--schema", "none.json"], "--schema none.json does not exist"],
+    [["--schema", "tide.txt", "--output-mode", "lax"], "Use one of: strict, forward"],
+    [["--attach", "none.png"], "--attach none.png does not exist"],
     [["--attach", process.execPath], "Attach PNG, JPEG, GIF or WebP images, PDFs or text"],
-    [["--tools", "Raed"], "Give some of these, with commas between them: "],
-    [["--no-tools", "Wirte"], '--no-tools names "Wirte", which is no tool here'],
+    [["--tools", "Raed"], "Use a comma-separated list of: "],
+    [["--no-tools", "Wirte"], 'Unknown tool in --no-tools: "Wirte"'],
     [["--ask", "Read,Wirte"], "Did you mean Write?"],
-    [["--cwd", ".."], "lies outside the workspace"],
+    [["--cwd", ".."], "is outside the workspace"],
     [["--cwd", "tide.txt"], "--cwd tide.txt is not a folder"],
   ])("%j is wrong usage: exit code 2, what to do, and nothing was done", async (options, advice) => {
     const { code, stdout, stderr } = await longhaul(["run", "--model", "offline", ...options, "Go"])

@@ -92,7 +92,7 @@ test("a retry says why and how long, and that the text before it does not count"
   progress.close()
   expect(terminal.lines()).toEqual([
     "Half an ans",
-    "↻ stream_incomplete: The answer ended early: trying again in 1.5s (attempt 2); the text above does not count",
+    "↻ stream_incomplete: The answer ended early: retrying in 1.5s (attempt 2); the text above is discarded",
     "A whole answer",
   ])
 })
@@ -143,9 +143,9 @@ test("what is said to the model between two turns is shown, with the reason", ()
   progress.onEvent(record({ type: "steer", text: "Answer with JSON alone.", reason: "repair" }))
   progress.onEvent(record({ type: "steer", text: "Go on.", reason: "output-limit" }))
   expect(pipe.lines()).toEqual([
-    "▸ told the model: Leave the harbour␛[2J out.",
-    "▸ told the model, as its answer did not have its form: Answer with JSON alone.",
-    "▸ told the model, as its answer was cut at the output limit: Go on.",
+    "▸ sent to the model: Leave the harbour␛[2J out.",
+    "▸ sent to the model because its answer did not match the schema: Answer with JSON alone.",
+    "▸ sent to the model because its answer was cut at the output limit: Go on.",
   ])
 })
 

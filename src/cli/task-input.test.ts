@@ -44,7 +44,7 @@ describe("standard input of run", () => {
     await writeFile(join(place.workspace, "long.log"), `${`first line\n${"x".repeat(79)}\n`.repeat(10_000)}last line\n`)
     const { code, stderr } = await script("longhaul run --quiet Explain < long.log > answer.txt")
     expect(code).toBe(0)
-    expect(stderr).toMatch(/^Standard input has 910010 bytes: \d+ in its middle are left out of the task\.\n$/)
+    expect(stderr).toMatch(/^Standard input has 910010 bytes: \d+ in the middle are omitted from the task\.\n$/)
     const asked = requests[0]?.lastUserText ?? ""
     expect(asked.length).toBeLessThan(300_000)
     expect(asked).toContain("standard input -----\nfirst line")
@@ -61,7 +61,10 @@ describe("standard input of run", () => {
   })
 
   test("of run without a task and without input is wrong usage", async () => {
-    expect(await longhaul(["run"])).toMatchObject({ code: 2, stderr: expect.stringContaining("run needs a task.") })
+    expect(await longhaul(["run"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Missing task."),
+    })
   })
 })
 

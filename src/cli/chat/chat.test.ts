@@ -65,13 +65,13 @@ describe("chat in a pipe", () => {
       "/turns",
     ]
     const { stdout } = await chat(lines, ["--max-turns", "7"])
-    const told = stdout.split("\n").filter((line) => /turn|Forgotten|It is/.test(line))
+    const told = stdout.split("\n").filter((line) => /turn|Cleared|It is/.test(line))
     expect(told).toEqual([
-      "3 turns in this conversation; at most 7 for each message.",
-      expect.stringContaining("Forgotten."),
-      "0 turns in this conversation; at most 7 for each message.",
+      "3 turns in this conversation; at most 7 per message.",
+      expect.stringContaining("Cleared."),
+      "0 turns in this conversation; at most 7 per message.",
       "It is not known to me.",
-      "1 turn in this conversation; at most 7 for each message.",
+      "1 turn in this conversation; at most 7 per message.",
     ])
   })
 
@@ -95,7 +95,7 @@ describe("chat in a pipe", () => {
     }
     const limited = await chat(["/turns", "Read the tide."], [], variables)
     expect(limited.code).toBe(1)
-    expect(limited.stdout).toContain("at most 1 for each message")
+    expect(limited.stdout).toContain("at most 1 per message")
     expect(limited.stderr).toMatch(/^error max_turns: .*\nfix: Raise --max-turns\.\n$/)
     expect(requests.map(({ model }) => model)).toEqual(["from-environment"])
     expect(await readdir(join(place.home, "kept"))).toEqual(["workspaces"])
@@ -159,7 +159,7 @@ describe("chat in a pipe", () => {
     const run = (words: string) => expect.stringMatching(new RegExp(`^run_\\S+  ${words}$`))
     const priced = run("1 turn · 1100 tokens · \\$0\\.0045")
     expect(told).toEqual([
-      expect.stringContaining("Forgotten."),
+      expect.stringContaining("Cleared."),
       priced,
       priced,
       "total: 2 turns · 2200 tokens · $0.0090",
@@ -170,7 +170,7 @@ describe("chat in a pipe", () => {
       "total: 3 turns · 3300 tokens · cost unknown",
       'error config_invalid: "x" is not the name of a model.',
       expect.stringMatching(/^fix: Use provider:model/),
-      "There is no /cots. Did you mean /cost?",
+      "Unknown command /cots. Did you mean /cost?",
       "",
     ])
     expect(requests.map(({ model }) => model)).toEqual(["claude-sonnet-4-6", "claude-sonnet-4-6", "unheard-of"])

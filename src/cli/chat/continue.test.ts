@@ -85,7 +85,7 @@ describe("a conversation", () => {
     await writeFile(config, '{ "store": "planted" }')
     const { code, stderr } = await chat(["Hello."], ["--config", config, "--continue", "c"])
     expect(code).toBe(1)
-    expect(stderr).toContain("name it: --store")
+    expect(stderr).toContain("add: --store")
   })
 })
 

@@ -57,9 +57,9 @@ describe("chat at a terminal", () => {
     })
     const running = start(["chat", "--max-turns", "5", "Hello."], { ...takenForTerminal, ...variables })
     await until(() => requests.length === 1)
-    await until(() => /be\s+typed\n> Hello\.\n/.test(running.shown.stdout))
+    await until(() => /the\s+commands\n> Hello\.\n/.test(running.shown.stdout))
     running.child.stdin.write("And the tide.\r\n")
-    await until(() => running.shown.stdout.includes("» And the tide. (told before its next turn)"))
+    await until(() => running.shown.stdout.includes("» And the tide. (sent to the model before its next turn)"))
     mayAnswer = true
     await until(() => running.shown.stdout.includes("2 turns"))
     expect(requests[1]?.lastUserText).toBe("And the tide.")

@@ -59,9 +59,9 @@ describe("a store in a repository, named by the config file there", () => {
     for (const [index, attack] of attacks.entries()) {
       await configured({ store: spellings[index % spellings.length] ?? "" })
       const { stderr, stdout } = await longhaul(attack)
-      expect([attack, stderr]).toEqual([attack, expect.stringMatching(/^Not used: store in .+ outside your state/)])
-      expect(stderr.match(/Not used/g)).toHaveLength(1)
-      expect(attack[0] === "recover" ? stdout : stderr).toMatch(/No run has lost|There is no run "forged"/)
+      expect([attack, stderr]).toEqual([attack, expect.stringMatching(/^Ignored: store in .+ outside your state/)])
+      expect(stderr.match(/Ignored/g)).toHaveLength(1)
+      expect(attack[0] === "recover" ? stdout : stderr).toMatch(/No run has lost|Run "forged" was not found/)
     }
     await longhaul(["run", "--run-id", "mine", "--workspace", "work", "--model", "offline", "List"])
     await longhaul(["chat", "--workspace", "work", "--model", "offline", "List"])
@@ -77,7 +77,7 @@ describe("a store in a repository, named by the config file there", () => {
     for (const attack of attacks.slice(0, 5)) {
       const { code, stderr } = await longhaul([...attack, ...named])
       expect([attack, code]).toEqual([attack, 1])
-      expect(stderr).toContain(`fix: If you trust the runs in it, name it: --store ${inRepository("runs")}`)
+      expect(stderr).toContain(`fix: If you trust its runs, add: --store ${inRepository("runs")}`)
     }
     expect(existsSync(inRepository("it-ran"))).toBe(false)
     const { code } = await longhaul(["approve", "forged", "--yes", "--store", inRepository("runs")])
@@ -94,7 +94,7 @@ describe("a store in a repository, named by the config file there", () => {
     for (const [index, store] of [own, inRepository("link", "project")].entries()) {
       await configured({ store, workspace: "work", model: "offline" })
       const { stderr } = await longhaul(["run", "--run-id", `run-${index}`, "List"])
-      expect(stderr).not.toContain("Not used")
+      expect(stderr).not.toContain("Ignored")
       expect(existsSync(join(own, `workspaces/default/.longhaul/projects/run-${index}`))).toBe(true)
     }
   })
@@ -105,8 +105,8 @@ describe("a config file that is found", () => {
     await simulate({ script: () => ({ parts: [{ toolCall: { name: "List", args: {} } }] }) })
     await configured({ model: "anthropic:no-such-model", unknownPrice: "warn", limits: { turns: 100_000 } })
     const { stdout, stderr } = await longhaul(["run", "--json", "--max-cost", "1", "Go"])
-    expect(stderr).toContain("Not used: unknownPrice in")
-    expect(stderr).toContain("Not used: limits.turns in")
+    expect(stderr).toContain("Ignored: unknownPrice in")
+    expect(stderr).toContain("Ignored: limits.turns in")
     expect(JSON.parse(stdout) as RunResult).toMatchObject({ turns: 0, error: { code: "config_invalid" } })
     const free = await longhaul(["run", "--json", "Go"])
     expect(JSON.parse(free.stdout) as RunResult).toMatchObject({ turns: 100, error: { code: "max_turns" } })

@@ -144,7 +144,7 @@ describe("what goes before what", () => {
     expect(await turns([], {})).toBe(3)
     const { code, stderr } = await longhaul(["run", "Go on"], { LONGHAUL_MAX_TURNS: "many" })
     expect(code).toBe(2)
-    expect(stderr).toContain("Give LONGHAUL_MAX_TURNS as a whole number from 1")
+    expect(stderr).toContain("Use a whole number from 1")
   })
 
   test("the store: option, LONGHAUL_STORE, file", async () => {
@@ -185,7 +185,7 @@ describe("a program", () => {
     for (const args of [["run", "--model", "offline", "List"], ["runs"]]) {
       const { code, stderr } = await longhaul(args)
       expect(code).toBe(0)
-      expect(stderr).toBe(`Not loaded: ${path} is a program. If you trust it: --config ${path}\n`)
+      expect(stderr).toBe(`Not loaded: ${path} is a program. If you trust it, use --config ${path}\n`)
     }
     expect((await longhaul(["runs", "--no-config"])).stderr).toBe("")
     expect(existsSync(inWorkspace("it-ran"))).toBe(false)
@@ -223,10 +223,10 @@ describe("a program", () => {
   })
 
   test.each([
-    ["export default 5", "does not hold an object"],
+    ["export default 5", "does not contain an object"],
     ["export const model = 1", "has no default export"],
-    ["throw new Error('no harbour')", "could not be loaded: no harbour"],
-    ["export default { tools: [1] }", "tools is [1]"],
+    ["throw new Error('no harbour')", "Could not load"],
+    ["export default { tools: [1] }", "invalid value for tools: [1]"],
   ])("%s: is named with what is wrong", async (text, message) => {
     const path = await configured(text, "mine.config.mjs")
     const { code, stderr } = await longhaul(["run", "--config", path, "hi"])
@@ -244,11 +244,11 @@ describe("what cannot be meant", () => {
     ['{"apiKey": "sk-hunter2" "x"}', "line 1: a comma or } is missing", "Write JSON"],
     ['{"tools": []}', '"tools" is code', "--config"],
     ['{"modle": "x"}', 'unknown key "modle"', "Did you mean model?"],
-    ['{"limits": {"turns": 0}}', "limits.turns is 0", "a whole number from 1"],
-    ['{"workspace": "nowhere"}', "which is not there", "Create it"],
-    ['{"workspace": ".."}', "outside of the folder that the file is in", "--config"],
-    ['{"workspace": "/"}', "outside of the folder that the file is in", "--config"],
-    ['{"workspace": "escape"}', "outside of the folder that the file is in", "--config"],
+    ['{"limits": {"turns": 0}}', "invalid value for limits.turns: 0", "a whole number from 1"],
+    ['{"workspace": "nowhere"}', "which does not exist", "Create it"],
+    ['{"workspace": ".."}', "outside the folder of the file", "--config"],
+    ['{"workspace": "/"}', "outside the folder of the file", "--config"],
+    ['{"workspace": "escape"}', "outside the folder of the file", "--config"],
     ['{"model": "nosuch:x"}', "longhaul.config.json", "Known providers"],
     ['{"allowedTools": ["Reed"]}', "longhaul.config.json", "Use some of: Read"],
   ])("%s: names the file and the fix, in words and as JSON", async (text, message, fix) => {
@@ -277,10 +277,10 @@ describe("what cannot be meant", () => {
   })
 
   test.each([
-    [["--config", "nowhere.json"], "There is no config file"],
-    [["--config", "nowhere.js"], "There is no config file"],
-    [["--config", "."], "cannot be read: EISDIR"],
-    [["--config", "x.json", "--no-config"], "contradict each other"],
+    [["--config", "nowhere.json"], "Config file not found"],
+    [["--config", "nowhere.js"], "Config file not found"],
+    [["--config", "."], "Could not read the config file"],
+    [["--config", "x.json", "--no-config"], "cannot be combined"],
   ])("%j is wrong usage", async (args, message) => {
     for (const command of [["run", "hi"], ["runs"], ["show", "x"]]) {
       const { code, stderr } = await longhaul([...command, ...args])

@@ -24,11 +24,11 @@ describe("a config file that a command planted", () => {
     await longhaul(["run", "--bash", "--model", "anthropic:x", "Go"])
     const later = await longhaul(["run", "--model", "anthropic:x", "Go"], {}, inRepository(folder))
     expect(later.code).toBe(0)
-    expect(later.stderr).toMatch(/^Not used: .+ in a folder where commands ran\. If it is yours: --config /m)
+    expect(later.stderr).toMatch(/^Ignored: .+ in a folder where commands ran\. If it is yours, use --config /m)
     expect(simulator.requests.length).toBeGreaterThan(2)
     for (const { system } of simulator.requests) expect(system).toContain("Kept by the user.")
     const restarted = await longhaul(["run", "--workspace", folder, "--model", "anthropic:x", "Go"])
-    expect(restarted.stderr).toContain("Not used: ")
+    expect(restarted.stderr).toContain("Ignored: ")
     for (const { system } of simulator.requests) expect(system).toContain("Kept by the user.")
   })
 

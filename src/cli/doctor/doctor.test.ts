@@ -17,17 +17,17 @@ test("on a bare machine all is well, nothing is there, and it says what to do", 
   for (const line of [
     /^✓ longhaul +\d+\.\d+\.\d+$/m,
     new RegExp(`^✓ node +${process.versions.node}$`, "m"),
-    /^✓ store +\/.*\/state\/longhaul: not there yet, can be created$/m,
+    /^✓ store +\/.*\/state\/longhaul: does not exist yet, can be created$/m,
     /^– config +none$/m,
     /^– keys +none in the environment$/m,
-    /^– ollama +nothing answers at 127\.0\.0\.1:9$/m,
+    /^– ollama +no response at 127\.0\.0\.1:9$/m,
     /^– claude +not on PATH$/m,
     /^– git +not on PATH$/m,
     /^✓ search +ripgrep 15\.\d+\.\d+ \(\/.*\/rg\)$/m,
     /^– sandbox +none for Bash: bubblewrap \(bwrap\) is not on PATH$/m,
     /^✓ model +offline model: rules, not an LLM \(no key is set\)$/m,
     /^next .* run "/m,
-    /For an LLM, set ANTHROPIC_API_KEY/,
+    /To use an LLM, set ANTHROPIC_API_KEY/,
     / init {2}#/,
   ]) {
     expect(stdout).toMatch(line)
@@ -81,7 +81,7 @@ describe("the model that would be used, and why", () => {
   test.each([
     [{ ANTHROPIC_API_KEY: "k" }, "anthropic:claude-sonnet-4-6", "ANTHROPIC_API_KEY is set"],
     [{ GOOGLE_API_KEY: "k" }, "google:gemini-2.5-pro", "GOOGLE_API_KEY is set"],
-    [{ GROQ_API_KEY: "k" }, "offline", "GROQ_API_KEY alone does not say which model"],
+    [{ GROQ_API_KEY: "k" }, "offline", "GROQ_API_KEY alone does not select a model"],
     [{ ANTHROPIC_API_KEY: "" }, "offline", "no key is set"],
     [{ ANTHROPIC_API_KEY: "k", LONGHAUL_MODEL: "ollama:llama" }, "ollama:llama", "LONGHAUL_MODEL is set"],
   ])("%j", async (variables, model, modelReason) => {
@@ -103,12 +103,12 @@ describe("what is broken is said with its fix, exit code 1", () => {
     const found = await report({ LONGHAUL_STORE: store })
     expect(found).toMatchObject({ code: 1, ok: false, store, storeWritable: false, storeExists: false })
     expect(found.problems).toEqual([
-      { message: `Runs cannot be kept in ${store}.`, fix: expect.stringContaining("LONGHAUL_STORE") },
+      { message: `Cannot store runs in ${store}.`, fix: expect.stringContaining("LONGHAUL_STORE") },
     ])
     const { code, stdout } = await longhaul(["doctor", "--store", store], bare())
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^✗ store .*: cannot be written$/m)
-    expect(stdout).toMatch(/^problem: Runs cannot be kept in .*\nfix: /m)
+    expect(stdout).toMatch(/^✗ store .*: not writable$/m)
+    expect(stdout).toMatch(/^problem: Cannot store runs in .*\nfix: /m)
   })
 
   test("a store that is there is written to for the test, and left as it was", async () => {
@@ -124,7 +124,7 @@ describe("what is broken is said with its fix, exit code 1", () => {
     const found = await report({ LONGHAUL_MODEL: "openai:gpt" })
     expect(found).toMatchObject({ code: 1, config: path })
     expect(found.problems.map(({ message }) => message)).toEqual([
-      `${path} has the unknown key "modle".`,
+      `${path}: unknown key "modle".`,
       "openai:gpt needs a key, and the environment has none.",
     ])
     expect((await longhaul(["doctor"], bare())).stdout).toContain(`✗ config    ${path}`)

@@ -104,9 +104,9 @@ describe("programs on PATH", () => {
   })
 
   test.each([
-    ["says nothing", "", "silent", "answers nothing to --version"],
-    ["fails", "console.log('half'); process.exit(3)", "failed", "fails at --version"],
-    ["dies", "process.kill(process.pid, 'SIGKILL')", "failed", "fails at --version"],
+    ["says nothing", "", "silent", "no output for --version"],
+    ["fails", "console.log('half'); process.exit(3)", "failed", "--version failed"],
+    ["dies", "process.kill(process.pid, 'SIGKILL')", "failed", "--version failed"],
   ])("one that %s is said so", async (_, script, status, text) => {
     const path = await program("claude", script)
     expect(await claude()).toEqual({ name: "claude", path, status, version: null })
