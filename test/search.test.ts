@@ -130,7 +130,7 @@ describe.each(huge ? [11] : [1, 2])("a generated tree (seed %i)", (seed) => {
 
 async function listed(args: JsonObject, root: string, files: Files): Promise<readonly string[]> {
   const text = await call("Glob", { ...args, limit: 10_000 }, root, { files })
-  return text === "No files." ? [] : text.split("\n").toSorted()
+  return text === "No files found." ? [] : text.split("\n").toSorted()
 }
 
 const leaf = fc.oneof(

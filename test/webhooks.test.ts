@@ -198,7 +198,7 @@ describe("a receiver that fails", () => {
     await untilTried(runtime, 3)
     const state = await stateOf(runtime)
     expect(state?.attempts.map(({ status, error }) => [status, error])).toEqual([
-      ["retry", "There was no whole answer within 30000 ms."],
+      ["retry", "No complete response within 30000 ms."],
       ["retry", expect.stringContaining("ECONNRESET")],
       ["delivered", undefined],
     ])

@@ -212,7 +212,7 @@ describe("in the home folder, which holds the state folder", () => {
   test("Bash without a sandbox is refused with the fix", async () => {
     const { code, stderr } = await longhaul(["run", "--bash", "--model", "offline", "List"], atHome, place.home)
     expect(code).toBe(1)
-    expect(stderr).toContain("commands outside a sandbox could change them")
+    expect(stderr).toContain("commands without a sandbox could change them")
     expect(stderr).toMatch(/^fix: .*sandbox/m)
   })
 })

@@ -48,7 +48,7 @@ describe("standard input of run", () => {
     const asked = requests[0]?.lastUserText ?? ""
     expect(asked.length).toBeLessThan(300_000)
     expect(asked).toContain("standard input -----\nfirst line")
-    expect(asked).toMatch(/\[… \d+ bytes left out …\]/)
+    expect(asked).toMatch(/\[… \d+ bytes omitted …\]/)
     expect(asked).toContain("last line\n----- end")
   })
 

@@ -71,7 +71,7 @@ describe("compileLinearPattern", () => {
     ["*a", "missing argument"],
     ["a{2000}", "invalid repeat count"],
     ["\\w{0,900}!", "too large"],
-    ["a\\Q)", "has a \\Q without its \\E"],
+    ["a\\Q)", "has a \\Q without a matching \\E"],
     ["(".repeat(990), "missing closing )"],
     ["a".repeat(1001), "longer than 1000"],
     ["\\u00e9", "invalid escape sequence: `\\u`"],

@@ -20,7 +20,7 @@ describe("OutputWindow", () => {
   })
 
   test("keeps the first and the last part of what is too long", () => {
-    const expected = { text: "abc\n[… 4 bytes left out …]\nhij", leftOutBytes: 4 }
+    const expected = { text: "abc\n[… 4 bytes omitted …]\nhij", leftOutBytes: 4 }
     expect(windowOf(6, "abcdefghij").take(false)).toEqual(expected)
     expect(windowOf(6, ..."abcdefghij").take(false)).toEqual(expected)
     expect(windowOf(6, "ab", "cdefghi", "j").take(false)).toEqual(expected)
@@ -28,7 +28,7 @@ describe("OutputWindow", () => {
 
   test("cuts neither part inside a character", () => {
     expect(windowOf(8, "ab€€€€cd").take(false)).toEqual({
-      text: "ab\n[… 12 bytes left out …]\ncd",
+      text: "ab\n[… 12 bytes omitted …]\ncd",
       leftOutBytes: 12,
     })
   })
@@ -59,7 +59,7 @@ describe("OutputWindow", () => {
           expect(text).toBe(whole)
           return
         }
-        const [head = "", tail = ""] = text.split(`\n[… ${leftOutBytes} bytes left out …]\n`)
+        const [head = "", tail = ""] = text.split(`\n[… ${leftOutBytes} bytes omitted …]\n`)
         expect(whole.startsWith(head) && whole.endsWith(tail)).toBe(true)
         expect(bytesOf(head).length + bytesOf(tail).length + leftOutBytes).toBe(size)
         expect(leftOutBytes).toBeLessThanOrEqual(size - maxBytes + 6)

@@ -55,7 +55,7 @@ test.each(providers)("%s: a retry-after-ms header counts before retry-after", as
 test("a key that was copied with something else is config_invalid before any request", () => {
   for (const create of [anthropic, openai, google]) {
     const model = create({ model: "m", apiKey: "sk-0123…" })
-    expect(() => model.converse({ tools: [], transport: fetchTransport() })).toThrow(/no header can carry/)
+    expect(() => model.converse({ tools: [], transport: fetchTransport() })).toThrow(/headers cannot contain/)
   }
 })
 

@@ -385,7 +385,7 @@ describe("limits and endings", () => {
     expect(aborted).toBe(true)
   })
 
-  test("a signal cancels at once: what the model had said is in the result, not in the messages", async () => {
+  test("a signal cancels at once: what the model had said is in the result, not in what was said", async () => {
     const abort = new AbortController()
     const hanging: Model = {
       provider: "p",

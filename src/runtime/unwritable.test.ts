@@ -107,7 +107,7 @@ test("an answer that must have a form and is nested too deep is told to the mode
 describe("input that is not JSON", () => {
   const bad: readonly (readonly [string, unknown, string])[] = [
     ["a bigint", { n: 1n }, "n is a bigint"],
-    ["a cycle", cyclic, "self holds itself"],
+    ["a cycle", cyclic, "self contains itself"],
     ["a toJSON that throws", { at: throwing }, "cannot be read"],
     ["a function", { f: () => 1 }, "f is a function"],
     ["4,500 levels", JSON.parse(nested(4_500)), "nested more than 256 levels deep"],

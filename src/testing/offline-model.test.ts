@@ -79,7 +79,7 @@ test("works with only some tools, and with none", async () => {
   expect(listing.texts.at(-1)).toContain("4 entries")
   const nothing = await play("What is here?", [], workspace)
   expect(nothing.calls).toHaveLength(0)
-  expect(nothing.texts).toEqual([`${label} Nothing was looked at: no tool that fits the task was offered.`])
+  expect(nothing.texts).toEqual([`${label} Nothing was inspected: no suitable tool was offered.`])
 })
 
 test("reads no more than five files", async () => {

@@ -45,7 +45,7 @@ test("says its steps in order and streams them", async () => {
   model.done()
 })
 
-test("makes a step from the messages, and keeps each list as it was when asked", async () => {
+test("makes a step from what was said, and keeps each list as it was when asked", async () => {
   const model = scriptedModel([(messages) => `${messages.length} message`, (messages) => `${messages.length} messages`])
   const messages = [hello]
   expect((await ask(model, messages)).parts).toEqual([{ type: "text", text: "1 message" }])
@@ -59,7 +59,7 @@ test("complains about a call that no step is left for, and says what was asked",
   await ask(model, [hello])
   const extra = ask(model, [hello])
   await expect(extra).rejects.toMatchObject({ code: "internal", retryable: false })
-  await expect(extra).rejects.toThrow(/call 2 was not expected.*hello/)
+  await expect(extra).rejects.toThrow(/unexpected call 2.*hello/)
 })
 
 test("complains about steps that nobody asked for", async () => {

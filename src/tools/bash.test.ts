@@ -131,45 +131,45 @@ describe("Bash", () => {
 
   test("says that processes of an earlier, killed process were ended", async () => {
     expect(await textOf({ endedLeftovers: 2 })).toBe(
-      "out\n[before this, 2 processes were ended that an earlier, killed process had left running]\n" +
+      "out\n[before this, 2 processes that an earlier, killed process had left running were ended]\n" +
         "[exit 0 after 1.2 s; containment: sandbox]",
     )
   })
 
   test("says where the rest of a long output is", async () => {
-    const long = { text: "a\n[… 90 bytes left out …]\nb\n", bytes: 100, leftOutBytes: 90 }
+    const long = { text: "a\n[… 90 bytes omitted …]\nb\n", bytes: 100, leftOutBytes: 90 }
     const ending = "\n[exit 0 after 1.2 s; containment: sandbox]"
     expect(await textOf({ ...long, spillPath: "/s/1.txt", spilledBytes: 100 })).toBe(
-      `${long.text}[90 bytes left out; the whole output is in /s/1.txt]${ending}`,
+      `${long.text}[90 bytes omitted; the complete output is in /s/1.txt]${ending}`,
     )
     expect(await textOf({ ...long, spillPath: "/s/1.txt", spilledBytes: 50 })).toBe(
-      `${long.text}[90 bytes left out; the first 50 are in /s/1.txt]${ending}`,
+      `${long.text}[90 bytes omitted; the first 50 are in /s/1.txt]${ending}`,
     )
-    expect(await textOf(long)).toBe(`${long.text}[90 bytes left out; no file has them]${ending}`)
+    expect(await textOf(long)).toBe(`${long.text}[90 bytes omitted; no file has them]${ending}`)
   })
 
   test("TOOL-26 caps itself, whatever a shell hands over, and is not cut again", async () => {
     const text = await textOf({ text: "€".repeat(100_000), bytes: 300_000 })
     expect(text).toMatch(
-      /^€{5461}\n\[… \d+ bytes left out …\]\n€{5461}\n\[\d+ bytes left out; no file has them\]\n\[exit 0 /,
+      /^€{5461}\n\[… \d+ bytes omitted …\]\n€{5461}\n\[\d+ bytes omitted; no file has them\]\n\[exit 0 /,
     )
     const strict = createDispatcher([bashTool({ maxOutputBytes: 100 })], { maxOutputBytes: 50, maxCharacters: 50 })
     const shown = await strict.callTool("Bash", { command: "x" }, contextWith(shellThat({ text: "y".repeat(1000) })))
-    expect(shown.text).toMatch(/^y{50}\n\[… 900 bytes left out …\]\ny{50}\n\[900 .*\]\n\[exit 0 after 1.2 s; .*\]$/)
+    expect(shown.text).toMatch(/^y{50}\n\[… 900 bytes omitted …\]\ny{50}\n\[900 .*\]\n\[exit 0 after 1.2 s; .*\]$/)
   })
 
   test("a timeout and an abort are errors that keep the output", async () => {
     expect(await errorOf({ endedBy: "timeout", exitCode: null })).toEqual({
       code: "timeout",
       message:
-        "The command timed out after 1.2 s; containment: sandbox; everything that it started was ended. " +
+        "The command timed out after 1.2 s; containment: sandbox; every process it started was killed. " +
         "Its output so far:\nout\n[timed out]",
     })
     expect(await errorOf({ endedBy: "abort", exitCode: null }, "best-effort")).toEqual({
       code: "aborted",
       message:
-        "The command was stopped after 1.2 s; containment: best-effort; all that could be found of what it started was " +
-        "ended. Its output so far:\nout\n[was stopped]",
+        "The command was stopped after 1.2 s; containment: best-effort; the processes it started were killed as far as they were found. " +
+        "Its output so far:\nout\n[was stopped]",
     })
   })
 
@@ -204,8 +204,10 @@ describe("on a real shell", () => {
     const { isError, text } = await call("Bash", { command: "seq 20000; exit 1" })
     expect(isError).toBe(false)
     expect(text).toMatch(/^1\n2\n3\n/)
-    expect(text).toMatch(/\n20000\n\[\d+ bytes left out; the whole output is in .*\]\n\[exit 1 after \d+\.\d s; .*\]$/)
-    const path = /the whole output is in (.*)\]/.exec(text)?.[1] ?? ""
+    expect(text).toMatch(
+      /\n20000\n\[\d+ bytes omitted; the complete output is in .*\]\n\[exit 1 after \d+\.\d s; .*\]$/,
+    )
+    const path = /the complete output is in (.*)\]/.exec(text)?.[1] ?? ""
     expect(readFileSync(path, "utf8")).toBe(Array.from({ length: 20_000 }, (_, index) => `${index + 1}\n`).join(""))
   })
 

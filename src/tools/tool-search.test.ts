@@ -40,15 +40,15 @@ describe("ToolSearch", () => {
 
   test("returns names with descriptions, and says what it left out", async () => {
     expect(await search({ query: "mail", limit: 2 })).toBe(
-      "mail: The old way.\n\nsendMail: Sends a letter to somebody.\n\n[2 more fit less]",
+      "mail: The old way.\n\nsendMail: Sends a letter to somebody.\n\n[2 weaker matches omitted]",
     )
     expect(await search({ query: "clock" })).toBe("clock: Tells the time.")
   })
 
   test("says so where nothing fits", async () => {
-    expect(await search({ query: "helicopter" })).toBe('No tool fits "helicopter"; there are 6.')
-    expect(await search({ query: "?!" })).toBe('No tool fits "?!"; there are 6.')
-    expect(await search({ query: "x" }, [])).toBe('No tool fits "x"; there are 0.')
+    expect(await search({ query: "helicopter" })).toBe('No tool matches "helicopter"; there are 6 tools.')
+    expect(await search({ query: "?!" })).toBe('No tool matches "?!"; there are 6 tools.')
+    expect(await search({ query: "x" }, [])).toBe('No tool matches "x"; there are 0 tools.')
   })
 
   test("finds our own tools by what they do", async () => {

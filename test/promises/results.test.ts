@@ -209,7 +209,7 @@ test("LOOP-05 a result of more than 100,000 characters reaches the model cut, an
   const { result, model } = await finish([call("long"), "done"], { tools: [long] })
   const text = result.toolCalls[0]?.result ?? ""
   expect(text.length).toBeLessThanOrEqual(100_000)
-  expect(text).toMatch(/x\n\[cut: \d+ bytes are missing\]$/)
+  expect(text).toMatch(/x\n\[cut: \d+ bytes omitted\]$/)
   const last = model.calls[1]?.at(-1)
   expect(last?.role === "tool" && last.content[0]?.output[0]).toEqual({ type: "text", text })
 })

@@ -42,12 +42,12 @@ export class Controls {
   }
 
   /** What was said since the last time, in order. Where nothing was and the work is done, nothing more can be said. */
-  takeSteers(done: boolean): readonly string[] | "none any more" {
+  takeSteers(done: boolean): readonly string[] | "closed" {
     const taken = this.#steers
-    if (taken === null) return "none any more"
+    if (taken === null) return "closed"
     if (taken.length > 0) this.#steers = []
     else if (done) this.#steers = null
-    return this.#steers === null ? "none any more" : taken
+    return this.#steers === null ? "closed" : taken
   }
 
   /** What is left where the session is over, and from then on nothing can be said. */

@@ -57,7 +57,7 @@ async function takeTurns(loop: Loop): Promise<Stop> {
     const final = calls.length === 0 && !cut && answer.stopReason !== "pause"
     const complaint = final ? await host.review(textOf(answer)) : undefined
     const steers = controls.takeSteers(final && complaint === undefined)
-    if (steers === "none any more") return { reason: "done", text: textOf(answer) }
+    if (steers === "closed") return { reason: "done", text: textOf(answer) }
     if (cut) tell(loop, GO_ON, "output-limit")
     if (complaint !== undefined) tell(loop, complaint, "repair")
     for (const text of steers) tell(loop, text)
@@ -94,7 +94,7 @@ function tell({ dialogue, host }: Loop, text: string, reason?: SteerReason): voi
 function haltOf(answer: Answer): Stop | undefined {
   if (answer.stopReason === "refusal") return { reason: "refusal" }
   if (answer.stopReason !== "context-overflow") return undefined
-  const failure = new LonghaulError("context_overflow", "The conversation no longer fits the model's context.", {
+  const failure = new LonghaulError("context_overflow", "The conversation no longer fits in the model's context.", {
     fix: "Shorten the task or its history.",
   })
   return { reason: "failed", failure: failure.toJSON() }
@@ -111,5 +111,5 @@ function textOf(answer: Answer): string {
 /** How often an answer that was cut at the output limit is asked to go on. */
 const MOST_CUTS = 3
 const GO_ON =
-  "Your answer was cut at the output limit, and none of its tool calls ran. Go on exactly where it stopped, without " +
-  "repeating anything. Make what is left in smaller steps."
+  "Your answer was cut at the output limit, and none of its tool calls ran. Continue exactly where it stopped, without " +
+  "repeating anything. Split the remaining work into smaller steps."

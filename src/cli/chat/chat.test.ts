@@ -168,7 +168,7 @@ describe("chat in a pipe", () => {
       priced,
       run("2 turns · 2200 tokens · cost unknown"),
       "total: 3 turns · 3300 tokens · cost unknown",
-      'error config_invalid: "x" is not the name of a model.',
+      'error config_invalid: "x" is not a valid model name.',
       expect.stringMatching(/^fix: Use provider:model/),
       "Unknown command /cots. Did you mean /cost?",
       "",

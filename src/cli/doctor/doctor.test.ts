@@ -125,7 +125,7 @@ describe("what is broken is said with its fix, exit code 1", () => {
     expect(found).toMatchObject({ code: 1, config: path })
     expect(found.problems.map(({ message }) => message)).toEqual([
       `${path}: unknown key "modle".`,
-      "openai:gpt needs a key, and the environment has none.",
+      "openai:gpt needs an API key, and none is set in the environment.",
     ])
     expect((await longhaul(["doctor"], bare())).stdout).toContain(`✗ config    ${path}`)
   })

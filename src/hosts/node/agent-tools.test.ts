@@ -141,7 +141,7 @@ describe("the configuration", () => {
     writeFileSync(join(root, "long.txt"), "x".repeat(5000))
     const { text } = await tools({ limits: { maxOutputBytes: 500 } }).callTool("Read", { path: "long.txt" })
     expect(text.length).toBeLessThanOrEqual(500)
-    expect(text).toContain("bytes are missing")
+    expect(text).toContain("bytes omitted")
   })
 })
 

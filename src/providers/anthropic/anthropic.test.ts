@@ -184,7 +184,7 @@ test.each([
   expect(await ask({ baseUrl })).toMatchObject({ stopReason })
 })
 
-test("an unknown stop reason is a typed failure, never a guess", async () => {
+test("an unknown stop reason is a typed failure", async () => {
   const { baseUrl } = await simulate({ parts: [{ text: "x" }], wireStopReason: "bored" })
   expect(await failure(ask({ baseUrl }))).toMatchObject({
     code: "unexpected_stop",
@@ -192,7 +192,7 @@ test("an unknown stop reason is a typed failure, never a guess", async () => {
   })
 })
 
-test("arguments that are not JSON make a call that says so, with no arguments", async () => {
+test("a call with invalid JSON arguments is flagged and has no arguments", async () => {
   const { baseUrl } = await simulate({ parts: [{ toolCall: { name: "Read", rawArgs: '{"path": "a' } }] })
   const { parts } = await ask({ baseUrl })
   expect(parts).toMatchObject([{ type: "tool-call", name: "Read", args: null, invalid: expect.any(String) }])

@@ -145,7 +145,7 @@ describe("the request", () => {
     },
   ]
 
-  test("of Chat has everything fixed first and the messages last", async () => {
+  test("of Chat has everything fixed first and what was said last", async () => {
     const body = await bodyOf(
       { api: "chat", seed: 7 },
       { messages: history, system: "Be brief", tools: [{ name: "Read", description: "Reads", inputSchema: {} }] },

@@ -45,7 +45,7 @@ test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is handed over whole; 
   expect(bytesOf(text)).toBeLessThanOrEqual(256 * 1024)
   expect(text.length).toBeLessThanOrEqual(100_000)
   const [head = "", marker, tail = ""] = text.split("\n")
-  expect(marker).toMatch(/^\[cut: \d+ bytes are missing; all of it is at \/kept\/long\.txt\]$/)
+  expect(marker).toMatch(/^\[cut: \d+ bytes omitted; the complete output is at \/kept\/long\.txt\]$/)
   expect(LONG.startsWith(head) && LONG.endsWith(tail)).toBe(true)
   expect(Number(marker?.match(/\d+/)?.[0])).toBe(bytesOf(LONG) - bytesOf(head) - bytesOf(tail))
 
@@ -62,13 +62,13 @@ test("OFF-01 a result of few characters and many bytes is cut at 256 KB, and han
   const { result } = await finish({ tools, persistArtifact: ({ buffer }) => `/kept/${kept.push(buffer.length)}` })
   expect(kept).toEqual([bytesOf(wide)])
   expect(bytesOf(result.toolCalls[0]?.result)).toBeLessThanOrEqual(256 * 1024)
-  expect(result.toolCalls[0]?.result).toContain("all of it is at /kept/1]")
+  expect(result.toolCalls[0]?.result).toContain("the complete output is at /kept/1]")
 })
 
 test("OFF-03 TOOL-03 without a place for it, or where that declines, a result is cut and says so", async () => {
   for (const config of [{}, { persistArtifact: () => null }]) {
     const { result } = await finish(config)
-    expect(result.toolCalls[0]?.result).toMatch(/^begin é+\n\[cut: \d+ bytes are missing\]$/)
+    expect(result.toolCalls[0]?.result).toMatch(/^begin é+\n\[cut: \d+ bytes omitted\]$/)
     expect(result.warnings).toEqual([])
   }
 })
@@ -84,7 +84,7 @@ test("a place that fails costs the artifact, not the run, and it is told", async
     const { result } = await finish({ persistArtifact })
     expect(result.status).toBe("done")
     expect(result.toolCalls[0]).toMatchObject({ status: "ok" })
-    expect(result.toolCalls[0]?.result).toMatch(/é\n\[cut: \d+ bytes are missing; it could not be saved\]$/)
+    expect(result.toolCalls[0]?.result).toMatch(/é\n\[cut: \d+ bytes omitted; it could not be saved\]$/)
     const message = "What long returned (call 1.0) was cut; it could not be saved."
     expect(result.warnings).toEqual([{ code: "tool_payload_truncated", message }])
   }

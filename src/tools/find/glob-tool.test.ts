@@ -32,7 +32,7 @@ test("finds by name at any depth, or by path from the folder", async () => {
   expect(await glob({ pattern: "*.ts" }, project)).toBe("a.ts\nsrc/b.ts\nsrc/deep/c.ts")
   expect(await glob({ pattern: "src/*.{ts,md}" }, project)).toBe("src/b.ts")
   expect(await glob({ pattern: "**/*.md", path: "src" }, project)).toBe("src/deep/d.md")
-  expect(await glob({ pattern: "*.none" }, project)).toBe("No files.")
+  expect(await glob({ pattern: "*.none" }, project)).toBe("No files found.")
 })
 
 test("the newest come first, and what is left out is counted", async () => {
@@ -72,7 +72,7 @@ test.each([
 })
 
 test.each([
-  ["a brace that stays open", "{a", 'has a "{" without its "}"'],
+  ["a brace that stays open", "{a", 'has a "{" without a matching "}"'],
   ["a range in the wrong order", "[z-a]", "has a range in the wrong order"],
   ["more than 1000 characters", "a".repeat(1001), "is longer than 1000 characters"],
 ])("a glob with %s is refused", (_, pattern, message) => {

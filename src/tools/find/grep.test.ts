@@ -143,14 +143,14 @@ describe("Grep", () => {
     ["a backreference", { pattern: "(a)\\1" }, "The pattern uses a backreference, which is not supported."],
     ["lookbehind", { pattern: "(?<=a)b" }, "The pattern uses lookbehind, which is not supported."],
     ["lookahead", { pattern: "a(?!b)" }, "The pattern uses lookahead, which is not supported."],
-    ["a quotation without an end", { pattern: "a\\Qb" }, "The pattern has a \\Q without its \\E."],
+    ["a quotation without an end", { pattern: "a\\Qb" }, "The pattern has a \\Q without a matching \\E."],
     [
       "a pattern that is too large",
       { pattern: "\\w{0,900}!" },
-      "The pattern is too large once its repetitions are written out (1803 instructions, at most 1000); use smaller " +
+      "The pattern is too large when its repetitions are expanded (1803 instructions, at most 1000); use smaller " +
         "bounds, * or +.",
     ],
-    ["an invalid glob", { pattern: "a", glob: "*.{ts" }, 'The glob has a "{" without its "}".'],
+    ["an invalid glob", { pattern: "a", glob: "*.{ts" }, 'The glob has a "{" without a matching "}".'],
   ])("refuses %s as invalid_input", async (_, args, message) => {
     expect(JSON.parse(await grep(project, args))).toEqual({ error: { code: "invalid_input", message } })
   })

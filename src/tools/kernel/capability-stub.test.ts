@@ -23,7 +23,7 @@ describe("capabilityStub", () => {
       const { isError, text } = await dispatcher.callTool("Deploy", args, context)
       expect(isError).toBe(true)
       expect(JSON.parse(text)).toEqual({
-        error: { code: "denied", message: "Deploy is not available here. Nothing was done." },
+        error: { code: "denied", message: "Deploy is not available in this environment. Nothing was done." },
       })
     },
   )

@@ -33,7 +33,7 @@ const PNG = base64("\x89PNG\r\n\x1a\n and more.")
 const PDF = base64("%PDF-1.4 and more")
 const image = { type: "image", mediaType: "image/png", data: PNG } as const
 const file = { type: "file", mediaType: "application/pdf", data: PDF, name: "a.pdf" } as const
-const left = (what: string, why: string) => [{ type: "text", text: `[${what}] was left out: ${why}.` }]
+const left = (what: string, why: string) => [{ type: "text", text: `[${what}] was omitted: ${why}.` }]
 
 describe("what a tool returns beside text", () => {
   test("images and documents go on as they are, and as parts of our own", async () => {
@@ -56,7 +56,7 @@ describe("what a tool returns beside text", () => {
     expect(await outputOf([note])).toEqual([{ type: "text", text: "a,é" }])
     expect(await outputOf([{ ...note, name: "t.csv" }])).toEqual([{ type: "text", text: "t.csv:\na,é" }])
     const [cut] = await outputOf([{ ...note, data: base64("x".repeat(500)) }])
-    expect(cut).toEqual({ type: "text", text: `${"x".repeat(52)}\n[cut: 448 bytes are missing]` })
+    expect(cut).toEqual({ type: "text", text: `${"x".repeat(52)}\n[cut: 448 bytes omitted]` })
   })
 
   test.each<[string, object, ReturnType<typeof left>]>([
@@ -96,12 +96,12 @@ describe("what a tool returns beside text", () => {
     const long = { type: "text", text: "x".repeat(200) }
     expect(await outputOf([image, long])).toEqual([
       image,
-      { type: "text", text: `${"x".repeat(52)}\n[cut: 148 bytes are missing]` },
+      { type: "text", text: `${"x".repeat(52)}\n[cut: 148 bytes omitted]` },
     ])
     expect(await outputOf([long, image])).toEqual([
       { type: "text", text: "x".repeat(52) },
       image,
-      { type: "text", text: "[cut: 148 bytes are missing]" },
+      { type: "text", text: "[cut: 148 bytes omitted]" },
     ])
   })
 

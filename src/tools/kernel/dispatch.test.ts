@@ -43,7 +43,9 @@ describe("createDispatcher", () => {
     expect(dispatcher.listTools().map(({ name }) => name)).toEqual(["b"])
     const { isError, text } = await dispatcher.callTool("tool", {}, contextWith())
     expect(isError).toBe(true)
-    expect(JSON.parse(text)).toEqual({ error: { code: "not_found", message: 'There is no tool "tool". Tools: b.' } })
+    expect(JSON.parse(text)).toEqual({
+      error: { code: "not_found", message: '"tool" is not an available tool. Available tools: b.' },
+    })
     expect(run).not.toHaveBeenCalled()
   })
 
@@ -58,7 +60,7 @@ describe("createDispatcher", () => {
     const outcome = await dispatcher.dispatch({ name, args: {} }, contextWith())
     expect(outcome.status).toBe("error")
     expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
-      error: { code: "not_found", message: `There is no tool "${name}". Tools: tool.` },
+      error: { code: "not_found", message: `"${name}" is not an available tool. Available tools: tool.` },
     })
   })
 
@@ -159,7 +161,7 @@ describe("createDispatcher", () => {
     ["a toJSON that throws", { toJSON: fail }],
   ])("says of %s that the tool ran, but not what it returned", async (_, returned) => {
     expect(JSON.parse(await textOf(toolThat(() => returned)))).toEqual({
-      error: { code: "internal", message: "The tool tool ran, but what it returned cannot be written as JSON." },
+      error: { code: "internal", message: "The tool tool ran, but its return value cannot be serialised as JSON." },
     })
   })
 

@@ -78,9 +78,9 @@ describe.each(environments)("Read $name", ({ make }) => {
   test("an image that no model would take is told in words", async () => {
     const large = await reading("a.png", pngOf(1, 3_932_161))
     expect(large.status).toBe("error")
-    expect(messageOf(large.output)).toMatch(/^a\.png is an image of 3932161 bytes; at most 3932160/)
+    expect(messageOf(large.output)).toMatch(/^a\.png is an image of 3932161 bytes; the limit is 3932160/)
     expect((await reading("a.png", pngOf(1, 3_932_160))).status).toBe("ok")
-    expect(messageOf((await reading("a.png", pngOf(8001))).output)).toContain("8001 × 1 pixels; at most 8000")
+    expect(messageOf((await reading("a.png", pngOf(8001))).output)).toContain("8001 × 1 pixels; the limit is 8000")
     expect(messageOf((await reading("a.png", png.subarray(0, 12))).output)).toBe("a.png is a damaged image.")
     expect(messageOf((await reading("a.png", pngOf(0))).output)).toBe("a.png is a damaged image.")
   })
@@ -205,14 +205,14 @@ describe("a notebook", () => {
     const cell = { ...notebook.cells[1], outputs: [long, image, image, image, image, image, image] }
     const { output } = await reading({ ...notebook, cells: [cell] })
     expect(output.map(({ type }) => type)).toEqual(["text", "image", "image", "image", "image"])
-    expect(textOf(output)).toContain("[output cut: 1000 bytes are missing]")
+    expect(textOf(output)).toContain("[output cut: 1000 bytes omitted]")
     expect(textOf(output)).toContain("[2 more images are not shown; read from a later line]")
   })
 
   test("with an image that is none says so, and one that is not a notebook is shown as its text", async () => {
     const broken = { output_type: "display_data", metadata: {}, data: { "image/png": "AAAA" } }
     const { output } = await reading({ ...notebook, cells: [{ ...notebook.cells[1], outputs: [broken] }] })
-    expect(textOf(output)).toContain("was left out: it is not a PNG")
+    expect(textOf(output)).toContain("was omitted: it is not a PNG")
     expect(textOf((await reading("{\n broken")).output)).toBe("1\t{\n2\t broken")
     expect(textOf((await reading({ nbformat: 3, worksheets: [] })).output)).toMatch(/^1\t\{"nbformat":3/)
   })

@@ -44,26 +44,26 @@ describe("a PDF", () => {
     const pdf = pdfWithPages([{ dictionary: "", stream: drawn(`${"x".repeat(3000)}\n`.repeat(30), 0.1) }, "Last"])
     const { text } = await reading(pdf)
     expect(text.length).toBeLessThan(81_000)
-    expect(text).toMatch(/x\n\[page cut: \d+ bytes are missing\]\n\[more pages follow; continue with pages "2-2"\]$/)
+    expect(text).toMatch(/x\n\[page cut: \d+ bytes omitted\]\n\[more pages follow; continue with pages "2-2"\]$/)
   })
 
   test.each([
-    ["past the end", "3", 'a.pdf has 2 pages. Give pages as one number or a range, such as "1-2".'],
-    ["backwards", "2-1", 'pages is "2-1". Give pages as one number or a range, such as "1-2".'],
-    ["zero", "0", 'pages is "0". Give pages as one number or a range, such as "1-2".'],
-    ["words", "all", 'pages is "all". Give pages as one number or a range, such as "1-2".'],
+    ["past the end", "3", 'a.pdf has 2 pages. Use one number or a range, such as "1-2".'],
+    ["backwards", "2-1", 'Invalid pages: "2-1". Use one number or a range, such as "1-2".'],
+    ["zero", "0", 'Invalid pages: "0". Use one number or a range, such as "1-2".'],
+    ["words", "all", 'Invalid pages: "all". Use one number or a range, such as "1-2".'],
   ])("refuses pages that are %s", async (_, pages, message) => {
     expect(await refusal(pdfWithPages(["One", "Two"]), { pages })).toEqual({ code: "invalid_input", message })
   })
 
   test("pages of what is no PDF are refused", async () => {
-    expect((await refusal(utf8("plain"), { pages: "1" })).message).toBe("a.pdf is no PDF: read it without pages.")
+    expect((await refusal(utf8("plain"), { pages: "1" })).message).toBe("a.pdf is not a PDF: read it without pages.")
   })
 
   test("that is broken, encrypted or too large is refused in words", async () => {
-    expect((await refusal(utf8("%PDF-1.7\nnothing more"))).message).toBe("a.pdf is damaged, or not really a PDF.")
+    expect((await refusal(utf8("%PDF-1.7\nnothing more"))).message).toBe("a.pdf is damaged or not a PDF.")
     const half = pdfWithPages(["One"])
-    expect((await refusal(half.subarray(0, 60))).message).toBe("a.pdf is damaged, or not really a PDF.")
+    expect((await refusal(half.subarray(0, 60))).message).toBe("a.pdf is damaged or not a PDF.")
     for (const name of ["/Encrypt", "/#45ncr#79pt"]) {
       const locked = pdfWithPages(
         ["One"],
@@ -73,7 +73,7 @@ describe("a PDF", () => {
     }
     const huge = new Uint8Array(20 * 1024 * 1024 + 1)
     huge.set(utf8("%PDF-1.7"))
-    expect((await refusal(huge)).message).toBe("a.pdf is a PDF of 20971521 bytes; at most 20971520 can be read.")
+    expect((await refusal(huge)).message).toBe("a.pdf is a PDF of 20971521 bytes; the limit is 20971520.")
   })
 
   test("that would unpack to far more than it is worth is refused before it is unpacked", async () => {
@@ -89,7 +89,7 @@ describe("a PDF", () => {
     const hidden = { ...bomb, dictionary: "/Filter [/ASCIIHexDecode /FlateDecode]" }
     const elsewhere = { ...old, dictionary: "/Filter 9 0 R" }
     for (const pages of [[bomb], [twice], [half, half], [old], [escaped], [hidden], [elsewhere]]) {
-      expect((await refusal(pdfWithPages(pages))).message).toMatch(/^a\.pdf unpacks to more than 268435456 bytes/)
+      expect((await refusal(pdfWithPages(pages))).message).toMatch(/^a\.pdf decompresses to more than 268435456 bytes/)
     }
   })
 

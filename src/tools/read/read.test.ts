@@ -67,11 +67,9 @@ describe("Read", () => {
   })
 
   test("cuts a very long line and says by how much, without splitting a character", async () => {
-    expect(await read(`${"é".repeat(2001)}\nnext`)).toBe(
-      `1\t${"é".repeat(2000)} [line cut: 2 bytes are missing]\n2\tnext`,
-    )
+    expect(await read(`${"é".repeat(2001)}\nnext`)).toBe(`1\t${"é".repeat(2000)} [line cut: 2 bytes omitted]\n2\tnext`)
     expect(await read(`a${"😀".repeat(100_000)}`)).toBe(
-      `1\ta${"😀".repeat(999)} [line cut: ${400_001 - 3997} bytes are missing]`,
+      `1\ta${"😀".repeat(999)} [line cut: ${400_001 - 3997} bytes omitted]`,
     )
   })
 

@@ -102,7 +102,7 @@ describe("TOOL-13 WebSearch asks DuckDuckGo where no other engine is given", () 
     const human = await serverThat('<div class="anomaly-modal__title">Are you human?</div>', 202)
     await expect(search(duckDuckGo({ baseUrl: human.url }))).rejects.toMatchObject({
       code: "io",
-      message: "The answer of DuckDuckGo was not understood. The search was not done.",
+      message: "The response of DuckDuckGo was not understood. The search was not done.",
     })
   })
 
@@ -173,16 +173,16 @@ describe("engines with an API", () => {
       const { url } = await serverThat(answer)
       await expect(search(engine(url)), JSON.stringify(answer)).rejects.toMatchObject({
         code: "io",
-        message: `The answer of ${name} was not understood. The search was not done.`,
+        message: `The response of ${name} was not understood. The search was not done.`,
       })
     }
   })
 
   test.each(engines)("%s: a refusal and a server that is gone are errors, without the key", async (name, engine) => {
     for (const [status, why] of [
-      [401, ": it refuses the key or the request"],
-      [403, ": it refuses the key or the request"],
-      [429, ": too often"],
+      [401, ": it rejects the key or the request"],
+      [403, ": it rejects the key or the request"],
+      [429, ": rate limit exceeded"],
       [500, ""],
       [307, ""],
     ] as const) {
@@ -190,7 +190,7 @@ describe("engines with an API", () => {
       const { isError, text } = await call(engine(url), { query: "x" })
       expect({ isError, error: JSON.parse(text).error }).toEqual({
         isError: true,
-        error: { code: "io", message: `${name} answered with status ${status}${why}. The search was not done.` },
+        error: { code: "io", message: `${name} responded with status ${status}${why}. The search was not done.` },
       })
     }
     const { url } = await serverThat({})

@@ -66,7 +66,7 @@ describe("bodies", () => {
       more()
     })
     const failed = await failureOf(server.url, { allow: ["127.0.0.1"] })
-    expect(failed).toEqual({ code: "io", message: "The answer is larger packed than unpacked." })
+    expect(failed).toEqual({ code: "io", message: "The response is larger compressed than decompressed." })
   })
 
   test.each([
@@ -98,7 +98,7 @@ describe("an answer that does not come", () => {
       response.write(place === "in the body" ? "some" : gzipSync("some").subarray(0, 12))
     })
     const failed = await failureOf(server.url, { allow: ["127.0.0.1"] }, { timeoutMs: 100 })
-    expect(failed).toEqual({ code: "timeout", message: "There was no whole answer within 100 ms." })
+    expect(failed).toEqual({ code: "timeout", message: "No complete response within 100 ms." })
   })
 
   test("times out while its name is looked up", async () => {
@@ -127,12 +127,12 @@ describe("an answer that does not come", () => {
     const reset = await failureOf(`${server.url}/?q=secret`, { allow: ["127.0.0.1"] }, { headers })
     expect(reset).toEqual({
       code: "io",
-      message: `There was no usable answer from 127.0.0.1:${server.port} (ECONNRESET).`,
+      message: `No usable response from 127.0.0.1:${server.port} (ECONNRESET).`,
     })
     const unsendable = await failureOf(server.url, { allow: ["127.0.0.1"] }, { headers: { "x-key": "secret\n" } })
     expect(unsendable).toEqual({
       code: "io",
-      message: `There was no usable answer from 127.0.0.1:${server.port} (ERR_INVALID_CHAR).`,
+      message: `No usable response from 127.0.0.1:${server.port} (ERR_INVALID_CHAR).`,
     })
   })
 })

@@ -72,6 +72,6 @@ test("an agent for another protocol is config_invalid", async () => {
 
 test("an agent together with settings that it would ignore is config_invalid", () => {
   expect(() => nodeTransport({ agent: new http.Agent(), ca: "pem" })).toThrow(
-    expect.objectContaining({ code: "config_invalid", message: expect.stringContaining("ca is given together") }),
+    expect.objectContaining({ code: "config_invalid", message: expect.stringContaining("ca cannot be combined") }),
   )
 })

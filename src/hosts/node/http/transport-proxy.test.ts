@@ -120,7 +120,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     const proxy = await startProxy({ refuse: 407 })
     const failure = await failureOf("http://api.example/v1", { http_proxy: proxy.url })
     expect(failure).toMatchObject({ code: "network", retryable: false, data: { status: 407 } })
-    expect(failure.fix).toContain("user and password into http_proxy")
+    expect(failure.fix).toContain("user and password to http_proxy")
   })
 
   test("what a target behind the proxy answers is the target's, whatever it is", async () => {

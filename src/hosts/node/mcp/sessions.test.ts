@@ -149,5 +149,5 @@ test("many that open a session in the same moment are not more than may be open"
 })
 
 test("a server without a token is refused", async () => {
-  await expect(served({ token: "" })).rejects.toMatchObject({ code: "config_invalid", fix: "Give `token`." })
+  await expect(served({ token: "" })).rejects.toMatchObject({ code: "config_invalid", fix: "Pass `token`." })
 })

@@ -25,7 +25,7 @@ describe("output that is too long", () => {
     expect(result).toMatchObject({ bytes: size, spilledBytes: size, leftOutBytes: size - 64 * 1024, exitCode: 0 })
     expect(await hashOf(result.spillPath ?? "")).toBe(await hashOf(copy))
     const whole = readFileSync(copy, "latin1")
-    const marker = `\n[… ${result.leftOutBytes} bytes left out …]\n`
+    const marker = `\n[… ${result.leftOutBytes} bytes omitted …]\n`
     expect(result.text).toBe(`${whole.slice(0, 32 * 1024)}${marker}${whole.slice(-32 * 1024)}`)
     expect(statSync(result.spillPath ?? "").mode & 0o777).toBe(0o600)
   })
@@ -35,13 +35,13 @@ describe("output that is too long", () => {
     expect(fitting).toMatchObject({ bytes: 100, leftOutBytes: 0, text: expect.stringMatching(/^0{99}1$/) })
     expect(fitting.spillPath).toBeUndefined()
     const { text, spillPath } = await run("printf %0100d 1", { maxOutputBytes: 10 })
-    expect(text).toBe("00000\n[… 90 bytes left out …]\n00001")
+    expect(text).toBe("00000\n[… 90 bytes omitted …]\n00001")
     expect(readFileSync(spillPath ?? "", "utf8")).toBe(`${"0".repeat(99)}1`)
   })
 
   test("is cut between characters, and what is no UTF-8 is replaced", async () => {
     const { text } = await run("i=0; while [ $i -lt 200 ]; do printf '€'; i=$((i+1)); done", { maxOutputBytes: 100 })
-    expect(text).toMatch(/^€{16}\n\[… 504 bytes left out …\]\n€{16}$/)
+    expect(text).toMatch(/^€{16}\n\[… 504 bytes omitted …\]\n€{16}$/)
     expect((await run("printf 'a\\377b'")).text).toBe("a\ufffdb")
   })
 

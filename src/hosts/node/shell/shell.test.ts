@@ -202,10 +202,10 @@ describe("what cannot work is config_invalid at once", () => {
   test.each([
     ["a root that is not there", { root: "/nowhere/at/all" }, "does not exist"],
     ["a list of hosts", { sandbox: "required", network: { allow: ["example.com"] } }, "list of hosts"],
-    ["a closed network without a sandbox", { network: "none" }, "Without a sandbox"],
-    ["a spill folder inside the root", { spillFolder: join(scene.root, "spill") }, "lies inside the root"],
-    ["a system folder in a sandbox", { sandbox: "auto", root: "/" }, "is the system's"],
-    ["a read-only system folder in a sandbox", { sandbox: "auto", readOnlyRoots: ["/etc"] }, "is the system's"],
+    ["a closed network without a sandbox", { network: "none" }, "without a sandbox"],
+    ["a spill folder inside the root", { spillFolder: join(scene.root, "spill") }, "is inside the root"],
+    ["a system folder in a sandbox", { sandbox: "auto", root: "/" }, "belongs to the system"],
+    ["a read-only system folder in a sandbox", { sandbox: "auto", readOnlyRoots: ["/etc"] }, "belongs to the system"],
   ] as const)("%s", (_, options, message) => {
     expect(() => scene.shell(options)).toThrow(expect.objectContaining({ code: "config_invalid" }))
     expect(() => scene.shell(options)).toThrow(message)

@@ -22,7 +22,7 @@ const long = defineTool({
 })
 const tools = [...fileTools(), long]
 const call = (name: string, args: JsonObject = {}) => ({ parts: [{ toolCall: { name, args } }] })
-const placeIn = (text: string | null | undefined) => /all of it is at ([^\]]+)\]/.exec(text ?? "")?.[1] ?? ""
+const placeIn = (text: string | null | undefined) => /the complete output is at ([^\]]+)\]/.exec(text ?? "")?.[1] ?? ""
 
 function scene(config: NodeRuntimeConfig = {}) {
   const workspace = mkdtempSync(join(base, "ws-"))
@@ -93,7 +93,7 @@ test("a runtime that was made from another keeps its folder, and a function goes
 
 test("where runs are in memory there is no place that a tool could read, so a result is only cut", async () => {
   const result = await scene({ store: memoryStore() })([call("long"), "Done."], "memory")
-  expect(result.toolCalls[0]?.result).toMatch(/\n\[cut: \d+ bytes are missing\]$/)
+  expect(result.toolCalls[0]?.result).toMatch(/\n\[cut: \d+ bytes omitted\]$/)
   expect(result.warnings).toEqual([])
 })
 
@@ -133,7 +133,7 @@ test("a disk that takes nothing costs the artifact, not the run", async () => {
     ],
   })
   expect(result.status).toBe("done")
-  expect(result.toolCalls[0]?.result).toMatch(/\[cut: \d+ bytes are missing; it could not be saved\]$/)
+  expect(result.toolCalls[0]?.result).toMatch(/\[cut: \d+ bytes omitted; it could not be saved\]$/)
 })
 
 test("OFF-02 createAgentTools hands over what it cuts", async () => {
@@ -150,7 +150,7 @@ test("OFF-02 createAgentTools hands over what it cuts", async () => {
   const { isError, text } = await agentTools.callTool("long", {})
   await agentTools.close()
   expect(isError).toBe(false)
-  expect(text).toContain("; all of it is at /kept]\n")
+  expect(text).toContain("; the complete output is at /kept]\n")
   expect(text.endsWith("line 29999\n")).toBe(true)
   expect(persisted).toEqual([`long true ${LONG.length}`])
 })

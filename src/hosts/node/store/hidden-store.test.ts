@@ -84,15 +84,15 @@ test("a folder inside the store or the state folder is refused as a place to wor
   const named = join(home, "runs")
   mkdirSync(join(named, "workspaces"), { recursive: true })
   for (const workspace of [store, join(store, "commands"), named, join(named, "workspaces")]) {
-    expect(() => createRuntime({ workspace, store: fsStore(named) })).toThrow("where runs are kept")
+    expect(() => createRuntime({ workspace, store: fsStore(named) })).toThrow("where runs are stored")
   }
-  expect(() => createAgentTools({ root: store })).toThrow("where runs are kept")
+  expect(() => createAgentTools({ root: store })).toThrow("where runs are stored")
 })
 
 test("commands outside a sandbox are refused where the store lies in their folder", async () => {
-  expect(() => nodeShell({ root: home })).toThrow("commands outside a sandbox could change them")
-  expect(() => createAgentTools({ root: home })).toThrow("commands outside a sandbox could change them")
-  expect(() => nodeShell({ root: base, hidden: [join(base, "runs")] })).toThrow("commands outside a sandbox")
+  expect(() => nodeShell({ root: home })).toThrow("commands without a sandbox could change them")
+  expect(() => createAgentTools({ root: home })).toThrow("commands without a sandbox could change them")
+  expect(() => nodeShell({ root: base, hidden: [join(base, "runs")] })).toThrow("commands without a sandbox")
   vi.stubEnv("PATH", "/nowhere")
   const shell = nodeShell({ root: home, sandbox: "auto" })
   const command = { command: "true", cwd: home, timeoutMs: 1000, signal: new AbortController().signal }
@@ -108,6 +108,6 @@ test("commands are refused where a link in their folder leads to the store: they
   for (const target of [real, join(home, "dotfiles")]) {
     rmSync(join(home, ".local"), { recursive: true })
     symlinkSync(target, join(home, ".local"))
-    expect(() => nodeShell({ root: home, sandbox: "required" })).toThrow("is reached by a link inside")
+    expect(() => nodeShell({ root: home, sandbox: "required" })).toThrow("is reached through a link inside")
   }
 })

@@ -94,7 +94,7 @@ test("createAgentTools shows the output of its own commands, not of another sess
   const root = mkdtempSync(join(base, "root-"))
   const [mine, other] = [createAgentTools({ root }), createAgentTools({ root })]
   const { text } = await mine.callTool("Bash", { command: "seq 1 20000" })
-  const [, file = ""] = /whole output is in ([^\]\s]+)\]/.exec(text) ?? []
+  const [, file = ""] = /complete output is in ([^\]\s]+)\]/.exec(text) ?? []
   expect((await mine.callTool("Read", { path: file, limit: 1 })).text).toContain("1\t1")
   expect((await mine.callTool("Grep", { pattern: "^19999$", path: dirname(file) })).text).toContain("19999")
   for (const [name, args] of [
