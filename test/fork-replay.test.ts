@@ -201,7 +201,7 @@ const named = (record: RunRecord | undefined) =>
   record?.type === "run-start" ? { ...record, runId: "", forkOf: undefined } : record
 
 test.each(Object.entries(ways))(
-  "%s: forked at every record it is what it was there, replayed it is told again, and nothing happens",
+  "%s: a fork at every record has the state there, a replay repeats all records, and nothing is called",
   {
     timeout: 60_000,
   },
@@ -232,7 +232,7 @@ test.each(Object.entries(ways))(
   },
 )
 
-test("a fork and its origin together cost what was paid: neither usage nor money is counted twice", async () => {
+test("a fork and its origin together cost what was paid: usage is not counted twice", async () => {
   const store = memoryStore()
   const usage = { inputTokens: 100, outputTokens: 10 }
   const runtime = process(
@@ -266,7 +266,7 @@ async function replaysAsItIs(runtime: Runtime, runId: string, records: readonly 
   expect(state).toEqual(await runtime.status(runId))
 }
 
-test("among them is every kind of record", async () => {
+test("the fork and replay runs contain every kind of record", async () => {
   const types = new Set<RunRecord["type"]>()
   for (const live of Object.values(ways)) {
     const store = memoryStore()

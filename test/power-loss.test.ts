@@ -186,7 +186,7 @@ function summed(reports: readonly Report[]): string {
 }
 
 test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
-  "$form: whatever step the power is lost at and whatever survives it, every acknowledged record is there and the run is finished",
+  "$form: after a power loss at any step, with any surviving data, every acknowledged record exists and the run finishes",
   {
     timeout: 300_000,
   },
@@ -207,7 +207,7 @@ test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
 )
 
 test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
-  "$form: lost again and again while it recovers, with anything left of what was not synced",
+  "$form: after repeated power losses during recovery, with any unsynced data lost, the run finishes",
   {
     timeout: 300_000,
   },
@@ -284,7 +284,7 @@ const flaws: readonly { name: string; form: Form; flaw: () => Flaw }[] = [
   { name: "files that are there before they are durable", form: "create-only", flaw: earlyFiles },
 ]
 
-test.each(flaws)("the control: $name are caught", { timeout: 120_000 }, async ({ name, form, flaw }) => {
+test.each(flaws)("control: $name are detected", { timeout: 120_000 }, async ({ name, form, flaw }) => {
   const steps = await stepsOf(form)
   const reports: Report[] = []
   for (let stop = 0; stop < steps; stop += 3)

@@ -178,7 +178,7 @@ describe.each(benches.map((each) => ({ bench: each, name: each.name })))("$name"
   }
 })
 
-test("what a wire lacks is a case that exists", () => {
+test("every case that a protocol lacks is an existing case", () => {
   const titles = providerCases.map(({ name }) => name)
   for (const each of benches) expect(titles).toEqual(expect.arrayContaining(Object.keys(each.lacks ?? {})))
 })

@@ -20,7 +20,7 @@ const startedOn = (version: string) =>
   )
 
 test.each(["18.20.4", "20.18.0", "16.0.0"])(
-  "on Node %s the program says which Node it needs, and exits with 1",
+  "on Node %s the program names the required version and exits with 1",
   (version) => {
     const { status, stderr, stdout } = startedOn(version)
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
@@ -28,6 +28,6 @@ test.each(["18.20.4", "20.18.0", "16.0.0"])(
   },
 )
 
-test.each(["20.19.0", "22.1.0"])("on Node %s it starts", (version) => {
+test.each(["20.19.0", "22.1.0"])("on Node %s the program starts", (version) => {
   expect(startedOn(version)).toMatchObject({ status: 0, stderr: "" })
 })

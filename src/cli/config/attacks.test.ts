@@ -35,7 +35,7 @@ async function forgedRun(...options: readonly string[]): Promise<void> {
   await rm(inRepository("it-ran"), { force: true })
 }
 
-describe("a store in a repository, named by the config file there", () => {
+describe("a store in a repository, named by the repository's config file", () => {
   const attacks: readonly (readonly string[])[] = [
     ["resume", "forged", "--answer", "go on"],
     ["resume", "forged", "--takeover"],
@@ -49,7 +49,7 @@ describe("a store in a repository, named by the config file there", () => {
     ["show", "forged"],
   ]
 
-  test("is not used by any command, and one line says so", async () => {
+  test("no command uses the store, and one line says so", async () => {
     await forgedRun("--ask", "Bash")
     const spellings = [
       "./runs",
@@ -70,7 +70,7 @@ describe("a store in a repository, named by the config file there", () => {
     expect(existsSync(inRepository("it-ran"))).toBe(false)
   })
 
-  test("is refused for continuing a run where only a named config file names it; --store and LONGHAUL_STORE name it", async () => {
+  test("a run is not continued if only --config names its store; --store and LONGHAUL_STORE allow it", async () => {
     await forgedRun("--ask", "Bash")
     await configured({ store: "./runs" })
     const named = ["--config", inRepository("longhaul.config.json")]
@@ -86,7 +86,7 @@ describe("a store in a repository, named by the config file there", () => {
     expect(again.stderr).not.toMatch(/Not used|Nothing was done/)
   })
 
-  test("inside the user's own state folder is used, also through a link", async () => {
+  test("a store inside the user's state folder is used, also through a link", async () => {
     await mkdir(inRepository("work"))
     await mkdir(join(place.home, "state", "longhaul"), { recursive: true })
     await symlink(join(place.home, "state", "longhaul"), inRepository("link"))
@@ -100,8 +100,8 @@ describe("a store in a repository, named by the config file there", () => {
   })
 })
 
-describe("a config file that is found", () => {
-  test("cannot lift limits: unknown prices and more turns than the default are not used", async () => {
+describe("an auto-discovered config file", () => {
+  test("an auto-discovered file cannot remove limits: unknown prices and more than the default turns are ignored", async () => {
     await simulate({ script: () => ({ parts: [{ toolCall: { name: "List", args: {} } }] }) })
     await configured({ model: "anthropic:no-such-model", unknownPrice: "warn", limits: { turns: 100_000 } })
     const { stdout, stderr } = await longhaul(["run", "--json", "--max-cost", "1", "Go"])
@@ -113,7 +113,7 @@ describe("a config file that is found", () => {
   })
 
   test.each(["bash", "sandbox", "ask", "baseUrl", "webhook", "roots", "readOnlyRoots", "env", "fetch"])(
-    "cannot set %s at all",
+    "an auto-discovered file cannot set %s",
     async (key) => {
       await configured({ [key]: "x" })
       expect((await longhaul(["run", "List"])).stderr).toContain(`unknown key "${key}"`)

@@ -14,8 +14,8 @@ const inRepository = (...names: readonly string[]) => join(place.workspace, ...n
 const bash = (command: string) => ({ parts: [{ toolCall: { name: "Bash", args: { command } } }] })
 const configured = (settings: JsonObject) => writeFile(inRepository("longhaul.config.json"), JSON.stringify(settings))
 
-describe("a config file that a command planted", () => {
-  test.each(attemptsToPlant)("does not govern a later run: %s", async (_, line, folder) => {
+describe("a config file planted by a command", () => {
+  test.each(attemptsToPlant)("a planted file does not affect a later run: %s", async (_, line, folder) => {
     const simulator = await simulate({
       script: ({ lastToolResults }) => (lastToolResults.length > 0 ? "Done." : bash(line)),
     })
@@ -32,7 +32,7 @@ describe("a config file that a command planted", () => {
     for (const { system } of simulator.requests) expect(system).toContain("Kept by the user.")
   })
 
-  test("is used once its owner names it, until it is changed again; the file from before stays in use", async () => {
+  test("a planted file is used once the user names it, until it changes again; an earlier file stays in use", async () => {
     const simulator = await simulate({
       script: ({ lastToolResults }) => (lastToolResults.length > 0 ? "Done." : bash("true")),
     })

@@ -14,7 +14,7 @@ const failure = (given: unknown, isProgram = false) => {
   throw new Error("It was taken")
 }
 
-test("every key is taken, paths from the file's folder, the schema's address left out", () => {
+test("every key is accepted, paths are relative to the file, and $schema is dropped", () => {
   const same = {
     model: "openai:gpt-5.5",
     system: "Be brief.",
@@ -35,7 +35,7 @@ test("every key is taken, paths from the file's folder, the schema's address lef
   expect(check({ store: "~runs" })).toEqual({ store: "/project/~runs" })
 })
 
-describe("a wrong value is named with the file and what would be right", () => {
+describe("an invalid value is rejected with the file and the expected value", () => {
   test.each([
     [{ model: "" }, 'invalid value for model: ""', "a non-empty string"],
     [{ model: 5 }, "invalid value for model: 5", "a non-empty string"],
@@ -52,19 +52,19 @@ describe("a wrong value is named with the file and what would be right", () => {
     [{ allowedTools: "Read" }, 'invalid value for allowedTools: "Read"', '["Read", "Grep"]'],
     [{ disabledTools: [1] }, "invalid value for disabledTools: [1]", '["Read", "Grep"]'],
     [{ unknownPrice: "ignore" }, 'invalid value for unknownPrice: "ignore"', '"refuse", "warn"'],
-  ])("%j", (given, message, fix) => {
+  ])("invalid value %j", (given, message, fix) => {
     const error = failure(given)
     expect(error.message).toBe(`${file}: ${message}.`)
     expect(error.fix).toContain(fix)
   })
 
-  test.each([[[]], ["text"], [null]])("%j instead of an object", (given) => {
+  test.each([[[]], ["text"], [null]])("%j instead of an object is rejected", (given) => {
     expect(failure(given).message).toBe(`${file} does not contain an object.`)
   })
 })
 
 describe("an unknown key", () => {
-  test("is named with the file, the known ones and what was probably meant", () => {
+  test("an unknown key is rejected with the file, the known keys and a suggestion", () => {
     const { message, fix } = failure({ modle: "offline" })
     expect(message).toBe(`${file}: unknown key "modle".`)
     expect(fix).toMatch(/^Did you mean model\? Known keys: \$schema, model, workspace, store, system, effort/)
@@ -78,7 +78,7 @@ describe("an unknown key", () => {
   })
 
   test.each(["apiKey", "api_key", "ANTHROPIC_API_KEY", "authToken", "token", "secrets", "clientSecret", "password"])(
-    "%s is told to go into the environment, without its value",
+    "the secret %s is rejected with a hint to the environment, without its value",
     (name) => {
       const { message, fix } = failure({ [name]: "hunter2" })
       expect(message).toContain(`"${name}" looks like a secret`)
@@ -87,11 +87,11 @@ describe("an unknown key", () => {
     },
   )
 
-  test("a number of tokens is no secret", () => {
+  test("a number of tokens is not mistaken for a secret", () => {
     expect(["maxTokens", "tokens", "keyboard"].filter(isSecretName)).toEqual([])
   })
 
-  test("of code is told to go into a program", () => {
+  test("a key that needs code is rejected with a hint to use a program", () => {
     for (const name of ["tools", "hooks", "observers", "resolvePricing"]) {
       expect(failure({ [name]: [] })).toMatchObject({
         message: `${file}: "${name}" is code, which JSON cannot contain.`,
@@ -101,8 +101,8 @@ describe("an unknown key", () => {
   })
 })
 
-describe("a program", () => {
-  test("may have tools, hooks, observers and prices, and leave keys undefined", () => {
+describe("settings of a program", () => {
+  test("a program may set tools, hooks, observers and prices, and leave keys undefined", () => {
     const tool = { name: "t", run: () => "" }
     const code = { tools: [tool], hooks: {}, observers: [{ recordEvent() {} }], resolvePricing: () => null }
     expect(check({ ...code, model: undefined }, true)).toMatchObject(code)
@@ -114,7 +114,7 @@ describe("a program", () => {
     [{ hooks: [] }, "an object of functions"],
     [{ observers: [null] }, "a list of observers"],
     [{ resolvePricing: 1 }, "a function"],
-  ])("%j is refused", (given, fix) => {
+  ])("the program setting %j is rejected", (given, fix) => {
     expect(failure(given, true).fix).toContain(fix)
   })
 })

@@ -91,7 +91,7 @@ async function judged(): Promise<Verdict> {
 
 const at = (type: RecordBody["type"]) => story.bodies.findLastIndex((body) => body.type === type)
 
-test("nothing is wrong with a run whose one call in doubt is flagged, whether it happened or not", async () => {
+test("a run whose only uncertain call is flagged passes the check, whether the call ran or not", async () => {
   expect(await judged()).toEqual({ lost: 0, duplicated: 0, unloadable: false, flagged: 1, violations: [] })
   story.paid = ["2.0"]
   expect((await judged()).violations).toEqual([])
@@ -152,7 +152,7 @@ test.each<[string, () => void, RegExp, Partial<Verdict>?]>([
     /never got the run-end/,
   ],
   ["a webhook about nothing", () => story.received.push("strange"), /got strange, which is not recorded/],
-])("sees %s", async (_, spoil, violation, counts = {}) => {
+])("the check detects %s", async (_, spoil, violation, counts = {}) => {
   spoil()
   const verdict = await judged()
   expect(verdict.violations.join("\n")).toMatch(violation)

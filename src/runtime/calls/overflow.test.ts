@@ -28,7 +28,7 @@ async function finish(config: RuntimeConfig, steps: readonly ScriptedStep[] = [c
 
 const bytesOf = (text: string | null | undefined) => new TextEncoder().encode(text ?? "").length
 
-test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is handed over whole; the transcript has both ends of it and its place", async () => {
+test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is passed on completely; the transcript has both ends and its path", async () => {
   const persisted: Parameters<PersistArtifact>[0][] = []
   const persistArtifact: PersistArtifact = (artifact) => {
     persisted.push(artifact)
@@ -55,7 +55,7 @@ test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is handed over whole; 
   expect(records.filter(({ type }) => type === "warning")).toMatchObject([warning])
 })
 
-test("OFF-01 a result of few characters and many bytes is cut at 256 KB, and handed over whole", async () => {
+test("OFF-01 a result with few characters and many bytes is cut at 256 KB and passed on completely", async () => {
   const wide = "潮".repeat(90_000)
   const kept: number[] = []
   const tools = [defineTool({ name: "long", description: "Says much.", input, effect: "none", run: () => wide })]
@@ -65,7 +65,7 @@ test("OFF-01 a result of few characters and many bytes is cut at 256 KB, and han
   expect(result.toolCalls[0]?.result).toContain("the complete output is at /kept/1]")
 })
 
-test("OFF-03 TOOL-03 without a place for it, or where that declines, a result is cut and says so", async () => {
+test("OFF-03 TOOL-03 without a destination, or if it declines, a result is cut and says so", async () => {
   for (const config of [{}, { persistArtifact: () => null }]) {
     const { result } = await finish(config)
     expect(result.toolCalls[0]?.result).toMatch(/^begin é+\n\[cut: \d+ bytes omitted\]$/)
@@ -73,7 +73,7 @@ test("OFF-03 TOOL-03 without a place for it, or where that declines, a result is
   }
 })
 
-test("a place that fails costs the artifact, not the run, and it is told", async () => {
+test("a failing destination loses the artifact, not the run, and is reported", async () => {
   const failures: readonly PersistArtifact[] = [
     () => {
       throw new Error("the password is hunter2")
@@ -90,7 +90,7 @@ test("a place that fails costs the artifact, not the run, and it is told", async
   }
 })
 
-test("only what is cut is kept: nothing that fits, no error, and nothing that a tool bounds itself", async () => {
+test("only cut results are saved: none that fits, no error, and none that a tool bounds itself", async () => {
   const saved: Artifact[] = []
   const artifacts: ArtifactStore = {
     async save(_run, artifact) {
@@ -117,7 +117,7 @@ test("only what is cut is kept: nothing that fits, no error, and nothing that a 
   expect(result.warnings).toEqual([])
 })
 
-test("an artifact store knows the run, and can change what its tools act on", async () => {
+test("an artifact store knows the run and can change what its tools access", async () => {
   const seen: [RunKey, string][] = []
   const artifacts: ArtifactStore = {
     async save(run, { filename }) {
@@ -133,7 +133,7 @@ test("an artifact store knows the run, and can change what its tools act on", as
   expect(result.toolCalls[0]?.result).toMatch(/^\{"files":\{"ofRun":"r1"\}\}begin/)
 })
 
-test("what an attempt that failed had kept is not told", async () => {
+test("artifacts of a failed attempt are not reported", async () => {
   let saves = 0
   const model = scriptedModel([call("long"), "Done."])
   const flaky = {
@@ -159,7 +159,7 @@ test("what an attempt that failed had kept is not told", async () => {
   expect(result.warnings.map(({ paths }) => paths)).toEqual([["/kept/2"]])
 })
 
-test("an image from a tool is in the journal and in the next request as it is, and in words in the result", async () => {
+test("an image from a tool is stored unchanged in the journal and the next request, and as text in the result", async () => {
   const shot = defineTool({
     name: "shot",
     description: "x",

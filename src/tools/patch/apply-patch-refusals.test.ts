@@ -247,7 +247,7 @@ const misfits: readonly Refusal[] = [
 
 describe.each(Object.entries(scene.kinds))("ApplyPatch %s", (_, create) => {
   test.each([...noPatch, ...badEnvelopes, ...badDiffs, ...misfits])(
-    "refuses %s, and changes nothing",
+    "ApplyPatch rejects %s and changes nothing",
     async (_, before, text, code, told) => {
       const outcome = await patch(create(before), text)
       const same = Object.entries(before).map(([path, content]) => [path, asLatin1(content)])

@@ -24,7 +24,7 @@ test.each([
   ["EISDIR", "conflict", "a.txt became a folder in the meantime."],
   ["EACCES", "denied", "a.txt is not accessible to this process."],
 ])(
-  "a write that fails with %s keeps the old file, leaves no other and names no real path",
+  "a write that fails with %s keeps the old file, leaves no temporary file and names no real path",
   async (errno, code, message) => {
     writeFileSync(join(workspace, "a.txt"), "old")
     failure.code = errno
