@@ -104,7 +104,7 @@ function wavesOf(send: typeof fetch): {
 
 const QUIET_MS = 25
 
-test("a run of 400 turns is resumed within 50 round trips one after another", { timeout: 180_000 }, async () => {
+test("a run of 400 turns is resumed within 50 sequential round trips", { timeout: 180_000 }, async () => {
   const prefix = "long-run"
   const turns = 400
   const breaks = { fail: new LonghaulError("auth", "The key was revoked.") }

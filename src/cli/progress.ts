@@ -23,27 +23,27 @@ import { startFolder } from "./start-folder.ts"
 
 export interface Progress {
   onEvent(event: RunEvent): void
-  /** Something the program itself has to say. */
+  /** A message from the program itself. */
   say(text: string): void
-  /** Nothing more will come. */
+  /** Nothing more will be shown. */
   close(): void
 }
 
 export interface ProgressOptions {
   readonly screen: Screen
   readonly colours: Colours
-  /** Leaves lines out, so that only the status shows. */
+  /** Shows only the status. */
   readonly statusOnly?: boolean
-  /** Leaves out the line that names the run. */
+  /** Omits the line that names the run. */
   readonly headless?: boolean
-  /** What the reader is typing while the run works, for the line below the status. */
+  /** The user's current input, for the line below the status. */
   readonly typed?: () => string
-  /** Calls that were made before, whose results are still to come. */
+  /** Earlier calls that have no result yet. */
   readonly open?: readonly ToolCallRecord[]
   readonly now?: () => number
 }
 
-/** Tells a run to the person who waits for it. */
+/** Shows a run to the person who waits for it. */
 export function createProgress(options: ProgressOptions): Progress {
   const { screen, colours, statusOnly = false, headless = false, typed, open = [] } = options
   const { now = () => performance.now() } = options
@@ -75,18 +75,18 @@ export function createProgress(options: ProgressOptions): Progress {
     calls.delete(callId)
     const took = colours.dim(duration(durationMs))
     const words = [colours.bold(clip(name, 60)), shortArguments(args), took].filter((word) => word !== "").join(" ")
-    const told = plainText(outcome.output, " ")
+    const message = plainText(outcome.output, " ")
     if (outcome.status === "ok") line(`${colours.green("✓")} ${words}`)
-    else line(`${colours.red("✗")} ${words} ${colours.red(`${outcome.status}: ${clip(told, 200)}`)}`)
+    else line(`${colours.red("✗")} ${words} ${colours.red(`${outcome.status}: ${clip(message, 200)}`)}`)
   }
 
   function showRetry({ failure, delayMs, attempt }: RunEvent & { readonly type: "retry" }): void {
-    const again = `trying again in ${duration(delayMs)} (attempt ${attempt + 1})`
-    const voided = streamed.size > 0 ? "; the text above does not count" : ""
+    const again = `retrying in ${duration(delayMs)} (attempt ${attempt + 1})`
+    const voided = streamed.size > 0 ? "; the text above is discarded" : ""
     streamed.clear()
     screen.endText()
     line(`${colours.yellow("↻")} ${failure.code}: ${clip(failure.message, 200).replace(/\.$/, "")}: ${again}${voided}`)
-    activity = `waiting to try again after ${failure.code}`
+    activity = `waiting to retry after ${failure.code}`
   }
 
   function onEvent(event: RunEvent): void {
@@ -155,7 +155,7 @@ export function createProgress(options: ProgressOptions): Progress {
 
 const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 
-/** A price that is not known has no place in a line that is drawn anew each moment, and neither has nothing. */
+/** An unknown or zero price is not shown in a status line. */
 function costOf({ costUsd }: Usage): readonly string[] {
   return costUsd === null || costUsd === 0 ? [] : [dollars(costUsd)]
 }
@@ -171,7 +171,7 @@ function runningOf(calls: ReadonlyMap<string, Call>): string {
   return `running ${Array.from(calls.values(), labelOf).join(", ")}`
 }
 
-/** The tool, and of Bash the command that runs. */
+/** The tool; for Bash, the command that runs. */
 function labelOf(call: Call | undefined): string {
   if (call === undefined) return "a tool"
   const { name, args } = call

@@ -27,7 +27,7 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
     if (isFolder(path)) throw new ToolError("invalid_input", `${shown} is a folder.`)
     for (let parent = parentOf(path); parent !== "/"; parent = parentOf(parent)) {
       if (files.has(parent)) {
-        throw new ToolError("invalid_input", `${shown} lies below something that is not a folder.`)
+        throw new ToolError("invalid_input", `${shown} is below a path that is not a folder.`)
       }
     }
   }
@@ -36,7 +36,7 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
     if (version === undefined || version === (files.get(path)?.version ?? null)) return
     throw new ToolError(
       "conflict",
-      `${shown} ${version === null ? "exists already" : "has changed since it was read"}.`,
+      `${shown} ${version === null ? "already exists" : "has changed since it was read"}.`,
     )
   }
 
@@ -94,7 +94,7 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
         const shown = display(path, cwd)
         refuseOurs(at, shown)
         if (resolved.filter((each) => each.at === at || at.startsWith(`${each.at}/`)).length > 1) {
-          throw new ToolError("invalid_input", `${shown} is changed twice, or lies below a file of the same change.`)
+          throw new ToolError("invalid_input", `${shown} is changed twice, or is below a file of the same change.`)
         }
         requireVersion(at, shown, version)
         if (content === null) fileAt(at, shown)
@@ -138,7 +138,7 @@ function entriesOf(paths: Iterable<string>, folder: string): readonly FileEntry[
 }
 
 function refuseOurs(path: string, shown: string): void {
-  if (path.split("/").some(isOurs)) throw new ToolError("denied", `${shown} belongs to longhaul itself.`)
+  if (path.split("/").some(isOurs)) throw new ToolError("denied", `${shown} is reserved for longhaul.`)
 }
 
 function missing(shown: string): ToolError {

@@ -30,7 +30,7 @@ const depcruise = () =>
   node("node_modules/dependency-cruiser/bin/dependency-cruise.mjs", "--config", ".dependency-cruiser.cjs", "src")
 const house = () => node(join(repository, "scripts/house.mjs"), copy)
 
-test("the source as it is passes, and its modules were really read", { timeout: 60_000 }, () => {
+test("the current source passes the check, and its modules were really read", { timeout: 60_000 }, () => {
   const direction = depcruise()
   expect(direction.output).toContain("no dependency violations found")
   expect(direction.status).toBe(0)
@@ -50,7 +50,7 @@ test.each([
     "never-import-siblings",
   ],
   ["Node in the portable core", "src/lib/id.ts", 'import "node:fs"', "", "node-only-in-hosts-and-cli"],
-])("%s makes the check fail", { timeout: 60_000 }, (_, file, line, back, rule) => {
+])("the check fails for %s", { timeout: 60_000 }, (_, file, line, back, rule) => {
   plant(file, line)
   if (back !== "") plant(back, 'export { newRunId } from "./id.ts"')
   const direction = depcruise()
@@ -59,7 +59,7 @@ test.each([
   expect(house().status).toBe(1)
 })
 
-test("a source file of more than 400 lines makes the check fail", { timeout: 60_000 }, () => {
+test("the check fails for a source file of more than 400 lines", { timeout: 60_000 }, () => {
   plant("src/lib/id.ts", "//\n".repeat(400))
   const { status, output } = house()
   expect(output).toMatch(/src\/lib\/id\.ts has \d+ lines, more than 400/)

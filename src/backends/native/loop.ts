@@ -88,7 +88,7 @@ function tell({ dialogue, host }: Loop, text: string, reason?: SteerReason): voi
 function haltOf(answer: Answer): Stop | undefined {
   if (answer.stopReason === "refusal") return { reason: "refusal" }
   if (answer.stopReason !== "context-overflow") return undefined
-  const failure = new LonghaulError("context_overflow", "The conversation no longer fits the model's context.", {
+  const failure = new LonghaulError("context_overflow", "The conversation no longer fits in the model's context.", {
     fix: "Shorten the task or its history.",
   })
   return { reason: "failed", failure: failure.toJSON() }
@@ -105,5 +105,5 @@ function textOf(answer: Answer): string {
 /** How often the model is asked to continue an answer that was cut at the output limit. */
 const MOST_CUTS = 3
 const GO_ON =
-  "Your answer was cut at the output limit, and none of its tool calls ran. Go on exactly where it stopped, without " +
-  "repeating anything. Make what is left in smaller steps."
+  "Your answer was cut at the output limit, and none of its tool calls ran. Continue exactly where it stopped, without " +
+  "repeating anything. Split the remaining work into smaller steps."

@@ -49,7 +49,7 @@ export function openShell(settings: ShellSettings): Shell {
       return await place
     } catch (error) {
       place = undefined
-      throw new ToolError("io", "The shell's own folder cannot be written.", { cause: error })
+      throw new ToolError("io", "The shell's own folder is not writable.", { cause: error })
     }
   }
 
@@ -105,7 +105,7 @@ export function openShell(settings: ShellSettings): Shell {
 
   function named(shellId: string): RunningCommand {
     const command = started.get(shellId)
-    if (command === undefined) throw new ToolError("not_found", `There is no background command ${shellId}.`)
+    if (command === undefined) throw new ToolError("not_found", `Unknown background command: ${shellId}.`)
     return command
   }
 
@@ -142,7 +142,7 @@ export function openShell(settings: ShellSettings): Shell {
       if (stillRunning.length >= mostStarted) {
         throw new ToolError(
           "conflict",
-          `${mostStarted} background commands are running already: stop one of them first.`,
+          `${mostStarted} background commands are already running: stop one of them first.`,
         )
       }
       const begun = await begin(command, true)
@@ -210,7 +210,7 @@ async function trySandbox({ root, sandbox, network }: ShellSettings, folder: str
 }
 
 function sandboxUnavailable(fault: string): ToolError {
-  const message = `sandbox_unavailable: commands may run in a sandbox only, and there is none that works: ${fault}.`
+  const message = `sandbox_unavailable: commands may run only in a sandbox, and none works: ${fault}.`
   const cause = new LonghaulError("sandbox_unavailable", message, {
     fix: "Install bubblewrap 0.8 or later and allow user namespaces, or choose another sandbox mode.",
   })
