@@ -33,7 +33,7 @@ export function startBucket({ latencyMs = 0 } = {}) {
     const most = Number(query.get("max-keys") ?? 1000)
     const after = query.get("continuation-token") ?? query.get("start-after") ?? ""
     const names = []
-    let at = firstBehind(sorted, after > prefix ? after : prefix, after < prefix)
+    let at = after < prefix ? firstBehind(sorted, prefix, true) : firstBehind(sorted, after, false)
     for (; at < sorted.length && sorted[at].startsWith(prefix) && names.length < most; ) {
       const slash = sorted[at].indexOf("/", prefix.length)
       if (slash < 0) names.push(sorted[at++])
