@@ -553,6 +553,7 @@ test("a run that is resumed right after its pause: the receiver gets the pause, 
     await until(async () => (await runtime.webhookDeliveries("r")).at(-1)?.event === "done")
     await until(async () => (await stateOf(runtime))?.status === "delivered")
     expect(hook.got.map(({ result }) => result.status)).toEqual(["paused", "done"])
+    await runtime.close()
   }
   await rm(folder, { recursive: true })
 })

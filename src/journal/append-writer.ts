@@ -32,6 +32,10 @@ export class AppendWriter implements FlushWriter {
     return this.#top
   }
 
+  get bytes(): number {
+    return this.#good?.bytes ?? 0
+  }
+
   /**
    * Append, sync, look: acknowledged only if nobody has created the next shard by then. Where a shard failed, one attempt
    * with the next: we take the run from ourselves.

@@ -24,6 +24,10 @@ export class CreateWriter implements FlushWriter {
     return this.#top
   }
 
+  get bytes(): number {
+    return this.#base?.bytes ?? 0
+  }
+
   async write(lines: FlushLines): Promise<void> {
     const slot = this.#top + 1
     const bytes = lines.sealed(0, this.#ownership.headerLine(this.#base))

@@ -9,6 +9,8 @@ import { SCHEMA_VERSION } from "./upgrade.ts"
 export interface FlushWriter {
   /** The highest shard this owner created. */
   readonly top: number
+  /** How many of its bytes were acknowledged. */
+  readonly bytes: number
   /**
    * Makes lines durable, as one flush, while nobody else owns the run. Rejects with `fenced` for good, with `storage` where
    * it may be tried again: then with the very same lines, since they may be there already.

@@ -13,6 +13,7 @@ import type { CheckedInput } from "./input/input.ts"
 import { Ledger } from "./ledger.ts"
 import { OutputCheck } from "./output.ts"
 import type { Publisher } from "./publisher.ts"
+import { type Entering, enterIndex } from "./runs/run-index.ts"
 
 /** A run that this process owns. */
 export interface OpenRun {
@@ -43,6 +44,7 @@ export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known" |
   readonly input: CheckedInput
   /** There was no such run before. */
   readonly isNew: boolean
+  readonly entering: Entering
   /** The fold over what is `known`. */
   readonly folded?: RunProjection
   /** Of a run that goes on: nobody else can still be at what its last owner began. */
@@ -68,7 +70,9 @@ export async function openRun(
     for (const record of records) projection.apply(record)
   }
   await config.store.check?.()
+  const { entered } = await enterIndex(config, key, opening.entering)
   const journal = await takeRun(folder, {
+    entered,
     first(history) {
       apply(history.slice(projection.nextSeq))
       return opening.first(projection)
@@ -111,13 +115,21 @@ export async function openRun(
 /** A run that there was not before. `after`: behind shards that somebody made and never began with. */
 export function newRun(config: ResolvedConfig, key: RunKey, input: CheckedInput, after?: number): Opening {
   const place = after === undefined ? { fresh: true } : { after }
-  return { input, isNew: true, ...place, first: () => [runStart(config, key, input)] }
+  const entering = { startedAt: Date.now() }
+  return { input, isNew: true, entering, ...place, first: () => [runStart(config, key, input, entering)] }
 }
 
-function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: CheckedInput): RecordBody {
+/** With the time that its entry in the index has. */
+function runStart(
+  config: ResolvedConfig,
+  { runId, nodeId }: RunKey,
+  input: CheckedInput,
+  { startedAt }: Entering,
+): RecordBody & Pick<RunRecord, "at"> {
   const { messages, system, model, cwd, effort, form, metadata, limits, temperature, maxOutputTokens } = input
   return {
     type: "run-start",
+    at: startedAt,
     runId,
     nodeId,
     input: {
