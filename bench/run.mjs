@@ -7,9 +7,11 @@ import { measure, measureImport, median } from "./measure.mjs"
 import { bundleSizes, cliStart } from "./package-figures.mjs"
 import { startServer } from "./processes.mjs"
 import { evaluate, figure, layOut, table } from "./report.mjs"
+import { listFigures, listTable } from "./runs.mjs"
 import { measurements, rows } from "./scenarios.mjs"
 
 const importGoalMs = 40
+const LISTED_RUNS = 10_000
 
 const { values: flags } = parseArgs({
   options: {
@@ -51,10 +53,15 @@ if (start)
 const bundles = built && wanted("bundle") ? await bundleSizes(dist) : []
 for (const { label, bytes, gzipped } of bundles) say(`${label}: ${bytes} bytes minified, ${gzipped} gzipped`)
 
+const lists = built && wanted("list of runs") ? await listFigures(dist, LISTED_RUNS, progress) : []
+if (lists.length > 0) say(`\n${listTable(lists, LISTED_RUNS)}`)
+
 const failures = Object.entries(results).flatMap(([name, { failures }]) => failures.map((text) => `${name}, ${text}`))
 for (const failure of failures) console.error(`\nFAILED ${failure}`)
 if (flags.json)
-  console.log(JSON.stringify({ fileSystem, node: process.version, lines, imports, start, bundles, results }, null, 2))
+  console.log(
+    JSON.stringify({ fileSystem, node: process.version, lines, imports, start, bundles, lists, results }, null, 2),
+  )
 
 const bad = [...lines, ...imports].filter((line) => line.verdict !== "met")
 process.exitCode = flags.assert && (bad.length > 0 || failures.length > 0) ? 1 : 0

@@ -82,6 +82,12 @@ const rows = [
     env: { LONGHAUL_SCHEDULES: "5000" },
     bar: "0 violations",
   },
+  {
+    name: "run index",
+    files: ["test/run-index.test.ts", "test/run-index-repair.test.ts"],
+    env: { LONGHAUL_INDEX_SEEDS: "25", LONGHAUL_INDEX_STEPS: "60" },
+    bar: "0 lists that differ from what all journals say",
+  },
   { name: "clock", machine: ["test/machine/clock.test.ts"], bar: "no early takeover, no hang" },
   {
     name: "webhook receiver",

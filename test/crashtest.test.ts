@@ -38,7 +38,7 @@ function holds({ store, points, total, violations }: CampaignReport): void {
 }
 
 test("runs killed at any operation and time lose no record and repeat no effect", { timeout }, async () => {
-  const report = await campaign(all ? { kills: 1000 } : { kills: 4, sample: 16 })
+  const report = await campaign(all ? { kills: 1000 } : { kills: 4, sample: 17 })
   holds(report)
   expect(report.rows.map(({ kind }) => kind)).toEqual(["before", "torn", "after", "random"])
   // A slow run does a little more than a fast one: its last points are not in every run.

@@ -60,6 +60,39 @@ test.each(["once", "none"])(
   },
 )
 
+test("a page of runs costs two requests for each, and two for the names of all", { timeout: 120_000 }, async () => {
+  const prefix = "many-runs"
+  const [RUNS, PAGE] = [40, 10]
+  const before = createRuntime({
+    store: server.freshStore({ prefix }),
+    model: scriptedModel(Array.from({ length: RUNS }, () => "Done.")),
+  })
+  for (let number = 0; number < RUNS; number++) await before.run({ task: `Task ${number}.` })
+  await before.fork((await before.runs({ limit: 1 }))[0]?.runId ?? "")
+  const kinds = new Map<string, number>()
+  const store = server.freshStore({
+    prefix,
+    fetch: (input, init) => {
+      const kind = kindOf(input, init)
+      kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+      return fetch(input, init)
+    },
+  })
+  const counted = async (work: (runtime: ReturnType<typeof createRuntime>) => Promise<unknown>) => {
+    kinds.clear()
+    await work(createRuntime({ store }))
+    return Object.fromEntries(kinds)
+  }
+  const page = await counted((runtime) => runtime.runs({ limit: PAGE }))
+  const open = await counted((runtime) => runtime.runs({ status: ["running", "paused"] }))
+  const recovery = await counted((runtime) => runtime.recoverOrphanedRuns({ staleMs: 0 }))
+  console.log(`of ${RUNS} runs: a page of ${PAGE} ${JSON.stringify(page)}, those not over ${JSON.stringify(open)}`)
+  expect(page).toEqual({ "GET list": 2 + PAGE, "GET index": PAGE })
+  expect(open).toEqual({ "GET list": 3, "GET index": 1 })
+  // One survey for orphans and one for webhooks.
+  expect(recovery).toEqual({ "GET list": 5, "GET index": 1 })
+})
+
 /** Holds every request until nobody asks for more, then lets all of them go: each wave is one round trip. */
 function wavesOf(send: typeof fetch): {
   readonly fetch: typeof fetch

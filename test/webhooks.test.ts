@@ -567,6 +567,7 @@ test("a run resumed right after its pause sends the pause, then the end, both im
     await until(async () => (await runtime.webhookDeliveries("r")).at(-1)?.event === "done")
     await until(async () => (await stateOf(runtime))?.status === "delivered")
     expect(hook.got.map(({ result }) => result.status)).toEqual(["paused", "done"])
+    await runtime.close()
   }
   await rm(folder, { recursive: true })
 })

@@ -24,7 +24,7 @@ test("crashtest prints a table of kills, leaves nothing behind and exits with 0"
   expect(stderr).toBe("")
   expect(stdout).toMatch(/^store create-only, seed 1: \d+ durable operations in a run, \d+ points to kill it at\n/)
   expect(stdout).toMatch(/\n +runs +kills +resumed +flagged +lost +duplicated +unloadable +violations\n/)
-  expect(stdout).toMatch(/\nall +4 +4 +4 +\d+ +0 +0 +0 +0\n/)
+  expect(stdout).toMatch(/\nall +(\d+) +4 +\1 +\d+ +0 +0 +0 +0\n/)
   expect(code).toBe(0)
   expect(await leftOver()).toEqual([])
 })

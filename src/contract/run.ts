@@ -234,10 +234,16 @@ export interface RunSummary {
 }
 
 export interface RunFilter {
-  readonly status?: RunSummary["status"]
+  /** Only runs of this status, or of one of these. */
+  readonly status?: RunSummary["status"] | readonly RunSummary["status"][]
+  /** Only the nodes of this run. */
+  readonly runId?: string
   readonly limit?: number
-  /** Only runs that began before this one: the last `runId` of the previous page. */
-  readonly before?: string
+  /**
+   * Only what comes behind this: the last summary of the previous page. A `runId` stands for the newest node of that run,
+   * and for the beginning of the list where there is no such run.
+   */
+  readonly before?: RunPosition | string
 }
 
 export interface EventsOptions {
@@ -246,6 +252,9 @@ export interface EventsOptions {
   readonly follow?: boolean
   readonly signal?: AbortSignal
 }
+
+/** A place in a list of runs, also where the run itself was removed since. */
+export type RunPosition = Pick<RunSummary, "runId" | "nodeId" | "startedAt">
 
 /** An input with a Standard Schema, which gives `data` its type. */
 export interface WithSchema<Schema extends StandardSchema> {
@@ -310,7 +319,7 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
   }): Promise<readonly RunReference[]>
   /** The state of a run, read from its journal; `not_found` where it does not exist. */
   status(runId: string, nodeId?: string): Promise<RunState>
-  /** Newest first. */
+  /** Newest first; of runs that began in the same millisecond, by `runId` and `nodeId`. */
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
   /**
    * The records of a run, in order, after the `seq` that `after` names. With `follow` also those that a live run adds, in any

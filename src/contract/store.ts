@@ -3,10 +3,21 @@ export interface Store {
   /** For people: where it lies. */
   readonly location: string
   folder(path: string): Folder
-  /** Names directly under a path, sorted; none where nothing is there. A hint: another writer may be at work. */
-  list(path: string): Promise<readonly string[]>
+  /**
+   * Names directly under a path, sorted by code units; none where nothing is there. A hint: another writer may be at work.
+   * A store may ignore `part` and return more: the caller cuts the list again.
+   */
+  list(path: string, part?: ListPart): Promise<readonly string[]>
   /** Rejects where the store cannot keep its promises. Awaited before a run is opened; what it found out it remembers. */
   check?(): Promise<void>
+}
+
+/** The part of a listing that the caller needs. */
+export interface ListPart {
+  /** Only names behind this one, which need not exist. */
+  readonly after?: string
+  /** The most names. */
+  readonly limit?: number
 }
 
 /** One run's folder. Names may hold one level of subfolder (`inbox/000000.json`). Any trouble throws `storage`. */

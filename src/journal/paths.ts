@@ -6,6 +6,11 @@ export function projectsPath(workspaceId: string): string {
   return `workspaces/${checkedId("workspaceId", workspaceId)}/.longhaul/projects`
 }
 
+/** The index of the workspace's runs: see docs/decisions/0018-index-of-runs.md. */
+export function indexPath(workspaceId: string): string {
+  return `workspaces/${checkedId("workspaceId", workspaceId)}/.longhaul/index`
+}
+
 export function nodesPath(workspaceId: string, runId: string): string {
   return `${projectsPath(workspaceId)}/${checkedId("runId", runId)}/nodes`
 }

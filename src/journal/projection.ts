@@ -61,6 +61,8 @@ export class RunProjection {
   forkOf: ForkOrigin | undefined
   continues: string | undefined
   webhook: RecordedWebhook | undefined
+  /** Some stretch of it names a webhook. */
+  hasWebhooks = false
   /** As the ledger counts: what nobody told counts as all that was set aside for it. */
   readonly spent: Spent = { tokens: 0, usd: 0 }
   input: RecordedInput | undefined
@@ -102,6 +104,11 @@ export class RunProjection {
   #heard: Message[] = []
   #reserve: Reserve | undefined
   #asking = false
+
+  #reportTo(webhook: RecordedWebhook | undefined): void {
+    this.webhook = webhook
+    this.hasWebhooks ||= webhook !== undefined
+  }
 
   /** What was said, as the next model call would see it. */
   get messages(): readonly Message[] {
@@ -147,7 +154,7 @@ export class RunProjection {
         this.tools = record.tools
         this.forkOf = record.forkOf
         this.continues = record.continues
-        this.webhook = record.webhook
+        this.#reportTo(record.webhook)
         this.#messages?.push(...record.input.messages)
         break
       case "run-resume":
@@ -156,7 +163,7 @@ export class RunProjection {
         this.error = undefined
         this.pause = undefined
         this.limits = record.limits ?? this.limits
-        this.webhook = record.webhook
+        this.#reportTo(record.webhook)
         this.#loseReserve()
         break
       case "choice":

@@ -19,6 +19,7 @@ import type { Ledger } from "./ledger.ts"
 import { newRun, type Opening, type OpenRun, openRun } from "./open-run.ts"
 import { prepare } from "./prepare.ts"
 import type { Publisher } from "./publisher.ts"
+import { enterReleased } from "./runs/run-index.ts"
 import { hearWaiting } from "./runs/tend-runs.ts"
 
 /** What a run is driven with. */
@@ -127,8 +128,26 @@ async function openAndDrive(
   if (timeMs !== undefined) controls.startClock(timeMs)
   try {
     const stop = opening.isNew ? undefined : await finishOpenCalls(config, run, opening)
-    return await closeRun(run, stop ?? (await drive(config, run, choose(config, run), prepare(run))))
+    const result = await closeRun(run, stop ?? (await drive(config, run, choose(config, run), prepare(run))))
+    if (controls.cause?.kind !== "lost") await enterEnded(config, run, opening)
+    return result
   } finally {
     await ended()
   }
+}
+
+function enterEnded(
+  config: ResolvedConfig,
+  { key, projection, journal }: OpenRun,
+  { entering: { found } }: Opening,
+): Promise<void> {
+  const { shard, head } = journal
+  const owes = projection.hasWebhooks
+  return enterReleased(config, key, {
+    projection,
+    shard,
+    bytes: head.validBytes,
+    owes,
+    ...(found && { taken: found.top + 1 }),
+  })
 }

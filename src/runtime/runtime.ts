@@ -13,10 +13,11 @@ import { type MethodOnNode, methodOptions } from "./input/method-options.ts"
 import { Launcher } from "./launch-runs.ts"
 import { findOrphans, markOrphans, settleHalfTaken } from "./runs/background.ts"
 import { Followers } from "./runs/follow-runs.ts"
+import { listRuns } from "./runs/list-runs.ts"
 import { type LiveRun, LiveRuns } from "./runs/live-runs.ts"
 import { forkRun, removeRun, replayRun, tellRun } from "./runs/manage-runs.ts"
 import { OwnerWatch, stillActive } from "./runs/owner-watch.ts"
-import { listRuns, readRun } from "./runs/read-runs.ts"
+import { readRun } from "./runs/read-runs.ts"
 import { WebhookSender } from "./webhooks/sender.ts"
 
 /** A runtime over one configuration. Throws `config_invalid` at once for settings that cannot work. */

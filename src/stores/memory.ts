@@ -1,4 +1,5 @@
 import type { Folder, Store } from "../contract/store.ts"
+import { partOf } from "../lib/list-part.ts"
 
 /** Keeps everything in this process: for tests, workers and runs that are not needed afterwards. */
 export function memoryStore(): Store {
@@ -6,7 +7,7 @@ export function memoryStore(): Store {
   return {
     location: "memory",
     folder: (path) => memoryFolder(files, path),
-    list: async (path) => namesUnder(files, path),
+    list: async (path, part) => partOf(namesUnder(files, path), part),
   }
 }
 

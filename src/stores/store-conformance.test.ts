@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
 import type { Appending, Folder, Store } from "../contract/store.ts"
 import { createOnlyStore, fsStore } from "../hosts/node/store/fs-store.ts"
+import { partOf } from "../lib/list-part.ts"
 import { storeCases } from "../testing/store-cases.ts"
 import { memoryStore } from "./memory.ts"
 
@@ -90,6 +91,18 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
   },
   "an exists that sees only what was written to": () =>
     brokenStore((folder) => ({ exists: async (name) => ((await folder.read(name))?.length ?? 0) > 0 })),
+  "a list that cuts before it sorts": () => {
+    const sound = memoryStore()
+    const list: Store["list"] = async (path, part) =>
+      partOf((await sound.list(path)).toReversed().slice(0, part?.limit).sort(), part)
+    return { ...sound, list }
+  },
+  "a list that has what is at `after`, and so one name too few": () => {
+    const sound = memoryStore()
+    const list: Store["list"] = async (path, { after = "", limit } = {}) =>
+      (await sound.list(path)).filter((name) => name >= after).slice(0, limit)
+    return { ...sound, list }
+  },
   "a read that answers empty for absent": () =>
     brokenStore((folder) => ({ read: async (name) => (await folder.read(name)) ?? new Uint8Array() })),
   "a read that decodes text": () =>

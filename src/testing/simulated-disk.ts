@@ -1,4 +1,5 @@
 import type { AppendFile, Folder, Store } from "../contract/store.ts"
+import { partOf } from "../lib/list-part.ts"
 
 /** One step of one process. A write has three: before it, half of it visible, all of it visible but not yet durable. */
 export interface DiskStep {
@@ -56,7 +57,11 @@ export function simulatedDisk(): SimulatedDisk {
         await intercept?.({ actor, kind, name })
       }
       const folder = diskFolder(files, step, createOnly)
-      return { location: "simulated", folder: () => folder, list: () => folder.list() }
+      return {
+        location: "simulated",
+        folder: () => folder,
+        list: async (_path, part) => partOf(await folder.list(), part),
+      }
     },
     losePower(keeps = () => false) {
       for (const [name, file] of files) {

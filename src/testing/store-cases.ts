@@ -1,5 +1,6 @@
 import type { AppendFile, Appending, Folder, Store } from "../contract/store.ts"
 import { concatBytes, equalBytes } from "../lib/bytes.ts"
+import { partOf } from "../lib/list-part.ts"
 
 /** One promise of the store contract. `run` gets a store that holds nothing, and throws where the promise is broken. */
 export interface StoreCase {
@@ -90,6 +91,51 @@ export const storeCases: readonly StoreCase[] = [
       checkNames(await store.list(RUN), expected, "the list of the folder's path")
       checkNames(await store.list(`${RUN}/inbox`), ["000000.json", "000001.json"], "the list of a subfolder")
       checkNames(await store.list("runs"), ["one"], "the list of the parent path")
+    },
+  },
+  {
+    name: "a part of a listing is what a full listing has behind `after`, up to `limit`, by code units",
+    async run(store) {
+      const names = ["A", "Z", "a", "a-b", "a.b", "a_b", "a~b", "aa", "b", "b-1", "~"]
+      for (const name of names) await store.folder(`runs/${name}`).create(SHARD, text(name))
+      for (const name of ["00", "c"]) await store.folder("runs").create(name, text(name))
+      const all = [...names, "00", "c"].sort()
+      checkNames(await store.list("runs"), all, "the whole list")
+      // Also places between names, before the first and behind the last.
+      for (const after of [undefined, "", ...all, "a-", "a0", "a\u007f", "zz", "\u007f"]) {
+        const behind = all.filter((name) => after === undefined || name > after)
+        for (const limit of [undefined, 0, 1, 2, 5, all.length, 5000]) {
+          const part = { ...(after !== undefined && { after }), ...(limit !== undefined && { limit }) }
+          const found = partOf(await store.list("runs", part), part)
+          checkNames(found, behind.slice(0, limit), `the part ${JSON.stringify(part)} of a list`)
+        }
+      }
+      checkNames(await store.list("none", { after: "a", limit: 3 }), [], "the part of an absent path's list")
+    },
+  },
+  {
+    name: "a listing that is read in parts while others create has every name that was there before",
+    async run(store) {
+      const folder = store.folder("runs")
+      const before = Array.from({ length: 12 }, (_, index) => `b${String(index).padStart(2, "0")}`)
+      for (const name of before) await folder.create(name, text(name))
+      const creating = Promise.all(
+        Array.from({ length: 12 }, (_, index) => folder.create(`${index % 2 ? "a" : "c"}${index}`, text("late"))),
+      )
+      const found: string[] = []
+      for (let after: string | undefined; ; after = found.at(-1)) {
+        const part = { limit: 5, ...(after !== undefined && { after }) }
+        const names = partOf(await store.list("runs", part), part)
+        if (names.length === 0) break
+        found.push(...names)
+      }
+      await creating
+      checkNames([...new Set(found)].sort(), found, "names read in parts, in order and each once")
+      checkNames(
+        found.filter((name) => before.includes(name)),
+        before,
+        "names that were there before",
+      )
     },
   },
   {

@@ -35,7 +35,7 @@ export async function importBuilt(url: string) {
     new URL("journal/projection.js", url).href
   )) as typeof import("../../src/journal/projection.ts")
   const stores = (await import(
-    new URL("hosts/node/fs-store.js", url).href
+    new URL("hosts/node/store/fs-store.js", url).href
   )) as typeof import("../../src/hosts/node/store/fs-store.ts")
   const bucket = (await import(
     new URL("stores/s3/index.js", url).href

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path"
 import type { Store } from "../../contract/store.ts"
 import { createOnlyStore, fsStore } from "../../hosts/node/store/fs-store.ts"
-import { runPath } from "../../journal/paths.ts"
+import { indexPath, projectsPath, runPath } from "../../journal/paths.ts"
 import { UsageError } from "../arguments.ts"
 import { bucketStore, isBucket } from "../config/store-choice.ts"
 
@@ -25,4 +25,8 @@ export async function emptyBucket(store: Store, runId: string): Promise<void> {
   const outbox = (await store.list(`${path}/outbox`)).map((name) => `outbox/${name}`)
   for (const name of [...(await folder.list()).filter((each) => each !== "outbox"), ...outbox])
     await folder.delete(name)
+  for (const path of [indexPath("default"), projectsPath("default")]) {
+    const beside = store.folder(path)
+    for (const name of await store.list(path)) if (name.includes("~")) await beside.delete(name)
+  }
 }

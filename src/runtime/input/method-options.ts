@@ -28,7 +28,7 @@ const knownKeys = {
   remove: keys<Options<"remove", 1>>()("nodeId"),
   replay: keys<Options<"replay", 1>>()("nodeId", "onEvent"),
   retryWebhook: keys<Options<"retryWebhook", 1>>()("nodeId", "seq"),
-  runs: keys<Options<"runs", 0>>()("status", "limit", "before"),
+  runs: keys<Options<"runs", 0>>()("status", "runId", "limit", "before"),
   steer: keys<Options<"steer", 2>>()("nodeId"),
   waitFor: keys<Options<"waitFor", 1>>()("nodeId", "timeoutMs", "pollIntervalMs"),
   webhookDeliveries: keys<Options<"webhookDeliveries", 1>>()("nodeId"),

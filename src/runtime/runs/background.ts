@@ -1,9 +1,11 @@
 import type { RunKey } from "../../contract/store.ts"
 import { delay } from "../../lib/abort.ts"
 import type { ResolvedConfig } from "../config.ts"
+import { openNodes, readNode } from "./list-runs.ts"
 import { endRun, takeOnce, wasHalfTaken, wasOrphaned } from "./manage-runs.ts"
 import type { OwnerState, OwnerWatch } from "./owner-watch.ts"
-import { type FoundRun, judgeRun, listKeys } from "./read-runs.ts"
+import type { FoundRun } from "./read-runs.ts"
+import type { SurveyedNode } from "./survey.ts"
 
 export interface Orphan {
   readonly key: RunKey
@@ -29,19 +31,20 @@ export async function findOrphans(
 ): Promise<FoundOrphans> {
   const orphans: Orphan[] = []
   const halfTaken: Orphan[] = []
-  let watched = (await listKeys(config)).filter((key) => !isOurs(key))
+  let watched = (await openNodes(config)).filter(({ key }) => !isOurs(key))
   for (let pass = 0; pass < 2 && watched.length > 0; pass++) {
     // Timers may be a little early.
     if (pass > 0) await delay(staleMs + 2, signal)
     if (signal.aborted) break
-    const alive: RunKey[] = []
-    for (const key of watched) {
-      const found = await judgeRun(config, key)
+    const alive: SurveyedNode[] = []
+    for (const node of watched) {
+      const { key } = node
+      const found = await readNode(config, node)
       if (found === null) continue
       const isRunning = found.projection.status === "running"
       if (!isRunning && found.taking === undefined) continue
       const state = await watch.look(key, found, staleMs)
-      if (state === "alive") alive.push(key)
+      if (state === "alive") alive.push(node)
       else (isRunning ? orphans : halfTaken).push({ key, found, owner: state })
     }
     watched = alive

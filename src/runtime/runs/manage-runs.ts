@@ -6,7 +6,7 @@ import { type InboxMessage, postMessage } from "../../journal/inbox.ts"
 import { type TakeOptions, takeRun } from "../../journal/journal.ts"
 import { isFenced } from "../../journal/ownership.ts"
 import { runPath, shardName } from "../../journal/paths.ts"
-import { project } from "../../journal/projection.ts"
+import { project, RunProjection } from "../../journal/projection.ts"
 import { flagUnknown } from "../../journal/recover.ts"
 import { contain } from "../../lib/contained.ts"
 import { wasCancelled } from "../close-run.ts"
@@ -14,6 +14,7 @@ import type { ResolvedConfig } from "../config.ts"
 import { earlierExchanges, exchangesFrom, firstNode } from "../conversation.ts"
 import { type OwnerWatch, stillActive } from "./owner-watch.ts"
 import { type FoundRun, judgeRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
+import { type Entering, enterIndex, enterReleased, enterRemoved, entriesOf } from "./run-index.ts"
 
 /** Asks something of a run that is under way in another process. False: there is nothing to ask it. */
 export async function tellRun(
@@ -56,19 +57,44 @@ export async function takeOnce(
   found: FoundRun,
   first: TakeOptions["first"],
 ): Promise<boolean> {
+  const entering = { startedAt: found.projection.startedAt, found }
+  const abandoned = (shard: number) => watch.giveUp(key, shard)
   try {
-    const journal = await takeRun(config.store.folder(runPath(key)), {
-      after: found.top,
-      ...(config.owner && { owner: config.owner }),
-      first,
-      abandoned: (shard) => watch.giveUp(key, shard),
-    })
-    await journal.release()
+    await writeOnce(config, key, entering, { after: found.top, first, abandoned })
     return true
   } catch (error) {
     if (isFenced(error)) return false
     throw error
   }
+}
+
+/** Takes a run, new or found, for one flush, and says in the index what it then is. */
+async function writeOnce(config: ResolvedConfig, key: RunKey, entering: Entering, options: TakeOptions): Promise<void> {
+  const { entered } = await enterIndex(config, key, entering)
+  let projection = new RunProjection()
+  const journal = await takeRun(config.store.folder(runPath(key)), {
+    ...options,
+    ...(config.owner && { owner: config.owner }),
+    entered,
+    first(history) {
+      projection = project(history)
+      return options.first(history)
+    },
+    acknowledged(records) {
+      for (const record of records) projection.apply(record)
+    },
+  })
+  await journal.release()
+  const { shard, head } = journal
+  const { found } = entering
+  const owes = projection.hasWebhooks
+  await enterReleased(config, key, {
+    projection,
+    shard,
+    bytes: head.validBytes,
+    owes,
+    ...(found && { taken: found.top + 1 }),
+  })
 }
 
 export const wasHalfTaken: RecordBody = {
@@ -105,9 +131,8 @@ export async function forkRun(
       fix: `Fork at one from 0 to ${found.records.length - 1}.`,
     })
   }
-  const journal = await takeRun(config.store.folder(runPath(to)), {
+  await writeOnce(config, to, found.projection, {
     fresh: true,
-    ...(config.owner && { owner: config.owner }),
     first: () => [
       ...found.records.slice(0, last + 1).map((record): RecordBody => {
         if (record.type !== "run-start" && record.type !== "run-resume") return record
@@ -123,7 +148,6 @@ export async function forkRun(
       { type: "run-pause", reason: "fork" },
     ],
   })
-  await journal.release()
   return { runId: to.runId, nodeId: to.nodeId }
 }
 
@@ -169,6 +193,7 @@ async function removeNode(config: ResolvedConfig, key: RunKey, watch: OwnerWatch
     for (const inner of below) await folder.delete(`${name}/${inner}`)
     if (below.length === 0) await folder.delete(name)
   }
+  await enterRemoved(config, key, entriesOf(key, found))
   return true
 }
 

@@ -1,15 +1,14 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { RunRecord } from "../../contract/event.ts"
 import type { JsonObject } from "../../contract/json.ts"
-import type { RunFilter, RunState, RunSummary } from "../../contract/run.ts"
+import type { RunState } from "../../contract/run.ts"
 import type { Folder, RunKey } from "../../contract/store.ts"
-import { nodesPath, projectsPath, runPath } from "../../journal/paths.ts"
+import { runPath } from "../../journal/paths.ts"
 import { project, type RunProjection } from "../../journal/projection.ts"
 import { createReader, type RowView, readRow, type Taking } from "../../journal/reader.ts"
-import { factsWithout, resultOf, summaryOf } from "../../journal/result.ts"
+import { factsWithout, resultOf } from "../../journal/result.ts"
 import type { KnownRow } from "../../journal/row.ts"
 import type { KnownShard } from "../../journal/shard.ts"
-import { isId } from "../../lib/id.ts"
 import type { ResolvedConfig } from "../config.ts"
 
 /** A run as the journal has it. */
@@ -22,7 +21,11 @@ export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunS
 }
 
 /** Whether the run says that it is under way although its process is known to be dead. */
-function isLost({ store, isGone }: ResolvedConfig, key: RunKey, { projection, owner, taking }: FoundRun): boolean {
+export function isLost(
+  { store, isGone }: ResolvedConfig,
+  key: RunKey,
+  { projection, owner, taking }: FoundRun,
+): boolean {
   if (projection.status !== "running" || owner === null || taking) return false
   return isGone(owner, store.folder(runPath(key)).append !== undefined)
 }
@@ -36,33 +39,6 @@ export function noSuchRun({ runId, nodeId }: RunKey): LonghaulError {
   return new LonghaulError("not_found", `There is no run ${runId} (node ${nodeId}) in this workspace.`, {
     fix: "Check the id, the node and the workspace.",
   })
-}
-
-/** The runs of the workspace, newest first. */
-export async function listRuns(config: ResolvedConfig, filter: RunFilter = {}): Promise<RunSummary[]> {
-  const summaries: RunSummary[] = []
-  for (const key of await listKeys(config)) {
-    const found = await judgeRun(config, key)
-    if (found) summaries.push({ ...summaryOf(found.projection), ...(isLost(config, key, found) && { lost: true }) })
-  }
-  summaries.sort((left, right) => right.startedAt - left.startedAt)
-  const { status, before, limit = Number.POSITIVE_INFINITY } = filter
-  const from = before === undefined ? 0 : summaries.findIndex(({ runId }) => runId === before) + 1
-  return summaries
-    .slice(from)
-    .filter((summary) => status === undefined || summary.status === status)
-    .slice(0, limit)
-}
-
-export async function listKeys({ store, workspaceId }: ResolvedConfig): Promise<RunKey[]> {
-  const keys: RunKey[] = []
-  // Other programs leave files of their own in folders; what cannot be a run is none.
-  for (const runId of (await store.list(projectsPath(workspaceId))).filter(isId)) {
-    for (const nodeId of (await store.list(nodesPath(workspaceId, runId))).filter(isId)) {
-      keys.push({ workspaceId, runId, nodeId })
-    }
-  }
-  return keys
 }
 
 /** A run as it was when its journal was read. */
@@ -96,9 +72,27 @@ export async function loadRun(config: ResolvedConfig, key: RunKey): Promise<Foun
 
 /** The run as whoever takes it now would find it: to look at and to decide on, not to act on as if it were certain. */
 export async function judgeRun(config: ResolvedConfig, key: RunKey, known?: KnownRow): Promise<FoundRun | null> {
-  const folder = config.store.folder(runPath(key))
-  const { row, taking } = await readRow(folder, known)
-  return row && foundRun(folder, row.records, row, taking)
+  return (await lookAtRow(config, key, known)).found
+}
+
+/** A row and the run in it. */
+export interface FoundRow {
+  /** The row's highest shard, or -1. */
+  readonly top: number
+  /** Its run was removed. */
+  readonly isRemoved: boolean
+  readonly found: FoundRun | null
+}
+
+export async function lookAtRow(
+  { store }: Pick<ResolvedConfig, "store">,
+  key: RunKey,
+  known?: KnownRow,
+): Promise<FoundRow> {
+  const folder = store.folder(runPath(key))
+  const { top, row, taking } = await readRow(folder, known)
+  const found = row && foundRun(folder, row.records, row, taking)
+  return { top, isRemoved: row !== null && found === null, found }
 }
 
 function foundRun(folder: Folder, records: readonly RunRecord[], view: RowView, taking?: Taking): FoundRun | null {

@@ -20,7 +20,9 @@ import {
 } from "../../webhooks/outbox.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening } from "../open-run.ts"
-import { type FoundRun, listKeys, loadRun, noSuchRun } from "../runs/read-runs.ts"
+import { owingNodes } from "../runs/list-runs.ts"
+import { type FoundRun, judgeRun, loadRun, noSuchRun } from "../runs/read-runs.ts"
+import { enterFound, entriesOf } from "../runs/run-index.ts"
 import { unreferenced } from "../runs/tend-runs.ts"
 import { type InlineOf, readDeliveries, readDelivery } from "./deliveries.ts"
 
@@ -87,7 +89,7 @@ export class WebhookSender {
   /** Looks through the workspace for what others have left owing. */
   async deliverAll(): Promise<RunReference[]> {
     const owing: RunReference[] = []
-    for (const key of await listKeys(this.#config)) {
+    for (const { key } of await owingNodes(this.#config)) {
       if (this.#closing.aborted) break
       if (!(await this.#owes(key))) continue
       owing.push({ runId: key.runId, nodeId: key.nodeId })
@@ -109,6 +111,8 @@ export class WebhookSender {
     if (owed === undefined) throw nothingToTell(key)
     const folder = this.#config.store.folder(runPath(key))
     const { length } = await readOutbox(folder, owed.seq)
+    // Before it is asked for: another process must find it if this one ends.
+    await this.#enter(key, true)
     await addToOutbox(folder, owed.seq, { type: "again", at: Date.now(), nonce: newNonce() }, length)
     this.#tasks.get(taskName(key, owed.seq))?.wake.abort()
     this.deliver(key, owed.seq)
@@ -133,6 +137,14 @@ export class WebhookSender {
       await Promise.all(owed.map(({ seq }) => this.#tellOnce(key, seq)))
     }
     await this.#forgetInline(key)
+    if (!(await this.#deliveriesOf(key)).some(isDue)) await this.#enter(key, false)
+  }
+
+  /** Says in the index whether a run that is paused or over still owes something. */
+  async #enter(key: RunKey, owes: boolean): Promise<void> {
+    const found = await judgeRun(this.#config, key)
+    if (found && found.projection.status !== "running")
+      await enterFound(this.#config, key, found, entriesOf(key, found), owes)
   }
 
   /** Only of a run that is done and whose receivers have everything: any other may be resumed, and then needs them again. */
@@ -229,7 +241,9 @@ export class WebhookSender {
 
   async #owes(key: RunKey): Promise<boolean> {
     try {
-      return (await this.#deliveriesOf(key)).some(({ status }) => status === "pending" || status === "waiting")
+      const owes = (await this.#deliveriesOf(key)).some(isDue)
+      if (!owes) await this.#enter(key, false)
+      return owes
     } catch (error) {
       // One run that cannot be read keeps no other from being told.
       this.#warn("What a run's webhooks are owed could not be read.", key, { error: codeOf(error) })
@@ -279,6 +293,10 @@ export class WebhookSender {
   #warn(message: string, { runId, nodeId }: RunKey, data: Record<string, string | number | boolean>): void {
     this.#config.logger?.warn(message, { runId, nodeId, ...data })
   }
+}
+
+function isDue({ status }: WebhookDelivery): boolean {
+  return status === "pending" || status === "waiting"
 }
 
 /** Which events of a run: the last one, all, or that of a record. */

@@ -31,7 +31,7 @@ export function s3Store(options: S3StoreOptions): Store {
     location,
     check,
     folder: (path) => bucketFolder(objects, `${prefix}${path}/`, `${location}/${path}`, check),
-    list: (path) => objects.list(`${prefix}${path}/`),
+    list: (path, part) => objects.list(`${prefix}${path}/`, part),
   }
 }
 

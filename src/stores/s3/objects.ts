@@ -1,4 +1,6 @@
 import { LonghaulError } from "../../contract/error.ts"
+import type { ListPart } from "../../contract/store.ts"
+import { partOf } from "../../lib/list-part.ts"
 import { type Call, patiently } from "./client.ts"
 import { type Answer, codeOf, refused } from "./failure.ts"
 import { PART_BYTES, uploadInParts } from "./multipart.ts"
@@ -9,7 +11,7 @@ export interface Objects {
   read(key: string): Promise<Uint8Array | null>
   exists(key: string): Promise<boolean>
   /** Names directly under a prefix that ends in a slash. */
-  list(prefix: string): Promise<readonly string[]>
+  list(prefix: string, part?: ListPart): Promise<readonly string[]>
   /** Tried once: whoever creates knows what a lost answer means, and that only the same bytes may be tried again. */
   create(key: string, bytes: Uint8Array): Promise<"created" | "exists">
   replace(key: string, bytes: Uint8Array): Promise<void>
@@ -28,7 +30,7 @@ export function bucketObjects(call: Call): Objects {
       const answer = await patiently(() => call(doing, { method: "HEAD", key }, [404]))
       return !isMissing(doing, answer)
     },
-    list: (prefix) => listAll(call, prefix),
+    list: (prefix, part) => listNames(call, prefix, part),
     async create(key, bytes) {
       const headers = { "if-none-match": "*" }
       const doing = `create ${nameOf(key)}`
@@ -54,22 +56,55 @@ function isMissing(doing: string, answer: Answer): boolean {
   return true
 }
 
-async function listAll(call: Call, prefix: string): Promise<readonly string[]> {
+async function listNames(call: Call, prefix: string, part: ListPart = {}): Promise<readonly string[]> {
+  const { limit = Number.POSITIVE_INFINITY } = part
+  if (limit <= 0) return []
   const names = new Set<string>()
   let page: ListedPage | undefined
+  let last = ""
   do {
-    page = await patiently(() => listPage(call, prefix, page?.next))
+    page = await patiently(() => listPage(call, prefix, part, page?.next))
     for (const key of page.names) {
       const name = key.slice(prefix.length).split("/", 1)[0]
+      if (!key.startsWith(prefix)) continue
       // Consoles make an object of the prefix's own name to show it as a folder.
-      if (key.startsWith(prefix) && name) names.add(name)
+      if (name) names.add(name)
+      const rest = key.slice(prefix.length)
+      if (rest > last) last = rest
+    }
+    if (names.size >= limit) {
+      const wanted = partOf([...names].sort(), part)
+      const end = wanted[limit - 1]
+      if (end !== undefined && !mayFollow(end, last)) return wanted
     }
   } while (page.next !== undefined)
-  return [...names].sort()
+  return partOf([...names].sort(), part)
 }
 
-async function listPage(call: Call, prefix: string, next: string | undefined): Promise<ListedPage> {
-  const query = { "list-type": "2", delimiter: "/", prefix, ...(next !== undefined && { "continuation-token": next }) }
+/**
+ * Whether a name that sorts before this one may still come. Buckets sort folders with their slash, so that of all names
+ * only a folder whose name begins this one can come later: `a-b/` comes before `a/`.
+ */
+function mayFollow(name: string, last: string): boolean {
+  for (let length = 1; length < name.length; length++) if (`${name.slice(0, length)}/` > last) return true
+  return false
+}
+
+async function listPage(
+  call: Call,
+  prefix: string,
+  { after, limit }: ListPart,
+  next: string | undefined,
+): Promise<ListedPage> {
+  const query = {
+    "list-type": "2",
+    delimiter: "/",
+    prefix,
+    ...(after !== undefined && next === undefined && { "start-after": `${prefix}${after}` }),
+    // One more: a folder of the name `after` sorts behind it.
+    ...(limit !== undefined && limit < LARGEST_PAGE && { "max-keys": String(limit + 1) }),
+    ...(next !== undefined && { "continuation-token": next }),
+  }
   const { body } = await call("list a folder", { method: "GET", query })
   const page = readListing(new TextDecoder().decode(body))
   if (page !== null) return page
@@ -77,6 +112,8 @@ async function listPage(call: Call, prefix: string, next: string | undefined): P
     fix: "Check that endpoint is the address of an S3 store.",
   })
 }
+
+const LARGEST_PAGE = 1000
 
 function nameOf(key: string): string {
   return key.slice(key.lastIndexOf("/") + 1)

@@ -60,6 +60,11 @@ export async function writeNew(path: string, bytes: Uint8Array, sync: boolean): 
   }
 }
 
+/** Synchronous on purpose: a name costs some microseconds, a trip through the thread pool more. Rejects what exists. */
+export function createEmpty(path: string): void {
+  fs.closeSync(fs.openSync(path, fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_WRONLY, 0o600))
+}
+
 /** What is not there is gone already; what cannot be removed harms nobody. */
 export function discard(path: string): void {
   try {

@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path"
 import type { AppendFile, Appending, Folder, Store } from "../../../contract/store.ts"
 import { concatBytes } from "../../../lib/bytes.ts"
 import { newNonce } from "../../../lib/id.ts"
+import { partOf } from "../../../lib/list-part.ts"
 import * as disk from "./disk.ts"
 import { DurableFolders, nearestFolder } from "./folders.ts"
 
@@ -34,7 +35,7 @@ function diskStore(root: string, appends: boolean): Store {
   return {
     location: base,
     folder: (path) => diskFolder(`${base}/${path}`, appends, folders),
-    list: (path) => attempt(`list ${path}`, disk.names(`${base}/${path}`)),
+    list: async (path, part) => partOf(await attempt(`list ${path}`, disk.names(`${base}/${path}`)), part),
   }
 }
 
@@ -146,8 +147,12 @@ async function createWhole(
   const folder = await standing(dirname(path))
   const temporary = `${folder}/.tmp-${newNonce()}`
   try {
-    await disk.writeNew(temporary, bytes, true)
-    await disk.link(temporary, path)
+    // A file that holds nothing is whole as soon as it has its name.
+    if (bytes.length === 0) disk.createEmpty(path)
+    else {
+      await disk.writeNew(temporary, bytes, true)
+      await disk.link(temporary, path)
+    }
     await folders.sync(folder)
     return "created"
   } catch (error) {
@@ -156,7 +161,7 @@ async function createWhole(
     await folders.sync(folder)
     return "exists"
   } finally {
-    await disk.unlink(temporary).catch(() => {})
+    if (bytes.length > 0) await disk.unlink(temporary).catch(() => {})
   }
 }
 

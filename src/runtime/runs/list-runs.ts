@@ -1,0 +1,184 @@
+import type { RunFilter, RunPosition, RunSummary } from "../../contract/run.ts"
+import type { RunKey } from "../../contract/store.ts"
+import { decodeSummary, entryName, indexedTime, type ReleasedEntry } from "../../journal/index-entries.ts"
+import { indexPath, nodesPath, runPath, shardName } from "../../journal/paths.ts"
+import { summaryOf } from "../../journal/result.ts"
+import { checkedId, isId } from "../../lib/id.ts"
+import { inLanes } from "../../lib/lanes.ts"
+import { partOf } from "../../lib/list-part.ts"
+import type { ResolvedConfig } from "../config.ts"
+import { type FoundRow, type FoundRun, isLost, lookAtRow } from "./read-runs.ts"
+import { deleteEntries, enterFound, enterRemoved } from "./run-index.ts"
+import { LANES, SurveyedNode, surveyRuns } from "./survey.ts"
+
+/** The runs of the workspace, newest first. The same as if every journal were read. */
+export async function listRuns(config: ResolvedConfig, filter: RunFilter = {}): Promise<RunSummary[]> {
+  const { runId, before, limit = Number.POSITIVE_INFINITY } = filter
+  const wanted = filter.status === undefined ? undefined : new Set([filter.status].flat())
+  const nodes = runId === undefined ? await surveyRuns(config) : await nodesOf(config, runId)
+  const list = new RunList(config, nodes)
+  await list.read(nodes.filter(({ startedAt, isRemoved }) => startedAt === undefined && !isRemoved))
+  const position = typeof before === "string" ? await list.newestOf(before) : before
+  for (;;) {
+    const page = await list.page(position, limit, wanted)
+    if (page) return page
+  }
+}
+
+/** Nodes of runs that may be under way: all but those that are known to be paused or over. A pause is looked at once more. */
+export async function openNodes(config: ResolvedConfig): Promise<readonly SurveyedNode[]> {
+  const open: SurveyedNode[] = []
+  await inLanes(await surveyRuns(config), LANES, async (node) => {
+    const { key, released, isOpen } = node
+    const isPause = released?.status === "paused"
+    if (isOpen || (isPause && (await keptSummary(config, key, released)) === null)) open.push(node)
+  })
+  return open
+}
+
+/** Nodes of runs whose webhooks may have something to deliver. */
+export async function owingNodes(config: ResolvedConfig): Promise<readonly SurveyedNode[]> {
+  return (await surveyRuns(config)).filter(({ isOpen, released }) => isOpen || released?.owes)
+}
+
+/** Reads the run of a node from its journal, and corrects what the index says of it. */
+export async function readNode(config: ResolvedConfig, node: SurveyedNode): Promise<FoundRun | null> {
+  const row = await lookAtRow(config, node.key)
+  await correctEntries(config, node, row)
+  return row.found
+}
+
+/** Few enough to read: no index is needed to find them. */
+async function nodesOf({ store, workspaceId }: ResolvedConfig, runId: string): Promise<SurveyedNode[]> {
+  const names = await store.list(nodesPath(workspaceId, checkedId("runId", runId)))
+  return names.filter(isId).map((nodeId) => new SurveyedNode({ workspaceId, runId, nodeId }))
+}
+
+/** Runs in their order, each read when its place in the list is reached. */
+class RunList {
+  readonly #config: ResolvedConfig
+  readonly #nodes: readonly SurveyedNode[]
+  readonly #read = new Map<SurveyedNode, RunSummary | null>()
+
+  constructor(config: ResolvedConfig, nodes: readonly SurveyedNode[]) {
+    this.#config = config
+    this.#nodes = nodes
+  }
+
+  /** Undefined where a run turned out to have another place than its entry says: it has to be looked at again. */
+  async page(
+    position: RunPosition | undefined,
+    limit: number,
+    wanted: ReadonlySet<RunSummary["status"]> | undefined,
+  ): Promise<RunSummary[] | undefined> {
+    const order = this.#nodes
+      .filter((node) => mayBe(node, wanted) && (position === undefined || isBehind(node, position)))
+      .sort(byPlace)
+    const page: RunSummary[] = []
+    for (let from = 0; from < order.length && page.length < limit; ) {
+      const batch = order.slice(from, from + Math.min(LARGEST_BATCH, limit - page.length))
+      if (await this.read(batch)) return undefined
+      for (const node of batch) {
+        const summary = this.#read.get(node)
+        if (summary && (wanted === undefined || wanted.has(summary.status))) page.push(summary)
+      }
+      from += batch.length
+    }
+    return page
+  }
+
+  /** True: the place of some run has changed. */
+  async read(nodes: readonly SurveyedNode[]): Promise<boolean> {
+    let moved = false
+    const unread = nodes.filter((node) => !this.#read.has(node))
+    await inLanes(unread, LANES, async (node) => {
+      const summary = await readSummary(this.#config, node)
+      this.#read.set(node, summary)
+      if (summary === null || indexedTime(summary.startedAt) === node.startedAt) return
+      node.beganAt(summary.startedAt)
+      moved = true
+    })
+    return moved
+  }
+
+  async newestOf(runId: string): Promise<RunPosition | undefined> {
+    const nodes = this.#nodes.filter(({ key }) => key.runId === runId)
+    await this.read(nodes)
+    const [newest] = nodes.filter((node) => this.#read.get(node)).sort(byPlace)
+    return newest && { ...newest.key, startedAt: newest.startedAt ?? 0 }
+  }
+}
+
+const LARGEST_BATCH = 64
+
+function mayBe(node: SurveyedNode, wanted: ReadonlySet<RunSummary["status"]> | undefined): boolean {
+  if (node.startedAt === undefined) return false
+  if (wanted === undefined || node.released === undefined) return true
+  const { status } = node.released
+  return wanted.has(status) || (status === "paused" && wanted.has("running"))
+}
+
+function byPlace(left: SurveyedNode, right: SurveyedNode): number {
+  const later = (right.startedAt ?? 0) - (left.startedAt ?? 0)
+  if (later !== 0) return later
+  return compare(left.key.runId, right.key.runId) || compare(left.key.nodeId, right.key.nodeId)
+}
+
+function isBehind({ key, startedAt = 0 }: SurveyedNode, place: RunPosition): boolean {
+  const earlier = indexedTime(place.startedAt) - startedAt
+  if (earlier !== 0) return earlier > 0
+  return (compare(key.runId, place.runId) || compare(key.nodeId, place.nodeId)) > 0
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+/** What the index keeps of a run, where its row proves that nothing came behind it; else what its journal says. */
+async function readSummary(config: ResolvedConfig, node: SurveyedNode): Promise<RunSummary | null> {
+  const { key, released } = node
+  const kept = released ? await keptSummary(config, key, released) : null
+  if (kept) return kept
+  const found = await readNode(config, node)
+  return found && { ...summaryOf(found.projection), ...(isLost(config, key, found) && { lost: true }) }
+}
+
+async function keptSummary(config: ResolvedConfig, key: RunKey, entry: ReleasedEntry): Promise<RunSummary | null> {
+  const bytes = await config.store.folder(indexPath(key.workspaceId)).read(entryName(entry))
+  const kept = bytes && decodeSummary(bytes, entry)
+  return kept && (await isLast(config, key, entry.shards - 1, kept.bytes)) ? kept.summary : null
+}
+
+/** Whether a row ends with this shard, and the shard with these bytes. */
+async function isLast({ store }: ResolvedConfig, key: RunKey, shard: number, bytes: number): Promise<boolean> {
+  const path = runPath(key)
+  const folder = store.folder(path)
+  const [own, next] = [shardName(shard), shardName(shard + 1)]
+  // From its last byte on: a shard that became shorter has none there.
+  const rest = await folder.append?.readFrom(own, bytes - 1)
+  if (folder.append) return rest?.length === 1 && !(await folder.exists(next))
+  // Names of a million shards and more do not sort by their numbers.
+  if (next.length > shardName(0).length) return (await folder.exists(own)) && !(await folder.exists(next))
+  // One request for both names.
+  const part = { limit: 2, ...(shard > 0 && { after: shardName(shard - 1) }) }
+  const [first, second] = partOf(await store.list(path, part), part)
+  return first === own && second !== next
+}
+
+async function correctEntries(config: ResolvedConfig, node: SurveyedNode, row: FoundRow): Promise<void> {
+  const { key, names, mayEnter } = node
+  if (row.found) {
+    if (mayEnter) await enterFound(config, key, row.found, names)
+  } else if (row.isRemoved) {
+    if (mayEnter) await enterRemoved(config, key, names)
+  } else if (row.top === -1 && isLongAgo(node)) {
+    await deleteEntries(config, key, names)
+  }
+}
+
+/** Whoever wrote an entry that long ago and has not begun yet is not about to; if it does, a listing finds it all the same. */
+function isLongAgo({ startedAt }: SurveyedNode): boolean {
+  return startedAt !== undefined && Date.now() - startedAt > GHOST_MS
+}
+
+const GHOST_MS = 3_600_000
