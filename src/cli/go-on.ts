@@ -76,6 +76,7 @@ export async function goOn(
   // Where the file had to be read for the store, its warnings have been printed.
   const file = await readConfig(choice, choice.store === undefined ? () => {} : output.complain)
   const began = start?.input
+  // Safe: metadata was checked to be JSON when the run began.
   const guard = guardOf(choice, recordedGuard(began?.metadata as JsonObject | undefined))
   const from = choice.workspace ?? began?.cwd
   const named = choice.model ?? recordedModel(began?.model)

@@ -8,6 +8,7 @@ import type { Attachment, RunInput } from "../contract/run.ts"
 import { namedProviders } from "../hosts/node/model-names.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { numberOption, type OptionTable, UsageError } from "./arguments.ts"
+import { reasonOf } from "./format.ts"
 
 const efforts = ["minimal", "low", "medium", "high", "max"] as const satisfies readonly Effort[]
 const outputModes = ["strict", "forward"] as const
@@ -155,7 +156,7 @@ async function readSchema(path: string): Promise<JsonObject> {
   try {
     schema = JSON.parse(text)
   } catch (error) {
-    throw new UsageError(`--schema ${path} is not JSON: ${(error as Error).message}.`, "Write a JSON Schema into it.")
+    throw new UsageError(`--schema ${path} is not JSON: ${reasonOf(error)}.`, "Write a JSON Schema into it.")
   }
   if (isJsonObject(schema)) return schema
   throw new UsageError(

@@ -72,10 +72,12 @@ async function runCalls(
 ): Promise<"settled" | "suspended"> {
   const running: Running[] = []
   for (const { call, index } of calls) running.push(early?.get(index) ?? host.callTool(call))
-  const outcomes = running.length > 1 ? await Promise.all(running) : [await (running[0] as Running)]
+  const [only] = running
+  const outcomes = running.length === 1 && only ? [await only] : await Promise.all(running)
   const results: ToolResultPart[] = []
   for (const outcome of outcomes) {
     if (outcome.status === "suspended") return "suspended"
+    // Safe: there is one outcome for each call, in the same order.
     results.push(resultPart(calls[results.length] as StepCall, outcome))
   }
   dialogue.add({ role: "tool", content: results.slice() })

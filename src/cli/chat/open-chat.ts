@@ -44,6 +44,7 @@ export async function openChat(choice: ChatChoice, output: Output, questions: bo
   // Where the file had to be read for the store, its warnings have been printed.
   const file = await readConfig(choice, earlier && choice.store === undefined ? () => {} : output.complain)
   const began = earlier?.start?.input
+  // Safe: metadata was checked to be JSON when the run began.
   const guard = guardOf(choice, recordedGuard(began?.metadata as JsonObject | undefined))
   const workspace = choice.workspace ?? began?.cwd
   const { model } = await chooseModel(choice.model ?? recordedModel(began?.model), file)

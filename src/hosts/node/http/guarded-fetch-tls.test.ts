@@ -28,7 +28,7 @@ beforeAll(async () => {
         const answer = await fetch.get(process.argv[2], { signal, maxBytes: 1000, timeoutMs: 10_000 })
           .then(({ url, bytes }) => [url, Buffer.from(bytes).toString()], ({ code, message }) => [code, message])
         console.log(JSON.stringify(answer))`,
-      resolveDir: fileURLToPath(new URL("..", import.meta.url)),
+      resolveDir: fileURLToPath(new URL(".", import.meta.url)),
     },
     outfile: client,
     bundle: true,
