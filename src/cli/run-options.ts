@@ -1,12 +1,13 @@
 import { isUtf8 } from "node:buffer"
 import { readFile, realpath, stat } from "node:fs/promises"
 import { basename, isAbsolute, relative, resolve, sep } from "node:path"
-import type { Effort } from "../contract/effort.ts"
 import type { JsonObject } from "../contract/json.ts"
+import type { Effort } from "../contract/model-settings.ts"
 import type { Limits } from "../contract/result.ts"
 import type { Attachment, RunInput } from "../contract/run.ts"
 import { namedProviders } from "../hosts/node/model-names.ts"
 import { isJsonObject } from "../lib/json.ts"
+import { modelSettings } from "../lib/model-settings.ts"
 import { numberOption, type OptionTable, UsageError } from "./arguments.ts"
 import { reasonOf } from "./format.ts"
 
@@ -108,9 +109,7 @@ export async function chosenInput(
   const disabledTools = toolsOption("no-tools", choice["no-tools"], toolNames)
   return {
     limits: limitsOf(choice),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(temperature !== undefined && { temperature }),
-    ...(effort && { effort }),
+    ...modelSettings({ temperature, maxOutputTokens, effort }),
     ...(choice.schema !== undefined && { outputSchema: await readSchema(choice.schema) }),
     ...(outputMode && { outputMode }),
     ...(choice.attach && { attachments: await Promise.all(choice.attach.map(readAttachment)) }),

@@ -1,9 +1,11 @@
 import { resolve } from "node:path"
 import type { Files } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
+import type { ModelSettings } from "../contract/model-settings.ts"
 import type { Limits } from "../contract/result.ts"
 import type { Logger, RunInput, Runtime } from "../contract/run.ts"
 import type { Variables } from "../hosts/node/model-names.ts"
+import { modelSettings } from "../lib/model-settings.ts"
 import { Allowances, checkAsked, type Guard, type GuardChoice, gatedBy } from "./approval/gate.ts"
 import { numberOption, numberSetting } from "./arguments.ts"
 import type { ConfigFile } from "./config/file.ts"
@@ -84,14 +86,11 @@ export async function openRuntime(
 export function inputSettings(
   choice: RunChoice,
   file: ConfigFile | undefined,
-): Pick<RunInput, "system" | "effort" | "temperature" | "maxOutputTokens" | "limits"> {
-  const { effort, temperature, maxOutputTokens } = file?.settings ?? {}
+): ModelSettings & Pick<RunInput, "system" | "limits"> {
   const system = choice.system ?? file?.settings.system
   return {
     ...(system !== undefined && { system }),
-    ...(effort !== undefined && { effort }),
-    ...(temperature !== undefined && { temperature }),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...modelSettings(file?.settings ?? {}),
     limits: limitsOf(choice, file),
   }
 }

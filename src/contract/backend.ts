@@ -1,9 +1,9 @@
 import type { ContentPart } from "./content.ts"
-import type { Effort } from "./effort.ts"
 import type { Failure } from "./error.ts"
 import type { Ephemeral, RecordBody } from "./event.ts"
 import type { Json, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
+import type { ModelSettings } from "./model-settings.ts"
 import type { Model, Transport } from "./provider.ts"
 import type { InterruptMode, SessionRef } from "./session.ts"
 import type { ToolOutcome, ToolSpec } from "./tool.ts"
@@ -49,9 +49,7 @@ export interface OpenRequest {
   readonly model?: Model | string
   readonly system?: string
   readonly tools: readonly ToolSpec[]
-  readonly maxOutputTokens?: number
-  readonly temperature?: number
-  readonly effort?: Effort
+  readonly settings: ModelSettings
   /** The form that the final answer must have. */
   readonly outputSchema?: JsonSchema
   /** `turns`: for backends that count them; the runtime does too. `reserved`: tokens or dollars are set aside per turn. */

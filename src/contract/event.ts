@@ -1,7 +1,7 @@
-import type { Effort } from "./effort.ts"
 import type { Failure } from "./error.ts"
 import type { Json, JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
+import type { ModelSettings } from "./model-settings.ts"
 import type { StopReason } from "./provider.ts"
 import type { AskReason, Limits, PauseReason, StructuredOutput, Usage } from "./result.ts"
 import type { InterruptMode, SessionRef } from "./session.ts"
@@ -174,15 +174,12 @@ export type Ephemeral =
   | { readonly type: "tool-progress"; readonly callId: string; readonly message: string }
 
 /** What a run was asked, as the journal keeps it. */
-export interface RecordedInput {
+export interface RecordedInput extends ModelSettings {
   readonly messages: readonly Message[]
   readonly system?: string
   readonly model?: string
   readonly backend: string
   readonly cwd: string
-  readonly temperature?: number
-  readonly maxOutputTokens?: number
-  readonly effort?: Effort
   readonly outputSchema?: JsonSchema
   readonly outputMode?: "strict" | "forward"
   readonly unknownOutcome?: "tell" | "pause"

@@ -1,6 +1,6 @@
-import type { Effort } from "./effort.ts"
 import type { Json, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
+import type { ModelSettings } from "./model-settings.ts"
 import type { Usage } from "./result.ts"
 import type { ToolSpec } from "./tool.ts"
 
@@ -16,12 +16,9 @@ export interface Model {
   converse(setup: ConversationSetup): Conversation
 }
 
-export interface ConversationSetup {
+export interface ConversationSetup extends ModelSettings {
   readonly system?: string
   readonly tools: readonly ToolSpec[]
-  readonly maxOutputTokens?: number
-  readonly temperature?: number
-  readonly effort?: Effort
   /** The form its final answers must have; a model that cannot hold itself to one ignores it. */
   readonly outputSchema?: JsonSchema
   readonly transport: Transport

@@ -1,6 +1,6 @@
-import type { Effort } from "./effort.ts"
 import type { Failure } from "./error.ts"
 import type { Json } from "./json.ts"
+import type { Effort } from "./model-settings.ts"
 import type { ToolStatus } from "./tool.ts"
 
 /** Exclusive buckets: their sum is what was processed. `null`: the provider does not say. */

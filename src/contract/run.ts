@@ -1,12 +1,12 @@
 import type { ArtifactStore, PersistArtifact } from "./artifacts.ts"
 import type { Backend } from "./backend.ts"
-import type { Effort } from "./effort.ts"
 import type { Environment } from "./env.ts"
 import type { Failure } from "./error.ts"
 import type { RunEvent, RunRecord } from "./event.ts"
 import type { Hooks } from "./hooks.ts"
 import type { AsJson, Json, JsonObject, JsonSchema } from "./json.ts"
 import type { GivenMessage } from "./message.ts"
+import type { ModelSettings } from "./model-settings.ts"
 import type { Observer } from "./observe.ts"
 import type { Pricing } from "./pricing.ts"
 import type { Model, Transport } from "./provider.ts"
@@ -101,16 +101,13 @@ export interface ModelName {
   readonly id: string
 }
 
-export type RunInput = {
+export type RunInput = ModelSettings & {
   /** Default `run_<uuid>`. */
   readonly runId?: string
   /** A run is (`runId`, `nodeId`); default `main`. */
   readonly nodeId?: string
   readonly system?: string
   readonly model?: Model | string
-  readonly temperature?: number
-  readonly maxOutputTokens?: number
-  readonly effort?: Effort
   readonly tools?: readonly Tool[]
   readonly allowedTools?: readonly string[]
   readonly disabledTools?: readonly string[]
@@ -136,9 +133,9 @@ export type RunInput = {
   /** Receives each finished text and turn, as a sentence. What it throws is contained. */
   readonly onProgress?: (message: string) => void
 } & (
-  | { readonly task: string; readonly messages?: readonly GivenMessage[] }
-  | { readonly task?: never; readonly messages: readonly GivenMessage[] }
-)
+    | { readonly task: string; readonly messages?: readonly GivenMessage[] }
+    | { readonly task?: never; readonly messages: readonly GivenMessage[] }
+  )
 
 /**
  * How a run is resumed. Its input is in its journal; what cannot be there (tools of its own, a model as a value, a Standard

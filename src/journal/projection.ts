@@ -210,6 +210,9 @@ export class RunProjection {
         break
       case "retry":
         break
+      default:
+        // Fails to compile where a type of record is not handled. What older versions wrote is upgraded before.
+        record satisfies never
     }
   }
 

@@ -1,57 +1,47 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { InterruptMode } from "../contract/session.ts"
-import { Aborter } from "../lib/abort.ts"
+import { StopSwitch } from "../lib/stop-switch.ts"
 
-/** Why a run is being stopped from outside its backend. The first reason stands. */
+/** The reason why a run is stopped from outside its backend. The first one counts. */
 export type StopCause =
-  /** `onRecord`: the journal says so already. */
+  /** `onRecord`: the journal has it already. */
   | { readonly kind: "cancel"; readonly onRecord?: boolean }
   | { readonly kind: "timeout"; readonly timeMs: number }
-  /** The journal is no longer ours or cannot be written: nothing more can be recorded. */
+  /** The journal has another owner or cannot be written: nothing more can be recorded. */
   | { readonly kind: "lost"; readonly error: LonghaulError }
 
-/** The brakes of one run: the handle, the clock and the journal pull them; the backend and the tools feel them. */
-export class RunControls {
-  readonly #abort = new Aborter()
-  /** Only where somebody waits for it. */
-  #halt: Aborter | undefined
+/** Stops, releases and steers one run: called by its handle, its clock and its journal, obeyed by backend and tools. */
+export class RunControls extends StopSwitch {
   #cause: StopCause | undefined
-  #mode: InterruptMode | undefined
-  #listener: ((mode: InterruptMode) => void) | undefined
+  #releasing = false
+  #onStop: ((mode: InterruptMode) => void) | undefined
   #steer: ((text: string) => boolean) | undefined
   #clock: ReturnType<typeof setTimeout> | undefined
-  /** Said before there was anybody to hear it. */
+  /** Messages that arrived before there was a session to take them. */
   #early: string[] | undefined = []
-
-  /** Aborts when running tools must stop. */
-  get signal(): AbortSignal {
-    return this.#abort.signal
-  }
-
-  /** Aborts when nothing new may begin, whatever the mode. */
-  get halting(): AbortSignal {
-    this.#halt ??= new Aborter()
-    if (this.stopping) this.#halt.abort()
-    return this.#halt.signal
-  }
 
   get cause(): StopCause | undefined {
     return this.#cause
   }
 
-  /** No new tool may start. */
-  get stopping(): boolean {
-    return this.#mode !== undefined
+  /** True once no other turn may begin here, although the one under way finishes with all its calls. */
+  get releasing(): boolean {
+    return this.#releasing
   }
 
-  /** A second, immediate stop overtakes a graceful one. Answers whether this one changed anything. */
+  /** Returns whether this call changed anything. */
   stop(cause: StopCause, mode: InterruptMode): boolean {
-    if (this.#mode === "immediate" || this.#mode === mode) return false
-    this.#cause ??= cause
-    this.#mode = mode
-    this.#listener?.(mode)
-    this.#halt?.abort()
-    if (mode === "immediate") this.#abort.abort()
+    if (!this.stopping) this.#cause ??= cause
+    if (!this.halt(mode)) return false
+    this.#onStop?.(mode)
+    return true
+  }
+
+  /** False: the run is being stopped or released already. */
+  release(): boolean {
+    if (this.stopping || this.#releasing) return false
+    this.#releasing = true
+    this.wake()
     return true
   }
 
@@ -63,7 +53,7 @@ export class RunControls {
     this.stop(this.#cause, "immediate")
   }
 
-  /** Stops the run after `timeMs`, unless `stopClock` comes first. */
+  /** Stops the run after `timeMs`, unless `stopClock` is called before. */
   startClock(timeMs: number): void {
     this.#clock = setTimeout(() => this.stop({ kind: "timeout", timeMs }, "immediate"), timeMs)
   }
@@ -79,21 +69,21 @@ export class RunControls {
     return this.#early !== undefined && this.#early.push(text) > 0
   }
 
-  /** Who hears what is said, from now on. */
+  /** Sets the receiver of messages. Those that arrived before are passed on at once. */
   onSteer(steer: (text: string) => boolean): void {
     this.#steer = steer
     for (const text of this.#early ?? []) steer(text)
     this.#early = undefined
   }
 
-  /** The run is over: nothing can be said to it any more. */
+  /** The run is over: no message is taken any more. */
   end(): void {
     this.#steer = () => false
   }
 
-  /** Tells the one who can stop the work, at once if the brakes are on already. */
+  /** Sets what stops the work. It is called at once where the run is being stopped already. */
   onStop(listener: (mode: InterruptMode) => void): void {
-    this.#listener = listener
-    if (this.#mode) listener(this.#mode)
+    this.#onStop = listener
+    if (this.mode) listener(this.mode)
   }
 }

@@ -5,7 +5,7 @@ import type { Pricing } from "../contract/pricing.ts"
 import type { Usage } from "../contract/result.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
 import { costOf } from "../observe/price.ts"
-import { CallSettler } from "./calls/settle-call.ts"
+import { CallRunner } from "./calls/run-call.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
 
@@ -14,7 +14,7 @@ export class SessionHost implements TurnHost {
   readonly deltas: boolean
   readonly show: TurnHost["show"]
   readonly #run: OpenRun
-  readonly #settler: CallSettler
+  readonly #calls: CallRunner
   readonly #pricing: Pricing | null
   /** Of the turn under way. */
   #reserve: Reserve | undefined
@@ -24,7 +24,7 @@ export class SessionHost implements TurnHost {
   constructor(config: ResolvedConfig, run: OpenRun, pricing: Pricing | null) {
     this.#run = run
     this.#pricing = pricing
-    this.#settler = new CallSettler(config, run)
+    this.#calls = new CallRunner(config, run)
     this.deltas = run.publisher.hearsDeltas
     this.show = run.show
   }
@@ -55,11 +55,11 @@ export class SessionHost implements TurnHost {
   }
 
   callTool(call: ToolCall): Promise<ToolOutcome | Suspended> {
-    return this.#settler.call(call)
+    return this.#calls.call(call)
   }
 
   startsEarly(name: string): boolean {
-    return this.#settler.startsEarly(name)
+    return this.#calls.startsEarly(name)
   }
 
   async review(text: string): Promise<string | undefined> {
@@ -74,10 +74,10 @@ export class SessionHost implements TurnHost {
     this.#run.journal.append(this.#recorded(event))
     if (event.type === "tool-call") {
       this.#called = true
-      this.#settler.announce(event.callId)
+      this.#calls.announce(event.callId)
     } else if (event.type === "retry" || event.type === "steer") {
       // Either way the answer that early calls came from counts no more.
-      this.#settler.dropEarly()
+      this.#calls.dropEarly()
     }
   }
 

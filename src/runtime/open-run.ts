@@ -115,7 +115,7 @@ export function newRun(config: ResolvedConfig, key: RunKey, input: CheckedInput,
 }
 
 function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: CheckedInput): RecordBody {
-  const { messages, system, model, cwd, effort, form, metadata, limits, temperature, maxOutputTokens } = input
+  const { messages, system, model, cwd, settings, form, metadata, limits } = input
   return {
     type: "run-start",
     runId,
@@ -126,9 +126,7 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
       ...(model && { model: `${model.provider}:${model.id}` }),
       backend: config.backend.name,
       cwd,
-      ...(temperature !== undefined && { temperature }),
-      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-      ...(effort !== undefined && { effort }),
+      ...settings,
       ...(form && { outputSchema: form.schema, ...(form.mode !== "strict" && { outputMode: form.mode }) }),
       ...(input.unknownOutcome !== "tell" && { unknownOutcome: input.unknownOutcome }),
       ...(metadata && { metadata }),

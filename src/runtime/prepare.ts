@@ -3,7 +3,7 @@ import type { OpenRun } from "./open-run.ts"
 
 /** What the backend gets: the conversation so far, and what starts the work. */
 export function prepare(run: OpenRun): { request: OpenRequest; turn: TurnInput } {
-  const { system, model, cwd, limits, temperature, maxOutputTokens, effort, form, dispatcher, before } = run.input
+  const { system, model, cwd, limits, settings, form, dispatcher, before } = run.input
   const { turns } = run.projection
   const own = run.projection.handOver()
   const messages = before ? [...before.messages, ...own] : own
@@ -16,9 +16,7 @@ export function prepare(run: OpenRun): { request: OpenRequest; turn: TurnInput }
       ...(model && { model }),
       ...(system !== undefined && { system }),
       tools: dispatcher.listTools(),
-      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-      ...(temperature !== undefined && { temperature }),
-      ...(effort !== undefined && { effort }),
+      settings,
       ...(form && { outputSchema: form.schema }),
       limits: { turns: limits.turns, reserved: run.ledger.limited },
       from: { kind: "history", messages: prompt ? messages.slice(0, -1) : messages, turns },

@@ -10,7 +10,8 @@ import { flagUnknown } from "../journal/recover.ts"
 import { pendingOf } from "../journal/result.ts"
 import { checkedId } from "../lib/id.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
-import { callDigest } from "./calls/settle-call.ts"
+import { modelSettings } from "../lib/model-settings.ts"
+import { callDigest } from "./calls/run-call.ts"
 import { oneOf, type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
 import { type CheckedInput, dispatcherOf } from "./input/input.ts"
@@ -77,7 +78,7 @@ function recalledInput(config: ResolvedConfig, run: RunProjection, given: Resume
   if (input === undefined || run.limits === undefined) {
     throw new LonghaulError("storage", `The journal of ${run.runId} has no beginning.`, { retryable: false })
   }
-  const { messages, system, cwd, temperature, maxOutputTokens, effort, metadata, unknownOutcome = "tell" } = input
+  const { messages, system, cwd, metadata, unknownOutcome = "tell" } = input
   const schema = given.outputSchema ?? input.outputSchema
   const form = schema && outputForm({ messages, outputSchema: schema, outputMode: input.outputMode ?? "strict" })
   const model = recalledModel(config, input.model, given.model)
@@ -85,9 +86,7 @@ function recalledInput(config: ResolvedConfig, run: RunProjection, given: Resume
     messages,
     ...(system !== undefined && { system }),
     ...(model && { model }),
-    ...(temperature !== undefined && { temperature }),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(effort !== undefined && { effort }),
+    settings: modelSettings(input),
     ...(form && { form }),
     dispatcher: recalledTools(config, run, given),
     limits: resolveLimits(given.limits, run.limits),

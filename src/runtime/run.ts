@@ -7,7 +7,7 @@ import { runPath } from "../journal/paths.ts"
 import { readRow, type Taking } from "../journal/reader.ts"
 import { failedToBegin } from "../journal/result.ts"
 import { onAbort } from "../lib/abort.ts"
-import { settleOpen } from "./calls/settle-open.ts"
+import { finishOpenCalls } from "./calls/finish-open-calls.ts"
 import { choose } from "./choose.ts"
 import { closeRun } from "./close-run.ts"
 import type { ResolvedConfig } from "./config.ts"
@@ -126,7 +126,7 @@ async function openAndDrive(
   const { timeMs } = run.input.limits
   if (timeMs !== undefined) controls.startClock(timeMs)
   try {
-    const stop = opening.isNew ? undefined : await settleOpen(config, run, opening)
+    const stop = opening.isNew ? undefined : await finishOpenCalls(config, run, opening)
     return await closeRun(run, stop ?? (await drive(config, run, choose(config, run), prepare(run))))
   } finally {
     await ended()

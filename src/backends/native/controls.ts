@@ -1,62 +1,34 @@
 import type { InterruptMode } from "../../contract/session.ts"
-import { Aborter } from "../../lib/abort.ts"
+import { StopSwitch } from "../../lib/stop-switch.ts"
 
-/** How a session is told to stop, and what it is told meanwhile. */
-export class Controls {
-  readonly #immediate = new Aborter()
-  /** Only where somebody waits for it. */
-  #halt: Aborter | undefined
-  #stopping = false
-  /** Null: nothing more can be said. */
+/** Stops a session, and holds the messages that arrive while it works. */
+export class Controls extends StopSwitch {
+  /** Null: the session takes no more messages. */
   #steers: string[] | null = []
 
-  /** No other step may begin. */
-  get stopping(): boolean {
-    return this.#stopping
-  }
-
-  /** Aborts when nothing may be waited for any more. */
-  get halting(): AbortSignal {
-    this.#halt ??= new Aborter()
-    if (this.#stopping) this.#halt.abort(reason)
-    return this.#halt.signal
-  }
-
-  /** Aborts when the model call itself must stop. */
-  get signal(): AbortSignal {
-    return this.#immediate.signal
-  }
-
   interrupt(mode: InterruptMode): void {
-    // Where nothing more can be said, nothing is left to stop.
-    if (this.#steers === null) return
-    this.#stopping = true
-    this.#halt?.abort(reason)
-    if (mode === "immediate") this.#immediate.abort(reason)
+    // A session that takes no more messages is over: nothing is left to stop.
+    if (this.#steers !== null) this.halt(mode)
   }
 
-  /** False: nothing more will be asked. */
+  /** False: the model will not be asked again. */
   steer(text: string): boolean {
-    if (this.#stopping) return false
-    return this.#steers !== null && this.#steers.push(text) > 0
+    return !this.stopping && this.#steers !== null && this.#steers.push(text) > 0
   }
 
-  /** What was said since the last time, in order. Where nothing was and the work is done, nothing more can be said. */
-  takeSteers(done: boolean): readonly string[] | "none any more" {
+  /** Returns the messages since the last call, in order. Where there are none and the work is done, no more are taken. */
+  takeSteers(done: boolean): readonly string[] | "closed" {
     const taken = this.#steers
-    if (taken === null) return "none any more"
+    if (taken === null) return "closed"
     if (taken.length > 0) this.#steers = []
     else if (done) this.#steers = null
-    return this.#steers === null ? "none any more" : taken
+    return this.#steers === null ? "closed" : taken
   }
 
-  /** What is left where the session is over, and from then on nothing can be said. */
-  unheard(): readonly string[] {
+  /** Returns the messages that the model never received. No more are taken. */
+  undelivered(): readonly string[] {
     const left = this.#steers ?? []
     this.#steers = null
     return left
   }
 }
-
-/** Said outright: the default reason is an exception with a stack, made anew each time. */
-const reason = "The session was interrupted."

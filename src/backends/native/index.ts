@@ -62,7 +62,7 @@ export function native(options: NativeOptions = {}): Backend {
 }
 
 function converse(
-  { tools, temperature, effort, outputSchema }: OpenRequest,
+  { tools, settings, outputSchema }: OpenRequest,
   model: Model,
   transport: Transport,
   system: string | undefined,
@@ -72,9 +72,8 @@ function converse(
     tools,
     transport,
     ...(system !== undefined && { system }),
+    ...settings,
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(temperature !== undefined && { temperature }),
-    ...(effort !== undefined && { effort }),
     ...(outputSchema !== undefined && { outputSchema }),
   })
 }
@@ -87,8 +86,8 @@ function systemOf({ system, outputSchema }: OpenRequest, model: Model): string |
 }
 
 /** Where something is limited and nobody knows how long an answer can get, it is capped: else nothing could be reserved. */
-function outputTokensOf({ maxOutputTokens, limits }: OpenRequest, model: Model): number | undefined {
-  if (maxOutputTokens !== undefined) return maxOutputTokens
+function outputTokensOf({ settings, limits }: OpenRequest, model: Model): number | undefined {
+  if (settings.maxOutputTokens !== undefined) return settings.maxOutputTokens
   return limits.reserved && model.maxOutputTokens === undefined ? CAPPED_OUTPUT_TOKENS : undefined
 }
 

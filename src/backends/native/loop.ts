@@ -27,7 +27,7 @@ export interface Loop {
 /** Runs to the stop. What was said and not heard by then is on record, for whoever goes on. */
 export function runLoop(loop: Loop): Promise<Stop> {
   return takeTurns(loop).then((stop) => {
-    for (const text of loop.controls.unheard()) loop.host.emit({ type: "steer", text })
+    for (const text of loop.controls.undelivered()) loop.host.emit({ type: "steer", text })
     return stop
   })
 }
@@ -57,7 +57,7 @@ async function takeTurns(loop: Loop): Promise<Stop> {
     const final = calls.length === 0 && !cut && answer.stopReason !== "pause"
     const complaint = final ? await host.review(textOf(answer)) : undefined
     const steers = controls.takeSteers(final && complaint === undefined)
-    if (steers === "none any more") return { reason: "done", text: textOf(answer) }
+    if (steers === "closed") return { reason: "done", text: textOf(answer) }
     if (cut) tell(loop, GO_ON, "output-limit")
     if (complaint !== undefined) tell(loop, complaint, "repair")
     for (const text of steers) tell(loop, text)

@@ -1,7 +1,7 @@
 import type { ContentPart } from "../../contract/content.ts"
-import type { Effort } from "../../contract/effort.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { Message, ReasoningPart, ToolResultPart } from "../../contract/message.ts"
+import type { Effort } from "../../contract/model-settings.ts"
 import type { ConversationSetup } from "../../contract/provider.ts"
 import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"

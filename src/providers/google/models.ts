@@ -1,5 +1,5 @@
-import type { Effort } from "../../contract/effort.ts"
 import type { JsonObject } from "../../contract/json.ts"
+import type { Effort } from "../../contract/model-settings.ts"
 
 /** What a generation of models takes. */
 export interface Family {

@@ -1,4 +1,4 @@
-import type { Effort } from "../../contract/effort.ts"
+import type { Effort } from "../../contract/model-settings.ts"
 
 /** OpenAI's own names of models that answer without thinking; they refuse everything that has to do with it. */
 export function reasons(model: string): boolean {

@@ -49,7 +49,7 @@ test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is handed over whole; 
   expect(LONG.startsWith(head) && LONG.endsWith(tail)).toBe(true)
   expect(Number(marker?.match(/\d+/)?.[0])).toBe(bytesOf(LONG) - bytesOf(head) - bytesOf(tail))
 
-  const message = "What long returned (call 1.0) was cut; all of it is at /kept/long.txt."
+  const message = "The result of long (call 1.0) was cut; all of it is at /kept/long.txt."
   const warning = { code: "tool_payload_truncated", message, paths: ["/kept/long.txt"] }
   expect(result.warnings).toEqual([warning])
   expect(records.filter(({ type }) => type === "warning")).toMatchObject([warning])
@@ -85,7 +85,7 @@ test("a place that fails costs the artifact, not the run, and it is told", async
     expect(result.status).toBe("done")
     expect(result.toolCalls[0]).toMatchObject({ status: "ok" })
     expect(result.toolCalls[0]?.result).toMatch(/é\n\[cut: \d+ bytes are missing; it could not be saved\]$/)
-    const message = "What long returned (call 1.0) was cut; it could not be saved."
+    const message = "The result of long (call 1.0) was cut; it could not be saved."
     expect(result.warnings).toEqual([{ code: "tool_payload_truncated", message }])
   }
 })

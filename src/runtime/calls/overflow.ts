@@ -2,49 +2,46 @@ import type { Artifact, ArtifactStore } from "../../contract/artifacts.ts"
 import type { ToolCall } from "../../contract/backend.ts"
 import type { Environment } from "../../contract/env.ts"
 import type { RecordBody } from "../../contract/event.ts"
-import type { ToolContext, ToolOutcome } from "../../contract/tool.ts"
+import type { RunKey } from "../../contract/store.ts"
+import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 import type { ResolvedConfig } from "../config.ts"
-import type { OpenRun } from "../open-run.ts"
 
-/** What the calls of one run return beyond what can be shown of it. */
+/** Keeps tool results that are too long for the transcript, where the runtime has an artifact store. */
 export class Overflow {
-  /** What the run's tools act on: they may read what was kept for them. */
+  /** The environment of the run's tools, in which they can read what was kept. */
   readonly env: Environment
   readonly #artifacts: ArtifactStore | undefined
-  readonly #run: Pick<OpenRun, "key" | "input" | "journal">
+  readonly #key: RunKey
+  /** By the call object, not by its id: a dropped early call may still be running under the same id. */
+  readonly #warnings = new WeakMap<ToolCall, RecordBody>()
 
-  constructor({ artifacts, env }: ResolvedConfig, run: OpenRun) {
+  constructor({ artifacts, env }: ResolvedConfig, key: RunKey) {
     this.#artifacts = artifacts
-    this.#run = run
-    this.env = artifacts?.environment?.(env, run.key) ?? env
+    this.#key = key
+    this.env = artifacts?.environment?.(env, key) ?? env
   }
 
-  /** Dispatches a call; what is cut from its result is kept where there is a place for it. */
-  dispatch(call: ToolCall, context: ToolContext): Promise<ToolOutcome> {
-    const { dispatcher } = this.#run.input
-    if (this.#artifacts === undefined) return dispatcher.dispatch(call, context)
-    return dispatcher.dispatch(call, context, (artifact) => this.#keep(call, artifact))
+  /** Saves the whole result of a call; undefined where nothing keeps it. */
+  keeperOf(call: ToolCall): KeepWhole | undefined {
+    const artifacts = this.#artifacts
+    return artifacts && ((artifact) => this.#keep(artifacts, call, artifact))
   }
 
-  /** The call's result goes on record: what was cut from it is told beside it. */
-  recorded(call: ToolCall): void {
-    const warning = warnings.get(call)
-    if (warning) this.#run.journal.append(warning)
+  /** The warning that belongs beside the result of a call, where it was cut. */
+  warningOf(call: ToolCall): RecordBody | undefined {
+    return this.#warnings.get(call)
   }
 
-  async #keep(call: ToolCall, artifact: Artifact): Promise<string | null> {
-    warnings.set(call, truncated(call, "it could not be saved"))
-    const path = await (this.#artifacts as ArtifactStore).save(this.#run.key, artifact)
-    if (path === null) warnings.delete(call)
-    else warnings.set(call, { ...truncated(call, `all of it is at ${path}`), paths: [path] })
+  async #keep(artifacts: ArtifactStore, call: ToolCall, artifact: Artifact): Promise<string | null> {
+    this.#warnings.set(call, truncated(call, "it could not be saved"))
+    const path = await artifacts.save(this.#key, artifact)
+    if (path === null) this.#warnings.delete(call)
+    else this.#warnings.set(call, { ...truncated(call, `all of it is at ${path}`), paths: [path] })
     return path
   }
 }
 
-/** What is to be told of a call. By the very call, not by its id: one that was dropped may still be at it. */
-const warnings = new WeakMap<ToolCall, RecordBody>()
-
 function truncated({ name, callId }: ToolCall, where: string) {
-  const message = `What ${name} returned (call ${callId}) was cut; ${where}.`
+  const message = `The result of ${name} (call ${callId}) was cut; ${where}.`
   return { type: "warning", code: "tool_payload_truncated", message } as const
 }

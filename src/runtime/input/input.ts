@@ -1,7 +1,7 @@
-import type { Effort } from "../../contract/effort.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import type { Message } from "../../contract/message.ts"
+import type { Effort, ModelSettings } from "../../contract/model-settings.ts"
 import type { Model } from "../../contract/provider.ts"
 import type { Limits } from "../../contract/result.ts"
 import type { RunInput } from "../../contract/run.ts"
@@ -9,6 +9,7 @@ import type { RunKey } from "../../contract/store.ts"
 import type { UnknownOutcome } from "../../contract/tool.ts"
 import { checkedId, newRunId } from "../../lib/id.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { modelSettings } from "../../lib/model-settings.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../../tools/kernel/dispatch.ts"
 import { oneOf, type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
 import { type OutputForm, outputForm } from "../output.ts"
@@ -21,9 +22,7 @@ export interface CheckedInput {
   readonly messages: readonly Message[]
   readonly system?: string
   readonly model?: Model
-  readonly temperature?: number
-  readonly maxOutputTokens?: number
-  readonly effort?: Effort
+  readonly settings: ModelSettings
   readonly form?: OutputForm
   readonly dispatcher: Dispatcher
   readonly limits: Limits
@@ -54,7 +53,8 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   list("disabledTools", input.disabledTools)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
-  const { system, temperature, maxOutputTokens, effort, metadata } = input
+  const { system, effort, metadata } = input
+  if (effort !== undefined) oneOf("effort", effort, efforts)
   requireJson("metadata", metadata)
   requireJson("messages", input.messages)
   const model = input.model === undefined ? config.model : config.resolveModel(input.model)
@@ -64,9 +64,7 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     messages: await messagesOf(config, input, cwd),
     ...(system !== undefined && { system }),
     ...(model && { model }),
-    ...(temperature !== undefined && { temperature }),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(effort !== undefined && { effort: oneOf("effort", effort, efforts) }),
+    settings: modelSettings(input),
     ...(form && { form }),
     dispatcher: dispatcherOf(config, input),
     limits: resolveLimits(input.limits, config.limits),

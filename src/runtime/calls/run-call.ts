@@ -1,70 +1,71 @@
 import type { Suspended, ToolCall } from "../../contract/backend.ts"
 import type { Environment } from "../../contract/env.ts"
-import type { HookedCall, HookedRun } from "../../contract/hooks.ts"
-import type { Json } from "../../contract/json.ts"
 import type { AskReason } from "../../contract/result.ts"
-import type { Effect, Tool, ToolContext, ToolOutcome } from "../../contract/tool.ts"
+import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
 import { newNonce } from "../../lib/id.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
+import { allowsAtOnce, decide, hookedCall, type Verdict } from "./decide.ts"
 import { Overflow } from "./overflow.ts"
 import { Turnstile } from "./turnstile.ts"
 
-export interface Approved {
-  /** Its intent is on record already. */
+export interface ExecuteOptions {
+  /** The call's intent is on record already. */
   readonly begun: boolean
-  /** For the model, in front of the result. */
+  /** Text for the model in front of the result. */
   readonly note?: string
 }
 
-/** Settles the calls of one session: intent, effect, receipt, each exactly once. */
-export class CallSettler {
+/** Runs the calls of one session: intent, effect, result, each recorded exactly once. */
+export class CallRunner {
   readonly #config: ResolvedConfig
   readonly #run: OpenRun
   readonly #overflow: Overflow
   readonly #turnstile = new Turnstile()
-  /** Gates are asked one after another, in the order of the calls. */
-  #gate: Turnstile | undefined
+  /** Decisions are made one after another, in the order of the calls. */
+  #deciding: Turnstile | undefined
   #open = 0
   readonly #announced = new Set<string>()
-  /** Early calls whose result waits for their `tool-call`; `false` tells them that it will never come. */
+  /** Early calls whose result waits until their `tool-call` is on record; `false`: it never will be. */
   #early: Map<string, (onRecord: boolean) => void> | undefined
 
   constructor(config: ResolvedConfig, run: OpenRun) {
     this.#config = config
     this.#run = run
-    this.#overflow = new Overflow(config, run)
+    this.#overflow = new Overflow(config, run.key)
   }
 
   call(call: ToolCall): Promise<ToolOutcome | Suspended> {
-    if (this.#announced.has(call.callId)) return this.#isJudged(call.name) ? this.#judged(call) : this.approved(call)
-    return this.#isHarmless(call.name) ? this.#settleEarly(call) : Promise.resolve(notOnRecord(call))
+    if (this.#announced.has(call.callId)) {
+      return allowsAtOnce(this.#run, call.name) ? this.execute(call) : this.#decideAndExecute(call)
+    }
+    return this.#mayStartEarly(call.name) ? this.#executeEarly(call) : Promise.resolve(notOnRecord(call))
   }
 
   startsEarly(name: string): boolean {
-    return this.#isHarmless(name) && !this.#run.controls.stopping
+    return this.#mayStartEarly(name) && !this.#run.controls.stopping
   }
 
-  /** The call's `tool-call` is on record: its result may follow. */
+  /** Lets the result of a call be recorded, since its `tool-call` is on record. */
   announce(callId: string): void {
     this.#announced.add(callId)
     this.#early?.get(callId)?.(true)
     this.#early?.delete(callId)
   }
 
-  /** The answer that early calls came from is void. */
+  /** Discards the early calls of an answer that failed. */
   dropEarly(): void {
-    for (const tell of this.#early?.values() ?? []) tell(false)
+    for (const resolve of this.#early?.values() ?? []) resolve(false)
     this.#early = undefined
   }
 
-  /** Names exactly what would run: an approval of it counts for nothing else. */
+  /** Identifies exactly what would run: an approval is bound to it. */
   digestOf(call: Pick<ToolCall, "name" | "args">): string {
     return callDigest(this.#config, call, this.#run.input.cwd)
   }
 
-  /** The run has to wait for a person's word about this call. */
+  /** Records the question about a call for which the run has to pause. Only the first one of a step is asked. */
   suspend(call: ToolCall, reason: AskReason, question: string, edited = false): Suspended {
     const run = this.#run
     if (run.asked) return suspended
@@ -76,31 +77,32 @@ export class CallSettler {
     return suspended
   }
 
-  /** One that may run: asks nobody. */
-  async approved(call: ToolCall, { begun, note }: Approved = unbegun): Promise<ToolOutcome> {
+  /** Runs a call that was decided about, or that needs no decision. */
+  async execute(call: ToolCall, { begun, note }: ExecuteOptions = notBegun): Promise<ToolOutcome> {
     const { journal, controls, hooks, input } = this.#run
     const tool = input.dispatcher.tool(call.name)
     const effect = tool?.effect ?? "none"
     // In the same tick as the other calls of its step, so that all their intents share one flush.
     this.#open++
     if (effect !== "none" && !begun) journal.append(intentOf(this.#config, this.#run, call, effect))
-    const turn = this.#turnstile.enter(tool?.concurrent ?? true)
-    if (turn) await turn
+    await this.#turnstile.enter(tool?.concurrent ?? true)
     try {
       if (effect !== "none") await journal.flush()
       if (controls.stopping) return this.record(call, notStarted(call), 0, effect)
-      if (hooks.has("preToolCall")) await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hooked(at, call)))
-      const started = performance.now()
-      const outcome = noted(await this.#dispatch(call), note)
-      // A tool with an effect that was stopped half way may have had it.
-      const inDoubt = effect !== "none" && controls.signal.aborted && outcome.status === "error"
-      const settled = this.record(call, inDoubt ? unknown(call) : outcome, performance.now() - started, effect)
-      if (hooks.has("postToolCall")) {
-        await hooks.call("postToolCall", (hook, at) => hook.postToolCall?.(hooked(at, call), settled))
+      if (hooks.has("preToolCall")) {
+        await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, call)))
       }
-      return settled
+      const started = performance.now()
+      const outcome = withNote(await this.#dispatch(call), note)
+      // A tool that was aborted may have had its effect already.
+      const inDoubt = effect !== "none" && controls.signal.aborted && outcome.status === "error"
+      const recorded = this.record(call, inDoubt ? unknown(call) : outcome, performance.now() - started, effect)
+      if (hooks.has("postToolCall")) {
+        await hooks.call("postToolCall", (hook, at) => hook.postToolCall?.(hookedCall(at, call), recorded))
+      }
+      return recorded
     } catch (error) {
-      // The intent is not durable, or the run is somebody else's: nothing may happen here any more.
+      // The intent is not durable, or another process owns the run: nothing may be done here any more.
       controls.lose(error)
       return notStarted(call)
     } finally {
@@ -109,34 +111,34 @@ export class CallSettler {
     }
   }
 
-  /** Puts what became of a call on record. */
+  /** Records the outcome of a call. */
   record(call: ToolCall, outcome: ToolOutcome, durationMs = 0, effect: Effect = "none"): ToolOutcome {
     const { journal } = this.#run
-    this.#overflow.recorded(call)
+    const warning = this.#overflow.warningOf(call)
+    if (warning) journal.append(warning)
     journal.append({ type: "tool-result", callId: call.callId, outcome, durationMs: Math.round(durationMs) })
-    // The last receipt of a step goes with the end of its turn, which follows at once; others must not wait for that.
+    // The last result of a step is flushed with the end of its turn, which follows at once; others must not wait for that.
     if (effect !== "none" && this.#open > 1) journal.flushSoon()
     return outcome
   }
 
-  async #judged(call: ToolCall): Promise<ToolOutcome | Suspended> {
+  async #decideAndExecute(call: ToolCall): Promise<ToolOutcome | Suspended> {
     const run = this.#run
-    this.#gate ??= new Turnstile()
-    await this.#gate.enter(false)
+    this.#deciding ??= new Turnstile()
+    await this.#deciding.enter(false)
     let verdict: Verdict
     try {
-      verdict = run.asked ? "suspended" : run.controls.stopping ? "run" : await judge(run, call, false)
-      if (typeof verdict === "object" && verdict.reason !== undefined) {
-        return this.suspend(call, verdict.reason, verdict.question)
-      }
+      if (run.asked) return suspended
+      // A run that is being stopped starts no call, so nothing is left to decide.
+      verdict = run.controls.stopping ? { kind: "allow" } : await decide(run, call)
+      if (verdict.kind === "ask") return this.suspend(call, verdict.reason, verdict.question)
     } finally {
-      this.#gate.leave()
+      this.#deciding.leave()
     }
-    if (verdict === "suspended") return suspended
-    return verdict === "run" ? this.approved(call) : this.record(call, denied(call, verdict.question))
+    return verdict.kind === "allow" ? this.execute(call) : this.record(call, denied(call, verdict.reason))
   }
 
-  async #settleEarly(call: ToolCall): Promise<ToolOutcome> {
+  async #executeEarly(call: ToolCall): Promise<ToolOutcome> {
     const started = performance.now()
     const onRecord = new Promise<boolean>((resolve) => {
       this.#early ??= new Map()
@@ -148,56 +150,23 @@ export class CallSettler {
   }
 
   #dispatch(call: ToolCall): Promise<ToolOutcome> {
-    return this.#overflow.dispatch(call, contextOf(this.#overflow.env, this.#run, call))
+    const context = contextOf(this.#overflow.env, this.#run, call)
+    return this.#run.input.dispatcher.dispatch(call, context, this.#overflow.keeperOf(call))
   }
 
-  #isJudged(name: string): boolean {
-    const { hooks, input } = this.#run
-    return hooks.has("gateBeforeTool") || input.dispatcher.tool(name)?.question !== undefined
-  }
-
-  #isHarmless(name: string): boolean {
-    if (this.#isJudged(name)) return false
+  #mayStartEarly(name: string): boolean {
     const { hooks, input } = this.#run
     const tool = input.dispatcher.tool(name)
-    // What a hook is to hear of a call must be on record first.
-    return tool?.effect === "none" && tool.concurrent && !hooks.has("preToolCall") && !hooks.has("postToolCall")
+    // A call must be on record before a hook is told about it.
+    const isHooked = hooks.has("preToolCall") || hooks.has("postToolCall")
+    return tool?.effect === "none" && tool.concurrent && !isHooked && allowsAtOnce(this.#run, name)
   }
 }
 
-const unbegun: Approved = { begun: false }
+const notBegun: ExecuteOptions = { begun: false }
 const suspended: Suspended = { status: "suspended" }
 
-/** Let run, to wait for another, refused for a reason, or to be asked about. */
-type Verdict = "run" | "suspended" | { readonly question: string; readonly reason?: AskReason }
-
-/** What the gate says of a call. Whatever goes wrong in it, the call does not run. */
-export async function judge({ hooks, input }: OpenRun, call: ToolCall, edited: boolean): Promise<Verdict> {
-  const question = call.invalid === undefined ? questionOf(input.dispatcher.tool(call.name), call.args) : undefined
-  if (question !== undefined) return { reason: "input", question }
-  if (!hooks.has("gateBeforeTool")) return "run"
-  const verdict = await hooks.call("gateBeforeTool", (hook, at) =>
-    hook.gateBeforeTool?.({ ...hooked(at, call), edited }),
-  )
-  if (verdict?.allow === true) return "run"
-  if (verdict?.allow !== false) return { question: `${call.name} was not started: what decides about it failed.` }
-  return { reason: "approval", question: String(verdict.reason) }
-}
-
-/** Arguments that cannot be asked about do not fit the tool, which will say so itself. */
-function questionOf(tool: Tool | undefined, args: Json): string | undefined {
-  try {
-    return tool?.question?.(args)
-  } catch {
-    return undefined
-  }
-}
-
-function hooked(run: HookedRun, { callId, name, args }: ToolCall): HookedCall {
-  return { ...run, callId, name, args }
-}
-
-/** What exactly is to run: a decision about it counts for nothing else. */
+/** Identifies exactly what is to run: a decision about it is valid for nothing else. */
 export function callDigest(config: ResolvedConfig, { name, args }: Pick<ToolCall, "name" | "args">, cwd: string) {
   return config.digest(canonicalJson([name, args, cwd]))
 }
@@ -221,12 +190,12 @@ function contextOf(env: Environment, run: OpenRun, { callId }: ToolCall): ToolCo
   }
 }
 
-/** The same for every attempt at a call, in whatever process. */
+/** The same for every attempt at a call, in every process. */
 function idempotencyKey(runId: string, nodeId: string, callId: string): string {
   return `${runId}/${nodeId}/${callId}`
 }
 
-function noted(outcome: ToolOutcome, note: string | undefined): ToolOutcome {
+function withNote(outcome: ToolOutcome, note: string | undefined): ToolOutcome {
   return note === undefined ? outcome : { ...outcome, output: [{ type: "text", text: note }, ...outcome.output] }
 }
 
@@ -238,7 +207,7 @@ function notStarted({ name }: ToolCall): ToolOutcome {
   return { status: "denied", output: [{ type: "text", text: `${name} was not started: the run is being stopped.` }] }
 }
 
-/** A backend's mistake. An effect whose call is on no record could never be found again after a crash. */
+/** A mistake of the backend: an effect whose call is not on record could not be found after a crash. */
 function notOnRecord({ name }: ToolCall): ToolOutcome {
   return { status: "denied", output: [{ type: "text", text: `${name} was not started: its call is not on record.` }] }
 }

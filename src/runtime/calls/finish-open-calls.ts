@@ -3,17 +3,22 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall, RunProjection } from "../../journal/projection.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
-import { CallSettler, judge } from "./settle-call.ts"
+import { decide } from "./decide.ts"
+import { CallRunner } from "./run-call.ts"
 
 /**
- * Before a run goes on: what its last answer left open is settled from the journal, so that the model need not repeat
- * it. Answers how the run ends, where nothing is left to ask the model.
+ * Finishes the calls that the last answer of a resumed run left open, so that the model need not repeat them. Returns how
+ * the run ends where nothing is left to ask the model.
  */
-export async function settleOpen(config: ResolvedConfig, run: OpenRun, opening: Opening): Promise<Stop | undefined> {
+export async function finishOpenCalls(
+  config: ResolvedConfig,
+  run: OpenRun,
+  opening: Opening,
+): Promise<Stop | undefined> {
   const { projection, journal, controls } = run
   try {
     if (projection.openCalls.length > 0) {
-      const outcomes = await settleCalls(config, run, opening.gone === true)
+      const outcomes = await finishCalls(config, run, opening.gone === true)
       if (outcomes.some(({ status }) => status === "suspended")) return { reason: "suspended" }
     }
     if (projection.stepIsOpen) journal.append({ type: "turn-end", turn: projection.turns })
@@ -31,64 +36,57 @@ export async function settleOpen(config: ResolvedConfig, run: OpenRun, opening: 
   }
 }
 
-/** The model had said its last word when the process died, and only the end is not on record. */
+/** The model had given its final answer when the process died, and only the end of the run is not on record. */
 function isOver({ lastStep, resumedFrom }: RunProjection): boolean {
   return lastStep?.stopReason === "end" && resumedFrom === "running"
 }
 
-async function settleCalls(config: ResolvedConfig, run: OpenRun, gone: boolean): Promise<(ToolOutcome | Suspended)[]> {
-  const settler = new CallSettler(config, run)
+async function finishCalls(config: ResolvedConfig, run: OpenRun, gone: boolean): Promise<(ToolOutcome | Suspended)[]> {
+  const runner = new CallRunner(config, run)
   const { openCalls } = run.projection
-  for (const { callId } of openCalls) settler.announce(callId)
-  return Promise.all(openCalls.map((call) => settleOne(run, settler, call, gone)))
+  for (const { callId } of openCalls) runner.announce(callId)
+  return Promise.all(openCalls.map((call) => finishCall(run, runner, call, gone)))
 }
 
-async function settleOne(
+async function finishCall(
   run: OpenRun,
-  settler: CallSettler,
+  runner: CallRunner,
   { callId, name, args, intent }: ProjectedCall,
   gone: boolean,
 ): Promise<ToolOutcome | Suspended> {
   const call: ToolCall = { callId, name, args }
   const { ask } = run.projection
   const decision = ask?.request.callId === callId ? ask.decision : undefined
-  if (decision?.decision === "deny") return settler.record(call, refused(call, decision.text))
-  if (decision?.decision === "answer") return settler.record(call, answered(decision.text ?? ""))
-  if (decision) return settleApproved(run, settler, call, decision, intent !== undefined)
-  if (intent === undefined) return settler.call(call)
-  if (intent === "repeatable" && gone) return settler.approved(call, { begun: true })
-  return settler.suspend(
-    call,
-    "unknown_outcome",
-    `The process running ${name} stopped before its outcome was recorded.`,
-  )
+  if (decision?.decision === "deny") return runner.record(call, refused(call, decision.text))
+  if (decision?.decision === "answer") return runner.record(call, answered(decision.text ?? ""))
+  if (decision) return executeApproved(run, runner, call, decision, intent !== undefined)
+  if (intent === undefined) return runner.call(call)
+  if (intent === "repeatable" && gone) return runner.execute(call, { begun: true })
+  return runner.suspend(call, "unknown_outcome", `The process running ${name} stopped before its outcome was recorded.`)
 }
 
 /**
- * An approval counts for exactly the call that was shown: any other is asked about again. Arguments that a person changed
- * pass the gate like any others, and the model is told of them.
+ * An approval is valid for exactly the call that was shown; for any other the person is asked again. Arguments that a
+ * person changed pass the gate like any others, and the model is told about them.
  */
-async function settleApproved(
+async function executeApproved(
   run: OpenRun,
-  settler: CallSettler,
+  runner: CallRunner,
   call: ToolCall,
   { args: changed, digest }: Decision,
   begun: boolean,
 ): Promise<ToolOutcome | Suspended> {
   const args = changed ?? run.projection.ask?.request.args
   const edited = args === undefined ? call : { ...call, args }
-  if (settler.digestOf(edited) !== digest) return settler.suspend(edited, "approval", STALE, args !== undefined)
-  if (args === undefined) return settler.approved(call, { begun })
+  if (runner.digestOf(edited) !== digest) return runner.suspend(edited, "approval", STALE, args !== undefined)
+  if (args === undefined) return runner.execute(call, { begun })
   if (changed !== undefined) {
-    const verdict = await judge(run, edited, true)
-    if (verdict === "suspended") return { status: "suspended" }
-    if (verdict !== "run") {
-      if (verdict.reason === undefined) return settler.record(call, refused(call, verdict.question))
-      return settler.suspend(edited, verdict.reason, verdict.question, true)
-    }
+    const verdict = await decide(run, edited, true)
+    if (verdict.kind === "ask") return runner.suspend(edited, verdict.reason, verdict.question, true)
+    if (verdict.kind === "deny") return runner.record(call, refused(call, verdict.reason))
   }
   const note = `Run with arguments that a reviewer changed: ${JSON.stringify(args)}`
-  return settler.approved(edited, { begun, note })
+  return runner.execute(edited, { begun, note })
 }
 
 type Decision = NonNullable<NonNullable<RunProjection["ask"]>["decision"]>
