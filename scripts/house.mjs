@@ -14,7 +14,7 @@ const LONGEST_FILE = 400
 const LONGEST_FUNCTION = 80
 const LARGEST_FOLDER = 30
 /** What is left of the time before the rule: it may only shrink. */
-const MOST_UNEXPLAINED_CASTS = 20
+const MOST_UNEXPLAINED_CASTS = 19
 const longFunctions = ["assembleRuntime"]
 const problems = []
 

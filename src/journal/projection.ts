@@ -204,9 +204,7 @@ export class RunProjection {
         this.removed = true
         break
       case "run-end":
-        this.status = record.status
-        this.error = record.error
-        this.output = record.output
+        this.#end(record)
         break
       case "retry":
         break
@@ -296,6 +294,12 @@ export class RunProjection {
     this.#carried = record.reason === "output-limit" ? this.text : ""
     this.#hear({ role: "user", content: [{ type: "text", text: record.text }] })
     if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
+  }
+
+  #end({ status, error, output }: RunRecord & { readonly type: "run-end" }): void {
+    this.status = status
+    this.error = error
+    this.output = output
   }
 
   /** A fork begins with another run's records: what they cost was paid there. */

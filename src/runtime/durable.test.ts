@@ -68,6 +68,40 @@ describe("a run that lost its process", () => {
     expect(await runtime.resume({ runId: "r", takeover: true })).toMatchObject({ status: "done" })
   })
 
+  test("a run that its live owner ends while it is being taken over is done, and nothing is resumed", async () => {
+    const inner = memoryStore()
+    const answer = deferred<string>()
+    const asked = deferred<void>()
+    const owner = runtimeOver(inner, [
+      async () => {
+        asked.resolve()
+        return { parts: [{ text: await answer.promise }] }
+      },
+    ])
+    const ended = owner.runtime.run({ task: "x", runId: "r" })
+    await asked.promise
+    // The owner ends its run after the other has read it, and before the other creates its shard.
+    const slow: Store = {
+      ...inner,
+      folder(path) {
+        const folder = inner.folder(path)
+        const { append } = folder
+        if (append === undefined) return folder
+        const open: typeof append.open = async (name, first) => {
+          answer.resolve("Done.")
+          await ended
+          return append.open(name, first)
+        }
+        return { ...folder, append: { ...append, open } }
+      },
+    }
+    const { runtime, model } = runtimeOver(slow, ["Once more."])
+    const result = await runtime.resume({ runId: "r", takeover: true })
+    expect(result).toMatchObject({ status: "failed", error: { code: "invalid_state" } })
+    expect(model.calls).toEqual([])
+    expect(await runtimeOver(inner, []).runtime.status("r")).toMatchObject({ status: "done", text: "Done." })
+  })
+
   test("a `once` call whose outcome is not known is flagged and never run again", async () => {
     const store = memoryStore()
     await crashed(store, "pay")
@@ -98,8 +132,11 @@ describe("a run that lost its process", () => {
     const again: string[] = []
     const tools = [tool("put", () => again.push("put") && "put", { effect: "repeatable" })]
     const { runtime } = runtimeOver(store, ["Done."], { tools })
+    const seenAt = performance.now()
     expect((await runtime.resume({ runId: "r" })).error?.code).toBe("run_active")
-    const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 61_000)
+    const clock = vi.spyOn(performance, "now").mockReturnValue(seenAt + 59_000)
+    expect((await runtime.resume({ runId: "r" })).error?.code).toBe("run_active")
+    clock.mockReturnValue(seenAt + 120_000)
     const result = await runtime.resume({ runId: "r" })
     clock.mockRestore()
     expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })

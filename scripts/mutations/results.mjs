@@ -1,0 +1,102 @@
+// Promises about what callers, people and the model get to hear: steering, output, observers, retries, stores.
+import { mutation, programMutation } from "./mutation.mjs"
+
+export const mutations = [
+  mutation(
+    "results: a message that was not delivered is dropped at the end",
+    [
+      [
+        "src/backends/native/loop.ts",
+        '    for (const text of loop.controls.undelivered()) loop.host.emit({ type: "steer", text })\n',
+        "",
+      ],
+    ],
+    ["src/runtime/durable.test.ts", "what was said in the turn in which a run failed is on record"],
+    ["src/runtime/durable.test.ts", "what was said in the turn in which a run paused is heard when it goes on"],
+  ),
+  mutation(
+    "results: a message to a live run is recorded without its slot, and heard again",
+    [["src/runtime", "said[0]?.text !== event.text) return event", "said[0]?.text === event.text) return event"]],
+    ["src/runtime/durable.test.ts", "what is said to a live run is heard by the model, once"],
+  ),
+  mutation(
+    "results: a completion with an error in its 200 counts as a success",
+    [["src/stores/s3/multipart.ts", "if (!/<CompleteMultipartUploadResult[\\s>]/.test(", "if (/<Never>/.test("]],
+    ["src/stores/s3/multipart.test.ts", "have an error in their 200 fail the write"],
+  ),
+  mutation(
+    "results: retry-after-ms is ignored",
+    [["src/providers/failure.ts", 'Number(header("retry-after-ms") || Number.NaN)', "Number.NaN"]],
+    ["src/providers/converse.test.ts", "a retry-after-ms header counts before retry-after"],
+  ),
+  mutation(
+    "results: a wait that the provider asked for is not waited",
+    [
+      [
+        "src/lib/retry.ts",
+        "return failure.retryAfterMs <= LONGEST_ASKED_MS ? failure.retryAfterMs : null",
+        "return failure.retryAfterMs <= LONGEST_ASKED_MS ? 0 : null",
+      ],
+    ],
+    ["src/lib/retry.test.ts", "Retry-After is honoured exactly"],
+  ),
+  mutation(
+    "results: a result has no limit in bytes",
+    [["src/tools/kernel/dispatch.ts", "maxOutputBytes = 256 * 1024", "maxOutputBytes = Infinity"]],
+    ["src/runtime/calls/overflow.test.ts", "a result of few characters and many bytes is cut at 256 KB"],
+  ),
+  mutation(
+    "results: a result has no limit in characters",
+    [["src/tools/kernel/dispatch.ts", "maxCharacters = 100_000", "maxCharacters = Infinity"]],
+    ["test/promises/results.test.ts", "LOOP-05 a result of more than 100,000 characters reaches the model cut"],
+  ),
+  mutation(
+    "results: close flushes no observer (OBS-01)",
+    [
+      [
+        "src/runtime",
+        "    await Promise.all(config.observers.map((observer) => flushed(observer, config.logger)))\n",
+        "",
+      ],
+    ],
+    ["test/promises/controls.test.ts", "OBS-01 close flushes each observer once"],
+  ),
+  mutation(
+    "results: close does not wait for an observer's flush (OBS-01)",
+    [["src/runtime", "await Promise.race([flushing, delay(FLUSH_MS, done.signal)])", "void flushing"]],
+    ["test/promises/controls.test.ts", "OBS-01 close flushes each observer once"],
+  ),
+  mutation(
+    "results: a delta is published before the records in front of it",
+    [
+      [
+        "src/runtime/publisher.ts",
+        "if (after === -1) this.#tellEphemeral(event)",
+        "if (after !== -2) this.#tellEphemeral(event)",
+      ],
+    ],
+    ["src/runtime/runtime.test.ts", "come in order, records numbered and before what followed them"],
+  ),
+  programMutation(
+    "results: --json prints two objects where a resumed run pauses again",
+    [
+      [
+        "src/cli/go-on.ts",
+        "    result = await decidedInline(first, ",
+        '    if (printsJson(choice) && first.status === "paused") output.printJson(first)\n    result = await decidedInline(first, ',
+      ],
+    ],
+    ["src/cli/durable.test.ts", "that leads to a second pause prints one JSON value on one line"],
+  ),
+  programMutation(
+    "results: --json prints two objects with --schema",
+    [
+      [
+        "src/cli/commands/run.ts",
+        "  if (json) output.printJson(result)\n",
+        "  if (json && result.structuredSource !== undefined) output.printJson(result.data)\n  if (json) output.printJson(result)\n",
+      ],
+    ],
+    ["src/cli/run-options.test.ts", "with --json prints one JSON value on one line"],
+  ),
+]
