@@ -22,6 +22,12 @@ const rows = [
     bar: "100 of 100 finished, each effect once; of two approvers one",
   },
   {
+    name: "release",
+    files: ["test/release.test.ts"],
+    env: { LONGHAUL_SLICES: "1", LONGHAUL_LIVE_RUNS: "100" },
+    bar: "every slice size on three stores: 0 effects lost or doubled; 100 live runs of restarted processes: all done",
+  },
+  {
     name: "power loss",
     files: ["test/power-loss.test.ts"],
     env: { LONGHAUL_POWER_SEEDS: "50" },

@@ -86,6 +86,20 @@ test("WH-01 WH-03 WH-04 WH-06 a background run that is done is told, signed, wit
   expect(await verifyWebhook({ headers, body, secrets: secret })).toEqual(result)
 })
 
+test("a run that is released and resumed in the foreground notifies its receiver of the end alone", async () => {
+  const hook = await receiver()
+  const store = memoryStore()
+  const webhook = { url: hook.url, secretRef: "HOOK" }
+  const first = runtimeFor(hook, [callsPay], { store })
+  await first.start({ task: "x", runId: "r", webhook, slice: { turns: 1 } })
+  expect(await first.waitFor("r")).toMatchObject({ status: "paused", pause: { reason: "released" } })
+  await first.close()
+  const second = runtimeFor(hook, ["Done."], { store })
+  expect(await second.resume({ runId: "r" })).toMatchObject({ status: "done" })
+  await untilTried(second, 1)
+  expect(hook.got.map(({ result }) => result)).toMatchObject([{ status: "done" }])
+})
+
 describe("a receiver that fails", () => {
   test("WH-09 WH-11 WH-12 gets the next attempt when its time has come, with the same id, signed anew", async () => {
     const hook = await receiver((index) => (index < 4 ? 500 + index : 200))

@@ -17,6 +17,7 @@ const reader = "src/journal/reader.ts"
 const shard = "src/journal/shard.ts"
 const disk = "src/testing/simulated-disk.ts"
 
+const paths = 'import { shardName } from "./paths.ts"'
 const look = "        if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()\n"
 const write = "        await file.write(this.#headless ? bytes.subarray(this.#ownership.claim.length) : bytes)\n"
 const stands = "        if (!(await file.stands())) throw this.#lose(vanished(this.#folder, this.#top))\n"
@@ -120,7 +121,7 @@ export const mutations = [
   hole(
     "F4 self-take counts the valid prefix",
     holes("F4: after a failed sync nothing unacknowledged counts twice, and the own running call is not flagged"),
-    [appending, "import type { Position }", "import { type Position, scanShard }"],
+    [appending, paths, `${paths}\nimport { scanShard } from "./shard.ts"`],
     [
       appending,
       openNext,
@@ -183,7 +184,7 @@ export const mutations = [
   hole(
     "F6 the top shard is adopted while it has no header",
     holes("F6, F7, F8: an empty shard is never adopted, removed or reopened; its slow creator is fenced"),
-    [journal, "import type { Position }", "import { type Position, scanShard }"],
+    [journal, paths, `${paths}\nimport { scanShard } from "./shard.ts"`],
     [
       journal,
       "  const top = options.fresh ? -1 : (options.after ?? (await findTop(folder)))\n",

@@ -91,7 +91,7 @@ export const mutations = [
   mutation(
     "ownership: a run that is under way can be removed",
     [
-      [runtime, "if (handleOf(asked)) throw stillActive(asked)", ""],
+      [runtime, "if (live.find(asked)) throw stillActive(asked)", ""],
       ["src/runtime/runs", 'if ((await watch.look(key, found)) === "alive") throw stillActive(key)', ""],
     ],
     durable("a run that is under way is not removed"),
@@ -117,8 +117,8 @@ export const mutations = [
     [
       [
         runtime,
-        "  try {\n    return await run()\n  } finally {\n    leave()\n  }",
-        '  const result = await run()\n  if (result.status === "done") leave()\n  return result',
+        "    return await run()\n  } finally {\n    freeSlot()\n  }",
+        '    const result = await run()\n    if (result.status === "done") freeSlot()\n    return result\n  } finally {\n  }',
       ],
     ],
     durable("a concurrency slot is free again after a run that failed, could not begin, or threw"),

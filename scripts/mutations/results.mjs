@@ -71,8 +71,8 @@ export const mutations = [
     [
       [
         "src/runtime/publisher.ts",
-        "if (after === -1) this.#tellEphemeral(event)",
-        "if (after !== -2) this.#tellEphemeral(event)",
+        "if (after === -1) this.#passEphemeral(event)",
+        "if (after !== -2) this.#passEphemeral(event)",
       ],
     ],
     ["src/runtime/runtime.test.ts", "come in order, records numbered and before what followed them"],

@@ -103,6 +103,7 @@ export function printPause(
       `resume ${runId} --answer "…"${at}  # say what became of it`,
     ],
     fork: [`resume ${runId} --answer "…"${at}`],
+    released: [`resume ${runId}${at}`],
   }
   for (const [index, step] of steps[reason].entries()) row(index === 0 ? "next" : "", `${self} ${step}`)
 }

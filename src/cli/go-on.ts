@@ -1,3 +1,4 @@
+import { resolve } from "node:path"
 import type { RunRecord } from "../contract/event.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { RunResult, ToolCallRecord } from "../contract/result.ts"
@@ -15,6 +16,7 @@ import type { Output } from "./output.ts"
 import { findRunId, type OpenStore, openStore, requireNamedStore, runNotFound } from "./read-store.ts"
 import { startOptions } from "./run-options.ts"
 import { inputSettings, openRuntime, type RunChoice } from "./run-settings.ts"
+import { startWorkspace } from "./start-folder.ts"
 
 const { workspace, model, "max-turns": maxTurns } = startOptions
 
@@ -78,13 +80,13 @@ export async function goOn(
   const began = start?.input
   // Safe: metadata was checked to be JSON when the run began.
   const guard = guardOf(choice, recordedGuard(began?.metadata as JsonObject | undefined))
-  const from = choice.workspace ?? began?.cwd
+  const from = choice.workspace ?? (began && startWorkspace(began))
   const named = choice.model ?? recordedModel(began?.model)
   const runtimeChoice = { ...choice, ...(from !== undefined && { workspace: from }), ...(named && { model: named }) }
   const opened = await openRuntime(runtimeChoice, file, guard, {
     logger: choice.debug ? debugLogger(output) : undefined,
   })
-  const cwd = began?.cwd ?? opened.workspace
+  const cwd = resolve(opened.workspace, began?.cwd ?? ".")
   const ask = askAtTerminal(output, { ...opened, cwd, machine: printsJson(choice) })
   const show = (handle: RunHandle, open: readonly ToolCallRecord[]) =>
     follow(handle, progressFor(output, { ...choice, open }), output)
@@ -100,7 +102,7 @@ export async function goOn(
 
   let decision: typeof given | undefined = given
   let result: RunResult
-  if (state.status === "paused" && ask && Object.keys(given).length === 0) decision = await ask(state)
+  if (state.pause?.pendingToolCall && ask && Object.keys(given).length === 0) decision = await ask(state)
   if (state.status === "paused" && decision === undefined) result = state
   else {
     const resume = (handle: RunHandle) => show(handle, openCalls(state.toolCalls))

@@ -19,6 +19,7 @@ import {
 } from "./format.ts"
 import type { Colours } from "./output.ts"
 import type { Screen } from "./screen.ts"
+import { startFolder } from "./start-folder.ts"
 
 export interface Progress {
   onEvent(event: RunEvent): void
@@ -138,7 +139,8 @@ class RunProgress implements Progress {
 
   #showStart({ runId, input }: RunEvent & { readonly type: "run-start" }): void {
     if (this.#options.headless) return
-    this.#line(this.#options.colours.dim(`run ${runId} · ${modelLabel(input.model)} · in ${visible(input.cwd)}`))
+    const words = [`run ${runId}`, modelLabel(input.model), `in ${visible(startFolder(input))}`]
+    this.#line(this.#options.colours.dim(words.join(" · ")))
   }
 
   #showDelta(id: string, delta: string): void {

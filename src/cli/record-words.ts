@@ -1,15 +1,16 @@
 import type { RunRecord } from "../contract/event.ts"
 import { plainText } from "../lib/content.ts"
 import { counted, dollars, duration, modelLabel, shortArguments, spending, steered, tokens } from "./format.ts"
+import { startFolder } from "./start-folder.ts"
 
 /** What matters of a record. Data as it came is among it: to be clipped, or made visible, before it is shown. */
 export function recordWords(record: RunRecord): string {
   switch (record.type) {
     case "run-start": {
-      const { model, cwd, messages } = record.input
+      const { model, messages } = record.input
       const task = messages.findLast(({ role }) => role === "user")
       const words = task?.role === "user" ? plainText(task.content, " ") : ""
-      return `${modelLabel(model)} in ${cwd}, ${counted(record.tools.length, "tool")}: ${words}`
+      return `${modelLabel(model)} in ${startFolder(record.input)}, ${counted(record.tools.length, "tool")}: ${words}`
     }
     case "run-resume":
       return record.cause

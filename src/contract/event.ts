@@ -179,6 +179,9 @@ export interface RecordedInput extends ModelSettings {
   readonly system?: string
   readonly model?: string
   readonly backend: string
+  /** The path of the workspace where the run began. It may be elsewhere when the run is resumed. */
+  readonly workspace?: string
+  /** Relative to the workspace where it is inside it. */
   readonly cwd: string
   readonly outputSchema?: JsonSchema
   readonly outputMode?: "strict" | "forward"

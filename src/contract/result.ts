@@ -27,8 +27,8 @@ export type RunStatus = "done" | "paused" | "failed" | "cancelled"
 /** Why a person is asked about a call: may it run, what is the answer to it, what became of it. */
 export type AskReason = "approval" | "input" | "unknown_outcome"
 
-/** `fork`: a copy of another run's beginning, which waits to be resumed. */
-export type PauseReason = AskReason | "fork"
+/** `fork`: a copy of another run's beginning. `released`: its process let go of it. Both continue when they are resumed. */
+export type PauseReason = AskReason | "fork" | "released"
 
 /** The reason why a run is paused, and the call that it waits for. */
 export interface Pause {

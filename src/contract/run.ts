@@ -10,7 +10,7 @@ import type { ModelSettings } from "./model-settings.ts"
 import type { Observer } from "./observe.ts"
 import type { Pricing } from "./pricing.ts"
 import type { Model, Transport } from "./provider.ts"
-import type { Limits, RunFacts, RunResult, RunStatus } from "./result.ts"
+import type { Limits, PauseReason, RunFacts, RunResult, RunStatus } from "./result.ts"
 import type { InterruptMode } from "./session.ts"
 import type { InferOutput, StandardSchema } from "./standard-schema.ts"
 import type { Store } from "./store.ts"
@@ -121,6 +121,7 @@ export type RunInput = ModelSettings & {
    */
   readonly outputMode?: "strict" | "forward"
   readonly limits?: Partial<Limits>
+  readonly slice?: Slice
   /** Applies to a call whose process died before its outcome was recorded. */
   readonly unknownOutcome?: UnknownOutcome
   /** Aborting cancels at once: the model call stops, running tools get the signal. */
@@ -136,6 +137,15 @@ export type RunInput = ModelSettings & {
     | { readonly task: string; readonly messages?: readonly GivenMessage[] }
     | { readonly task?: never; readonly messages: readonly GivenMessage[] }
   )
+
+/**
+ * Releases a run after so many turns or so much time in this process, whichever comes first, but after one turn at least. The
+ * run pauses as `released`, with nothing under way, until it is resumed here or elsewhere.
+ */
+export interface Slice {
+  readonly turns?: number
+  readonly timeMs?: number
+}
 
 /**
  * How a run is resumed. Its input is in its journal; what cannot be there (tools of its own, a model as a value, a Standard
@@ -162,6 +172,7 @@ export interface ResumeInput {
   readonly outputSchema?: JsonSchema | StandardSchema
   /** Turns, tokens and dollars count from the beginning of the run; `timeMs` from here. */
   readonly limits?: Partial<Limits>
+  readonly slice?: Slice
   readonly signal?: AbortSignal
   readonly onEvent?: (event: RunEvent) => void
   readonly onProgress?: (message: string) => void
@@ -197,6 +208,11 @@ export interface RunHandle<Data = Json> extends AsyncIterable<RunEvent>, AsyncDi
   text(): AsyncIterable<string>
   /** `graceful` (default): the current step finishes. `immediate`: stops. The run ends `cancelled`. False: it is over. */
   interrupt(mode?: InterruptMode): boolean
+  /**
+   * Lets the turn under way finish with all its calls, begins no other and pauses the run as `released`, so that any process
+   * can resume it. False: it is over, or is being stopped or released already.
+   */
+  release(): boolean
   /** Sends text to the model before its next turn. False: it is too late. */
   steer(text: string): boolean
 }
@@ -207,6 +223,8 @@ export interface RunSummary {
   /** The node whose conversation it continues, where it does. */
   readonly continues?: string
   readonly status: RunStatus | "running"
+  /** The reason why it is paused, where it is. */
+  readonly pause?: PauseReason
   /** It is `running` on record, but its process is known to be dead. */
   readonly lost?: true
   readonly task: string
@@ -220,6 +238,13 @@ export interface RunFilter {
   readonly limit?: number
   /** Only runs that began before this one: the last `runId` of the previous page. */
   readonly before?: string
+}
+
+export interface EventsOptions {
+  readonly nodeId?: string
+  readonly after?: number
+  readonly follow?: boolean
+  readonly signal?: AbortSignal
 }
 
 /** An input with a Standard Schema, which gives `data` its type. */
@@ -288,18 +313,14 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
   /** Newest first. */
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
   /**
-   * The records of a run, in order, from behind the `seq` that `after` names. With `follow` also those that a live run adds, in
-   * whatever process it is, until it has ended or paused.
+   * The records of a run, in order, after the `seq` that `after` names. With `follow` also those that a live run adds, in any
+   * process, until it has ended or paused; `deltas` adds the events that are not recorded, if the run is in this process.
    */
   events(
     runId: string,
-    options?: {
-      readonly nodeId?: string
-      readonly after?: number
-      readonly follow?: boolean
-      readonly signal?: AbortSignal
-    },
-  ): AsyncIterable<RunRecord>
+    options: EventsOptions & { readonly follow: true; readonly deltas: true },
+  ): AsyncIterable<RunEvent>
+  events(runId: string, options?: EventsOptions): AsyncIterable<RunRecord>
   /** Cancels a run in whatever process it is, at once, or a paused run. False: there is nothing to cancel. */
   cancel(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
   /** As on the handle, in whatever process the run is. False: it is not running. */
@@ -308,8 +329,11 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
   steer(runId: string, text: string, options?: { readonly nodeId?: string }): Promise<boolean>
   /** Another runtime over the same store, with some settings changed. Each is closed on its own. */
   with(overrides: Partial<RuntimeConfig>): Runtime
-  /** Cancels all runs of this runtime at once, waits for them and for webhooks, and flushes observers. */
-  close(): Promise<void>
+  /**
+   * Cancels all runs of this runtime at once, waits for them and for webhooks, and flushes observers. With `release` the runs
+   * finish their turns and pause as `released` instead, also those that were queued: nothing is lost in a deployment.
+   */
+  close(options?: { readonly release?: boolean }): Promise<void>
 }
 
 /** A result, or the state of a run without one: queued, running or not found. */

@@ -1,9 +1,9 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { AppendFile, Folder } from "../contract/store.ts"
 import type { FlushLines } from "./flush-lines.ts"
-import { type FlushWriter, fenced, isFenced, type Ownership } from "./ownership.ts"
+import { type FlushWriter, fenced, isFenced, knownShard, type Ownership } from "./ownership.ts"
 import { shardName } from "./paths.ts"
-import type { Position } from "./shard.ts"
+import type { KnownShard, Position, ShardHeader } from "./shard.ts"
 
 /** Appends flushes to a shard that only this owner ever writes. For stores where a look sees every create at once. */
 export class AppendWriter implements FlushWriter {
@@ -12,6 +12,8 @@ export class AppendWriter implements FlushWriter {
   #top: number
   /** End of the last acknowledged flush: the base of the next header. */
   #good: Position | null
+  /** Of the shard that holds it. */
+  #header: ShardHeader | undefined
   /** Null: the shard is dead, and the next flush opens another. */
   #file: AppendFile | null
   /** The shard was created but holds no header yet. */
@@ -30,6 +32,10 @@ export class AppendWriter implements FlushWriter {
 
   get top(): number {
     return this.#top
+  }
+
+  get head(): KnownShard {
+    return knownShard(this.#header, this.#good)
   }
 
   /**
@@ -52,6 +58,7 @@ export class AppendWriter implements FlushWriter {
         await file.write(this.#headless ? bytes.subarray(this.#ownership.claim.length) : bytes)
         if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()
         if (!(await file.stands())) throw this.#lose(vanished(this.#folder, this.#top))
+        if (this.#headless) this.#header = this.#ownership.headerOn(this.#good)
         this.#headless = false
         this.#good = { shard: this.#top, bytes: from + bytes.length }
         return

@@ -1,9 +1,9 @@
 import type { Folder } from "../contract/store.ts"
 import { createOwn } from "./create-own.ts"
 import type { FlushLines } from "./flush-lines.ts"
-import { type FlushWriter, fenced, type Ownership } from "./ownership.ts"
+import { type FlushWriter, fenced, knownShard, type Ownership } from "./ownership.ts"
 import { shardName } from "./paths.ts"
-import type { Position } from "./shard.ts"
+import type { KnownShard, Position, ShardHeader } from "./shard.ts"
 
 /** Creates one shard for each flush; the create is the look. For stores that create whole files or nothing. */
 export class CreateWriter implements FlushWriter {
@@ -11,6 +11,8 @@ export class CreateWriter implements FlushWriter {
   readonly #ownership: Ownership
   #top: number
   #base: Position | null
+  /** Of the last shard that was acknowledged. */
+  #header: ShardHeader | undefined
 
   /** `top` is the highest shard there is, all of which was read; `base` is that shard. */
   constructor(folder: Folder, ownership: Ownership, top: number, base: Position | null) {
@@ -24,11 +26,16 @@ export class CreateWriter implements FlushWriter {
     return this.#top
   }
 
+  get head(): KnownShard {
+    return knownShard(this.#header, this.#base)
+  }
+
   async write(lines: FlushLines): Promise<void> {
     const slot = this.#top + 1
     const bytes = lines.sealed(0, this.#ownership.headerLine(this.#base))
     if (!(await createOwn(this.#folder, shardName(slot), bytes))) throw fenced()
     this.#top = slot
+    this.#header = this.#ownership.headerOn(this.#base)
     this.#base = { shard: slot, bytes: bytes.length }
   }
 

@@ -8,12 +8,14 @@ import { CreateWriter } from "./create-writer.ts"
 import { type FlushWriter, fenced, isFenced, Ownership } from "./ownership.ts"
 import { shardName } from "./paths.ts"
 import { findHead, findTop, type Head, historyOf, type KnownRow } from "./row.ts"
-import type { Position } from "./shard.ts"
+import type { KnownShard, Position } from "./shard.ts"
 
 /** A run's journal in the hands of its owner. */
 export interface Journal {
   /** The highest shard this owner created. */
   readonly shard: number
+  /** The highest shard with a header, as far as it was acknowledged. */
+  readonly head: KnownShard
   /** The newest record that is not durable yet, or -1. */
   readonly newestPending: number
   /**
@@ -121,6 +123,10 @@ class OwnedJournal implements Journal {
 
   get shard(): number {
     return this.#writer.top
+  }
+
+  get head(): KnownShard {
+    return this.#writer.head
   }
 
   get newestPending(): number {

@@ -2,13 +2,15 @@ import { LonghaulError } from "../contract/error.ts"
 import type { JsonObject } from "../contract/json.ts"
 import { newNonce } from "../lib/id.ts"
 import type { FlushLines } from "./flush-lines.ts"
-import type { Position, ShardClaim, ShardHeader } from "./shard.ts"
+import type { KnownShard, Position, ShardClaim, ShardHeader } from "./shard.ts"
 import { SCHEMA_VERSION } from "./upgrade.ts"
 
 /** Puts an owner's flushes into the row of shards. */
 export interface FlushWriter {
   /** The highest shard this owner created. */
   readonly top: number
+  /** The highest shard with a header, as far as it was acknowledged. Throws before the first flush. */
+  readonly head: KnownShard
   /**
    * Makes lines durable, as one flush, while nobody else owns the run. Rejects with `fenced` for good, with `storage` where
    * it may be tried again: then with the very same lines, since they may be there already.
@@ -29,10 +31,13 @@ export class Ownership {
     this.#claimLine = JSON.stringify(this.#claim)
   }
 
+  headerOn(base: Position | null): ShardHeader {
+    return { ...this.#claim, base }
+  }
+
   /** The whole header of a shard that appears whole. */
   headerLine(base: Position | null): string {
-    const header: ShardHeader = { ...this.#claim, base }
-    return JSON.stringify(header)
+    return JSON.stringify(this.headerOn(base))
   }
 
   /** What a shard that is appended to is created with: its first line. */
@@ -44,6 +49,11 @@ export class Ownership {
   claimedHeader(base: Position | null): string {
     return `${this.#claimLine}\n${JSON.stringify({ base })}`
   }
+}
+
+export function knownShard(header: ShardHeader | undefined, position: Position | null): KnownShard {
+  if (header && position) return { shard: position.shard, header, validBytes: position.bytes }
+  throw new LonghaulError("internal", "The journal has no acknowledged flush.")
 }
 
 export function fenced(): LonghaulError {

@@ -2,7 +2,7 @@ import type { RunRecord } from "../contract/event.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { Folder } from "../contract/store.ts"
 import { shardName } from "./paths.ts"
-import { findHead, findTop, type Head, historyOf, readingAhead, recordsOf, scanCounted } from "./row.ts"
+import { findHead, findTop, type Head, historyOf, type KnownRow, readingAhead, recordsOf, scanCounted } from "./row.ts"
 import { claimOf, type KnownShard, type Position, type ShardClaim, scanShard } from "./shard.ts"
 
 /** What a row of shards shows beside its records. */
@@ -43,9 +43,10 @@ export interface JudgedRow {
   readonly row: (RowView & { readonly records: readonly RunRecord[] }) | null
 }
 
-export async function readRow(folder: Folder): Promise<JudgedRow> {
-  const top = await findTop(folder)
-  const head = await findHead(folder, top)
+/** `known`: what this process has of the row already. Of a row whose head it is, only what is new is read. */
+export async function readRow(folder: Folder, known?: KnownRow): Promise<JudgedRow> {
+  const top = await findTop(folder, known?.head.shard)
+  const head = await findHead(folder, top, known?.head)
   const unsettled = top > (head?.shard ?? -1)
   const taking = unsettled ? { taking: await takingAt(folder, top) } : {}
   if (head === null) return { top, ...taking, row: null }
@@ -56,7 +57,7 @@ export async function readRow(folder: Folder): Promise<JudgedRow> {
     owner: head.header.owner ?? null,
     mark: markOf(top, head),
     known: { ...head, validBytes: head.scanned.validBytes },
-    records: await historyOf(folder, head),
+    records: await historyOf(folder, head, known),
   }
   return { top, ...taking, row }
 }
@@ -100,6 +101,7 @@ export function createReader(folder: Folder): RunReader {
       return known
     },
     async next() {
+      if (known && (await isUnchanged(folder, known))) return []
       top = await findTop(folder, top)
       const head = await findHead(folder, top, known)
       if (head === null) return []
@@ -121,11 +123,21 @@ export function createReader(folder: Folder): RunReader {
       const news = parts
         .reverse()
         .flat()
-        .filter((record) => record.seq > lastSeq)
+        // A tombstone begins the row anew.
+        .filter(({ seq, type }) => seq > lastSeq || type === "run-remove")
       lastSeq = news.at(-1)?.seq ?? lastSeq
       return news
     },
   }
+}
+
+/** Two looks tell that nothing has come since: a follower asks often, and mostly in vain. */
+async function isUnchanged(folder: Folder, { shard, validBytes }: KnownShard): Promise<boolean> {
+  if (await folder.exists(shardName(shard + 1))) return false
+  // A shard that is gone was removed, and other ones may have come that cannot be found by counting up.
+  if (!folder.append) return folder.exists(shardName(shard))
+  const behind = await folder.append.readFrom(shardName(shard), validBytes)
+  return behind?.length === 0
 }
 
 /**

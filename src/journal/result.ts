@@ -98,6 +98,7 @@ export function summaryOf(run: RunProjection): RunSummary {
     nodeId: run.nodeId,
     ...(run.continues !== undefined && { continues: run.continues }),
     status: run.status,
+    ...(run.status === "paused" && run.pause && { pause: run.pause.reason }),
     task: task ? plainText(task.content, " ") : "",
     turns: run.turns,
     startedAt: run.startedAt,

@@ -36,7 +36,10 @@ async function doneOf({ output }: OpenRun, text: string): Promise<RecordBody> {
   return verdict.output ? { type: "run-end", status: "done", output: verdict.output } : failed(verdict.trouble)
 }
 
-function endOf({ controls, limit, asked }: OpenRun, stop: Exclude<Stop, { readonly reason: "done" }>): RecordBody {
+function endOf(
+  { controls, limit, asked, released }: OpenRun,
+  stop: Exclude<Stop, { readonly reason: "done" }>,
+): RecordBody {
   const { cause } = controls
   if (cause?.kind === "timeout") {
     return failed(
@@ -47,7 +50,8 @@ function endOf({ controls, limit, asked }: OpenRun, stop: Exclude<Stop, { readon
     case "interrupted":
       return wasCancelled
     case "limit":
-      return failed(limit ?? new LonghaulError("max_turns", "The backend came to its limit of turns."))
+      if (released) return { type: "run-pause", reason: "released" }
+      return failed(limit ?? new LonghaulError("max_turns", "The backend reached its turn limit."))
     case "output-limit":
       return failed(
         new LonghaulError("output_limit", "The answer was cut at the model's output limit.", {

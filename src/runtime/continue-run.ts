@@ -1,4 +1,5 @@
 import { LonghaulError } from "../contract/error.ts"
+import type { RecordedInput } from "../contract/event.ts"
 import type { ContinueInput, RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { RunProjection } from "../journal/projection.ts"
@@ -67,11 +68,13 @@ async function refuseOpen(key: RunKey, found: FoundRun, watch: OwnerWatch): Prom
   })
 }
 
+const noInput: Partial<RecordedInput> = {}
+
 /** The settings of the exchange before, unless others are given. */
 function recalled(config: ResolvedConfig, run: RunProjection, task: string, options: ContinueInput): RunInput {
   const { input, limits } = run
   const { nodeId: _, ...given } = options
-  const { messages: __, model: began, backend: ___, ...settings } = input ?? { messages: [], backend: "" }
+  const { messages: __, model: began, backend: ___, workspace: ____, ...settings } = input ?? noInput
   const model = recalledModel(config, began, given.model)
   const there = new Set([...config.tools, ...(given.tools ?? [])].map(({ name }) => name))
   const allowedTools = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))

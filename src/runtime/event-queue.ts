@@ -20,6 +20,14 @@ export class EventQueue<T> implements AsyncIterable<T> {
     wake({ value: item, done: false })
   }
 
+  /** Removes and returns what was pushed and not read. */
+  takeBuffered(): readonly T[] {
+    const items = this.#items.slice(this.#head)
+    this.#items = []
+    this.#head = 0
+    return items
+  }
+
   close(): void {
     this.#closed = true
     this.#wake?.({ value: undefined, done: true })

@@ -12,16 +12,22 @@ import type { Opening, OpenRun } from "./open-run.ts"
 import { type Listener, Publisher } from "./publisher.ts"
 import { executeRun } from "./run.ts"
 
-/** How a run is to be started, beside how it is opened. */
 export interface StartOptions extends Pick<RunInput, "onEvent" | "onProgress" | "signal"> {
-  /** Its handle will be iterated, so events are kept until somebody reads them. */
+  /** The handle will be iterated, so events are kept until they are read. */
   readonly streamed: boolean
-  /** Shared with others; default: one of its own. */
+  /** Shared with other runs. Default: a ledger of its own. */
   readonly ledger?: Ledger
-  /** Waits until it may begin; answers what to call when it is over. */
-  readonly turn?: (controls: RunControls) => Promise<() => void>
-  /** It has begun. Answers what to do when it is over. */
+  /** Waits for a slot. Returns what frees it. */
+  readonly takeSlot?: (controls: RunControls) => Promise<() => void>
+  /** Called once the run has begun. Returns what is called when it is over. */
   opened(run: OpenRun): () => Promise<void>
+}
+
+/** A run in this process: its handle for the caller, and a way for others to follow its events. */
+export interface StartedHandle {
+  readonly handle: RunHandle
+  /** Returns what removes the listener. */
+  subscribe(listener: Listener): () => void
 }
 
 export function startRun(
@@ -29,28 +35,25 @@ export function startRun(
   key: RunKey,
   opening: () => Promise<Opening>,
   options: StartOptions,
-): RunHandle {
-  const { onEvent, onProgress, signal, ledger, opened } = options
+): StartedHandle {
+  const { signal, ledger, opened } = options
   const controls = new RunControls()
   const events = new EventQueue<RunEvent>()
-  const listeners = config.observers.map((observer) => observing(observer, key))
-  if (onEvent) listeners.push({ deltas: true, hear: onEvent })
-  if (onProgress) listeners.push(progressing(onProgress))
-  if (options.streamed) listeners.push({ deltas: true, hear: (event) => events.push(event) })
-  const publisher = new Publisher(listeners)
+  const publisher = new Publisher(listenersOf(config, key, options, events))
   let over = false
   const seat = { publisher, controls, ...(signal && { signal }), ...(ledger && { ledger }), opened }
   const run = () => executeRun(config, key, opening, seat)
-  const result = (options.turn ? inTurn(options.turn, controls, run) : run()).finally(() => {
+  const result = (options.takeSlot ? inSlot(options.takeSlot, controls, run) : run()).finally(() => {
     over = true
     events.close()
   })
 
-  return {
+  const handle: RunHandle = {
     runId: key.runId,
     nodeId: key.nodeId,
     result,
     interrupt: (mode = "graceful") => !over && controls.stop({ kind: "cancel" }, mode),
+    release: () => !over && controls.release(),
     steer: (text) => !over && controls.steer(text),
     text: () => textOf(events),
     [Symbol.asyncIterator]: () => events[Symbol.asyncIterator](),
@@ -59,19 +62,34 @@ export function startRun(
       await result
     },
   }
+  return { handle, subscribe: (listener) => publisher.subscribe(listener) }
 }
 
-async function inTurn(
-  turn: NonNullable<StartOptions["turn"]>,
+async function inSlot(
+  takeSlot: NonNullable<StartOptions["takeSlot"]>,
   controls: RunControls,
   run: () => Promise<RunResult>,
 ): Promise<RunResult> {
-  const leave = await turn(controls)
+  const freeSlot = await takeSlot(controls)
   try {
     return await run()
   } finally {
-    leave()
+    freeSlot()
   }
+}
+
+function listenersOf(
+  config: ResolvedConfig,
+  key: RunKey,
+  { onEvent, onProgress, streamed }: StartOptions,
+  events: EventQueue<RunEvent>,
+): readonly Listener[] {
+  return [
+    ...config.observers.map((observer) => observing(observer, key)),
+    ...(onEvent ? [{ deltas: true, receive: onEvent }] : []),
+    ...(onProgress ? [progressing(onProgress)] : []),
+    ...(streamed ? [{ deltas: true, receive: (event: RunEvent) => events.push(event) }] : []),
+  ]
 }
 
 function observing(observer: ResolvedConfig["observers"][number], { runId, nodeId }: RunKey): Listener {
@@ -79,7 +97,7 @@ function observing(observer: ResolvedConfig["observers"][number], { runId, nodeI
   const metering = observer.recordMetric ? new Metering() : undefined
   return {
     deltas: observer.deltas !== false,
-    hear(event) {
+    receive(event) {
       const recorded: unknown = observer.recordEvent(event, run)
       if (metering === undefined || !("seq" in event)) return recorded
       for (const metric of metering.metricsOf(event)) contain(() => observer.recordMetric?.(metric, run))
@@ -88,12 +106,12 @@ function observing(observer: ResolvedConfig["observers"][number], { runId, nodeI
   }
 }
 
-/** In words, for hosts that only want to show that something happens. */
+/** Reports progress in sentences, for hosts that only show that something happens. */
 function progressing(onProgress: (message: string) => void): Listener {
   let turns = 0
   return {
     deltas: false,
-    hear(event): unknown {
+    receive(event): unknown {
       if (event.type === "run-start") turns = event.limits.turns
       if (event.type === "text-end") return onProgress(event.text)
       if (event.type === "turn-end") return onProgress(`Turn ${event.turn} of at most ${turns} is complete.`)

@@ -11,7 +11,6 @@ import type { OpenRun } from "./open-run.ts"
 
 /** What a backend's session gets back into the runtime: number, append and publish events; reserve and settle turns. */
 export class SessionHost implements TurnHost {
-  readonly deltas: boolean
   readonly show: TurnHost["show"]
   readonly #run: OpenRun
   readonly #calls: CallRunner
@@ -20,13 +19,19 @@ export class SessionHost implements TurnHost {
   #reserve: Reserve | undefined
   /** The turn under way called a tool. */
   #called = false
+  /** Turns that were begun here, and since when. */
+  #turns = 0
+  readonly #since = performance.now()
 
   constructor(config: ResolvedConfig, run: OpenRun, pricing: Pricing | null) {
     this.#run = run
     this.#pricing = pricing
     this.#calls = new CallRunner(config, run)
-    this.deltas = run.publisher.hearsDeltas
     this.show = run.show
+  }
+
+  get deltas(): boolean {
+    return this.#run.publisher.hasDeltas
   }
 
   beginTurn(turn: number, bound: () => TurnBound): boolean | Promise<boolean> {
@@ -37,6 +42,11 @@ export class SessionHost implements TurnHost {
       })
       return false
     }
+    if (this.#isReleased()) {
+      this.#run.released = true
+      return false
+    }
+    this.#turns++
     if (hooks.has("preTurn")) return this.#hookedTurn(turn, bound)
     if (ledger.limited) return this.#reservedTurn(turn, bound)
     this.#run.journal.append({ type: "turn-start", turn })
@@ -79,6 +89,16 @@ export class SessionHost implements TurnHost {
       // Either way the answer that early calls came from counts no more.
       this.#calls.dropEarly()
     }
+  }
+
+  /** A slice has at least one turn: a run must get on however short its slices are. */
+  #isReleased(): boolean {
+    const { controls, input } = this.#run
+    const { slice } = input
+    if (controls.releasing) return true
+    if (slice === undefined || this.#turns === 0) return false
+    const { turns = Number.POSITIVE_INFINITY, timeMs = Number.POSITIVE_INFINITY } = slice
+    return this.#turns >= turns || performance.now() - this.#since >= timeMs
   }
 
   #recorded(event: BackendEvent): RecordBody {

@@ -99,7 +99,7 @@ test("a $0.05 limit over 20 parallel runs of one ledger is overshot by no more t
       const input = { task: "x", maxOutputTokens: 200 }
       const key = runKey(config, input)
       const options = { streamed: false, ledger, opened: () => async () => {} }
-      return startRun(config, key, () => beginning(config, key, input, () => false), options).result
+      return startRun(config, key, () => beginning(config, key, input, () => false), options).handle.result
     }),
   )
   const spent = results.reduce((sum, { usage: { costUsd } }) => sum + (costUsd ?? 0), 0)
@@ -254,8 +254,8 @@ test("the reserve of a turn that was not answered comes back to a shared ledger"
   const input = { task: "x" }
   const key = runKey(config, input)
   const options = { streamed: false, ledger, opened: () => async () => {} }
-  const { result } = startRun(config, key, () => beginning(config, key, input, () => false), options)
-  expect(await result).toMatchObject({ error: { code: "auth" } })
+  const { handle } = startRun(config, key, () => beginning(config, key, input, () => false), options)
+  expect(await handle.result).toMatchObject({ error: { code: "auth" } })
   // At once: what is still reserved would have to be waited for.
   expect(ledger.reserve({ tokens: 1, usd: null }, never)).toEqual({ tokens: 1, usd: null })
 })

@@ -2,6 +2,7 @@ import type { LonghaulError } from "../contract/error.ts"
 import type { Ephemeral, RecordBody, RunRecord } from "../contract/event.ts"
 import type { Folder, RunKey } from "../contract/store.ts"
 import type { ToolSpec } from "../contract/tool.ts"
+import type { RecordedWebhook } from "../contract/webhook.ts"
 import { type Journal, type TakeOptions, takeRun } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
 import { RunProjection } from "../journal/projection.ts"
@@ -30,6 +31,10 @@ export interface OpenRun {
   readonly output?: OutputCheck
   /** The limit that the run came to, once it has. */
   limit?: LonghaulError
+  /** Set once no other turn was begun because the run is released. */
+  released?: true
+  /** Every durable record, where the run will be released. */
+  readonly history?: readonly RunRecord[]
   /** The question that the run has to wait for, once there is one. */
   asked?: RecordBody & { readonly type: "approval-request" }
   /** From the inbox, and not yet heard by the model. */
@@ -49,7 +54,9 @@ export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known" |
   readonly gone?: boolean
   /** What the model is told before it goes on. */
   readonly says?: string
-  /** What its new owner says first. `history`: what was there, folded; of a new run, nothing. */
+  /** Chooses the receiver of a background run's webhook. */
+  webhookOf?(history: RunProjection): RecordedWebhook | undefined
+  /** The first records of the new owner. `history`: the fold over what was there; of a new run, nothing. */
   first(history: RunProjection): readonly RecordBody[]
 }
 
@@ -64,6 +71,8 @@ export async function openRun(
   const { input } = opening
   const folder = config.store.folder(runPath(key))
   const projection = opening.folded ?? new RunProjection()
+  // Only a run that will be released is worth its memory: it can be resumed here without being read again.
+  const kept: RunRecord[] | undefined = input.slice && []
   const apply = (records: readonly RunRecord[]) => {
     for (const record of records) projection.apply(record)
   }
@@ -71,10 +80,14 @@ export async function openRun(
   const journal = await takeRun(folder, {
     first(history) {
       apply(history.slice(projection.nextSeq))
-      return opening.first(projection)
+      for (const record of history) kept?.push(record)
+      const webhook = opening.webhookOf?.(projection)
+      const first = opening.first(projection)
+      return webhook ? first.map((record) => withReceiver(record, webhook)) : first
     },
     acknowledged(records) {
       apply(records)
+      kept?.push(...records)
       publisher.records(records)
     },
     failed: (error) => controls.lose(error),
@@ -99,13 +112,19 @@ export async function openRun(
       journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
     }),
     said: [],
+    ...(kept && { history: kept }),
     ...(form && { output: new OutputCheck(form, model?.enforcesSchema === true) }),
     show(event) {
-      if (!publisher.hearsDeltas) return
+      if (!publisher.hasDeltas) return
       publisher.ephemeral(event, journal.newestPending)
       journal.flushSoon()
     },
   }
+}
+
+/** The beginning names who is notified of the next pause and end. */
+function withReceiver(record: RecordBody, webhook: RecordedWebhook): RecordBody {
+  return record.type === "run-start" || record.type === "run-resume" ? { ...record, webhook } : record
 }
 
 /** A run that there was not before. `after`: behind shards that somebody made and never began with. */
@@ -115,7 +134,7 @@ export function newRun(config: ResolvedConfig, key: RunKey, input: CheckedInput,
 }
 
 function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: CheckedInput): RecordBody {
-  const { messages, system, model, cwd, settings, form, metadata, limits } = input
+  const { messages, system, model, recordedCwd, settings, form, metadata, limits } = input
   return {
     type: "run-start",
     runId,
@@ -125,7 +144,8 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
       ...(system !== undefined && { system }),
       ...(model && { model: `${model.provider}:${model.id}` }),
       backend: config.backend.name,
-      cwd,
+      ...(config.workspace !== "." && { workspace: config.workspace }),
+      cwd: recordedCwd,
       ...settings,
       ...(form && { outputSchema: form.schema, ...(form.mode !== "strict" && { outputMode: form.mode }) }),
       ...(input.unknownOutcome !== "tell" && { unknownOutcome: input.unknownOutcome }),

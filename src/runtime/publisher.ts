@@ -2,35 +2,45 @@ import type { Ephemeral, RunEvent, RunRecord } from "../contract/event.ts"
 import { containPromise } from "../lib/contained.ts"
 
 export interface Listener {
-  /** Whether it also hears what is not recorded. */
+  /** True: it also receives events that are not recorded. */
   readonly deltas: boolean
   /** May return a promise, although it should not: nothing waits for it. */
-  hear(event: RunEvent): unknown
+  receive(event: RunEvent): unknown
 }
 
 /**
- * Tells listeners what happens, in order: a record once it is durable, an ephemeral event once every record before it
- * is. A listener that throws or rejects is contained: it must not harm the run or another listener.
+ * Passes the events of a run to its listeners, in order: a record once it is durable, an ephemeral event once every record
+ * before it is. A listener that throws or rejects is contained: it must not harm the run or another listener.
  */
 export class Publisher {
-  readonly #listeners: readonly Listener[]
-  /** Somebody hears ephemeral events. */
-  readonly hearsDeltas: boolean
-  /** Ephemeral events that wait for the record they came after. */
+  #listeners: readonly Listener[]
+  #hasDeltas = false
+  /** Ephemeral events that wait for the record before them. */
   #held: { readonly after: number; readonly event: Ephemeral }[] = []
 
   constructor(listeners: readonly Listener[]) {
     this.#listeners = listeners
-    this.hearsDeltas = listeners.some(({ deltas }) => deltas)
+    this.#hasDeltas = listeners.some(({ deltas }) => deltas)
+  }
+
+  /** True while a listener receives ephemeral events. */
+  get hasDeltas(): boolean {
+    return this.#hasDeltas
+  }
+
+  /** Adds a listener for what is published from now on. Returns what removes it. */
+  subscribe(listener: Listener): () => void {
+    this.#setListeners([...this.#listeners, listener])
+    return () => this.#setListeners(this.#listeners.filter((other) => other !== listener))
   }
 
   records(records: readonly RunRecord[]): void {
     if (this.#listeners.length === 0) return
     let next = 0
     for (const record of records) {
-      for (const listener of this.#listeners) tell(listener, record)
+      for (const listener of this.#listeners) pass(listener, record)
       for (let held = this.#held[next]; held && held.after <= record.seq; held = this.#held[next]) {
-        this.#tellEphemeral(held.event)
+        this.#passEphemeral(held.event)
         next++
       }
     }
@@ -39,19 +49,25 @@ export class Publisher {
 
   /** `after` is the newest record that is not durable yet, or -1. */
   ephemeral(event: Ephemeral, after: number): void {
-    if (after === -1) this.#tellEphemeral(event)
+    if (after === -1) this.#passEphemeral(event)
     else this.#held.push({ after, event })
   }
 
-  #tellEphemeral(event: Ephemeral): void {
-    for (const listener of this.#listeners) if (listener.deltas) tell(listener, event)
+  #passEphemeral(event: Ephemeral): void {
+    for (const listener of this.#listeners) if (listener.deltas) pass(listener, event)
+  }
+
+  #setListeners(listeners: readonly Listener[]): void {
+    this.#listeners = listeners
+    this.#hasDeltas = listeners.some(({ deltas }) => deltas)
+    if (!this.#hasDeltas) this.#held = []
   }
 }
 
-function tell(listener: Listener, event: RunEvent): void {
+function pass(listener: Listener, event: RunEvent): void {
   try {
-    containPromise(listener.hear(event))
+    containPromise(listener.receive(event))
   } catch {
-    // A listener's failure is its own.
+    // The failure of a listener concerns nothing else.
   }
 }

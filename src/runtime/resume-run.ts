@@ -14,28 +14,30 @@ import { modelSettings } from "../lib/model-settings.ts"
 import { callDigest } from "./calls/run-call.ts"
 import { oneOf, type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
-import { type CheckedInput, dispatcherOf } from "./input/input.ts"
+import { workingDirectory } from "./input/cwd.ts"
+import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
 import { type FoundRun, judgeRun, noSuchRun } from "./runs/read-runs.ts"
+import type { ReleasedRuns } from "./runs/released-runs.ts"
 
 /**
- * How a run goes on, decided on what its journal says. Refuses what cannot be, and then has changed nothing. `judged`: the
- * run as it was when its owner was judged, where that was before.
+ * How a run goes on, decided on what its journal says. Refuses what cannot be, and then has changed nothing. `found`:
+ * the run as it was when its owner was looked at, where that was before.
  */
 export async function resumption(
   config: ResolvedConfig,
   key: RunKey,
   input: ResumeInput,
   look: (found: FoundRun) => Promise<OwnerState>,
-  judged?: FoundRun,
+  { found: judged, released }: { readonly found?: FoundRun; readonly released: ReleasedRuns },
 ): Promise<Opening> {
   checkKeys("resume", input, resumeKeys)
   requireJson("args", input.args)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
-  const found = judged ?? (await judgeRun(config, key))
+  const found = judged ?? (await judgeRun(config, key, released.take(key)))
   if (found === null) throw noSuchRun(key)
   const { projection } = found
   if (projection.status === "done") throw isDone(key)
@@ -90,8 +92,10 @@ function recalledInput(config: ResolvedConfig, run: RunProjection, given: Resume
     ...(form && { form }),
     dispatcher: recalledTools(config, run, given),
     limits: resolveLimits(given.limits, run.limits),
+    ...(given.slice && { slice: checkedSlice(given.slice) }),
     unknownOutcome,
-    cwd,
+    cwd: workingDirectory(config.workspace, cwd),
+    recordedCwd: cwd,
     ...(metadata && { metadata }),
   }
 }
@@ -229,6 +233,7 @@ const resumeKeys = keys<ResumeInput>()(
   "tools",
   "outputSchema",
   "limits",
+  "slice",
   "signal",
   "onEvent",
   "onProgress",

@@ -35,6 +35,11 @@ describe("what is owed", () => {
     ])
   })
 
+  test("is nothing of a pause as released, from which another process resumes the run", () => {
+    const released: RecordBody = { type: "run-pause", reason: "released" }
+    expect(toldOf(start(webhook), released, resume(webhook), end("done"))).toEqual([[3, "done"]])
+  })
+
   test("is nothing of a stretch that does not ask for it", () => {
     expect(toldOf(start(), pause, resume(webhook), end("failed"), resume(), end("done"))).toEqual([[3, "failed"]])
   })

@@ -29,7 +29,8 @@ export function owedEvents(records: readonly RunRecord[]): OwedEvent[] {
 }
 
 function eventOf(record: RunRecord): WebhookEvent | undefined {
-  if (record.type === "run-pause") return "paused"
+  // A released run needs nothing from anyone: another process resumes it.
+  if (record.type === "run-pause") return record.reason === "released" ? undefined : "paused"
   return record.type === "run-end" ? record.status : undefined
 }
 

@@ -13,6 +13,7 @@ import type { Output } from "../output.ts"
 import { findRunId, type OpenStore, openStore, requireNamedStore } from "../read-store.ts"
 import { chosenInput, type InputChoice } from "../run-options.ts"
 import { chooseModel, inputSettings, type OpenRuntime, openRuntime, type RunChoice } from "../run-settings.ts"
+import { startFolder, startWorkspace } from "../start-folder.ts"
 import { type Conversation, createConversation, type EarlierConversation } from "./conversation.ts"
 
 export interface ChatChoice extends RunChoice, InputChoice, GuardChoice, WatchChoice, ConfigChoice {
@@ -46,7 +47,7 @@ export async function openChat(choice: ChatChoice, output: Output, questions: bo
   const began = earlier?.start?.input
   // Safe: metadata was checked to be JSON when the run began.
   const guard = guardOf(choice, recordedGuard(began?.metadata as JsonObject | undefined))
-  const workspace = choice.workspace ?? began?.cwd
+  const workspace = choice.workspace ?? (began && startWorkspace(began))
   const { model } = await chooseModel(choice.model ?? recordedModel(began?.model), file)
   const placed = { ...choice, model, ...(workspace !== undefined && { workspace }) }
   const logger = choice.debug ? debugLogger(output) : undefined
@@ -66,7 +67,7 @@ export async function openChat(choice: ChatChoice, output: Output, questions: bo
     },
     ...(earlier && { earlier: continued(earlier, choice, guard, { ...chosen, limits }) }),
   })
-  const cwd = chosen.cwd ?? began?.cwd ?? opened.workspace
+  const cwd = resolve(opened.workspace, chosen.cwd ?? began?.cwd ?? ".")
   return { ...opened, conversation, cwd, ...(earlier && { earlier }) }
 }
 
@@ -111,8 +112,8 @@ async function lastConversation({ runtime }: OpenStore, workspace: string): Prom
   const here = realPathOf(workspace)
   const all = [...conversationsOf(await runtime.runs())].sort((left, right) => right.updatedAt - left.updatedAt)
   for (const { runId, nodeId } of all) {
-    const cwd = (await startOf(runtime, { runId, nodeId }))?.input.cwd
-    if (nodeId === "main" && cwd !== undefined && insidePath(here, realPathOf(cwd)) !== undefined) return runId
+    const input = (await startOf(runtime, { runId, nodeId }))?.input
+    if (nodeId === "main" && input && insidePath(here, realPathOf(startFolder(input))) !== undefined) return runId
   }
   throw new LonghaulError("not_found", `There is no conversation in ${workspace} yet.`, {
     fix: `Begin one with: ${invocation()} chat. If it was held elsewhere, name it: --continue <run>.`,

@@ -21,6 +21,7 @@ import {
 } from "../format.ts"
 import type { Colours, Output } from "../output.ts"
 import { findRunId, openStore, runNotFound } from "../read-store.ts"
+import { startFolder } from "../start-folder.ts"
 
 const options = {
   ...nodeOption,
@@ -80,7 +81,7 @@ function printRun(state: RunState, records: readonly RunRecord[], output: Output
   row("status", statusLabel(statusWord(state), colours))
   if (start) row("started", localTime(start.at))
   row("model", modelLabel(state.model ?? start?.input.model))
-  if (start) row("in", visible(start.input.cwd))
+  if (start) row("in", visible(startFolder(start.input)))
   if (start?.input.system !== undefined) row("system", clip(start.input.system, 300))
   const task = start?.input.messages.findLast(({ role }) => role === "user")
   if (task?.role === "user") row("task", visible(plainText(task.content, "\n")))

@@ -62,7 +62,7 @@ export class CallRunner {
 
   /** Identifies exactly what would run: an approval is bound to it. */
   digestOf(call: Pick<ToolCall, "name" | "args">): string {
-    return callDigest(this.#config, call, this.#run.input.cwd)
+    return callDigest(this.#config, call, this.#run.input.recordedCwd)
   }
 
   /** Records the question about a call for which the run has to pause. Only the first one of a step is asked. */
@@ -173,7 +173,7 @@ export function callDigest(config: ResolvedConfig, { name, args }: Pick<ToolCall
 
 function intentOf(config: ResolvedConfig, { key, input }: OpenRun, call: ToolCall, effect: Effect) {
   const { callId } = call
-  const digest = callDigest(config, call, input.cwd)
+  const digest = callDigest(config, call, input.recordedCwd)
   return { type: "tool-intent", callId, digest, effect, key: idempotencyKey(key.runId, key.nodeId, callId) } as const
 }
 

@@ -4,16 +4,17 @@ import type { Message } from "../../contract/message.ts"
 import type { Effort, ModelSettings } from "../../contract/model-settings.ts"
 import type { Model } from "../../contract/provider.ts"
 import type { Limits } from "../../contract/result.ts"
-import type { RunInput } from "../../contract/run.ts"
+import type { RunInput, Slice } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
 import type { UnknownOutcome } from "../../contract/tool.ts"
 import { checkedId, newRunId } from "../../lib/id.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { modelSettings } from "../../lib/model-settings.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../../tools/kernel/dispatch.ts"
-import { oneOf, type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
+import { oneOf, type ResolvedConfig, requireJson, resolveLimits, wholeNumber } from "../config.ts"
 import { type OutputForm, outputForm } from "../output.ts"
 import { attachedParts } from "./attachments.ts"
+import { recordedCwd, workingDirectory } from "./cwd.ts"
 import { checkedMessages } from "./messages.ts"
 import { checkTools, list } from "./shapes.ts"
 
@@ -26,8 +27,12 @@ export interface CheckedInput {
   readonly form?: OutputForm
   readonly dispatcher: Dispatcher
   readonly limits: Limits
+  readonly slice?: Slice
   readonly unknownOutcome: UnknownOutcome
+  /** For the tools. */
   readonly cwd: string
+  /** As the journal has it. Decisions about calls are bound to it. */
+  readonly recordedCwd: string
   readonly metadata?: JsonObject
   /** Where the run continues a conversation. */
   readonly before?: EarlierExchanges
@@ -59,7 +64,7 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   requireJson("messages", input.messages)
   const model = input.model === undefined ? config.model : config.resolveModel(input.model)
   const form = outputForm(input)
-  const cwd = input.cwd ?? config.workspace
+  const cwd = workingDirectory(config.workspace, input.cwd ?? ".")
   return {
     messages: await messagesOf(config, input, cwd),
     ...(system !== undefined && { system }),
@@ -68,10 +73,18 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     ...(form && { form }),
     dispatcher: dispatcherOf(config, input),
     limits: resolveLimits(input.limits, config.limits),
+    ...(input.slice && { slice: checkedSlice(input.slice) }),
     unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
     cwd,
+    recordedCwd: recordedCwd(config.workspace, cwd),
     ...(metadata && { metadata }),
   }
+}
+
+export function checkedSlice(slice: Slice): Slice {
+  checkKeys("slice", slice, sliceKeys)
+  for (const [name, value] of Object.entries(slice)) wholeNumber(`slice.${name}`, value)
+  return slice
 }
 
 function taskAlone(): LonghaulError {
@@ -108,6 +121,8 @@ export function dispatcherOf(
   return createDispatcher(selected, config.reporting)
 }
 
+const sliceKeys = keys<Slice>()("turns", "timeMs")
+
 const inputKeys = keys<RunInput>()(
   "task",
   "messages",
@@ -125,6 +140,7 @@ const inputKeys = keys<RunInput>()(
   "outputSchema",
   "outputMode",
   "limits",
+  "slice",
   "unknownOutcome",
   "signal",
   "cwd",

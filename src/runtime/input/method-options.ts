@@ -1,4 +1,4 @@
-import type { Runtime } from "../../contract/run.ts"
+import type { EventsOptions, Runtime } from "../../contract/run.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 
 /** The options that a caller passed to a method of the runtime, checked: a misspelt one is `config_invalid`. */
@@ -20,7 +20,8 @@ type Options<Method extends keyof Runtime, At extends number> = NonNullable<
 
 const knownKeys = {
   cancel: keys<Options<"cancel", 1>>()("nodeId"),
-  events: keys<Options<"events", 1>>()("nodeId", "after", "follow", "signal"),
+  close: keys<Options<"close", 0>>()("release"),
+  events: keys<EventsOptions & { readonly deltas?: true }>()("nodeId", "after", "follow", "deltas", "signal"),
   fork: keys<Options<"fork", 1>>()("nodeId", "at", "newRunId"),
   interrupt: keys<Options<"interrupt", 2>>()("nodeId"),
   recoverOrphanedRuns: keys<Options<"recoverOrphanedRuns", 0>>()("staleMs", "action"),

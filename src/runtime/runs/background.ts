@@ -1,24 +1,9 @@
-import type { RunReference, RunState } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
 import { delay } from "../../lib/abort.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { endRun, takeOnce, wasHalfTaken, wasOrphaned } from "./manage-runs.ts"
 import type { OwnerState, OwnerWatch } from "./owner-watch.ts"
 import { type FoundRun, judgeRun, listKeys } from "./read-runs.ts"
-
-/** Asks for a run's state until nothing more will come of it by itself. */
-export async function waitUntilSettled(
-  status: () => Promise<RunState>,
-  { timeoutMs = Number.POSITIVE_INFINITY, pollIntervalMs = 500 }: { timeoutMs?: number; pollIntervalMs?: number },
-): Promise<RunState> {
-  const started = performance.now()
-  for (;;) {
-    const state = await status()
-    const leftMs = timeoutMs - (performance.now() - started)
-    if ((state.status !== "running" && state.status !== "queued") || leftMs <= 0) return state
-    await delay(Math.min(pollIntervalMs, leftMs))
-  }
-}
 
 export interface Orphan {
   readonly key: RunKey
@@ -69,10 +54,10 @@ export async function markOrphans(
   config: ResolvedConfig,
   watch: OwnerWatch,
   orphans: readonly Orphan[],
-): Promise<RunReference[]> {
-  const marked: RunReference[] = []
+): Promise<RunKey[]> {
+  const marked: RunKey[] = []
   for (const { key, found } of orphans) {
-    if (await endRun(config, watch, key, found, wasOrphaned)) marked.push({ runId: key.runId, nodeId: key.nodeId })
+    if (await endRun(config, watch, key, found, wasOrphaned)) marked.push(key)
   }
   return marked
 }

@@ -4,11 +4,11 @@ import type { JsonObject } from "../../contract/json.ts"
 import type { RunFilter, RunState, RunSummary } from "../../contract/run.ts"
 import type { Folder, RunKey } from "../../contract/store.ts"
 import { nodesPath, projectsPath, runPath } from "../../journal/paths.ts"
-import { project, RunProjection } from "../../journal/projection.ts"
+import { project, type RunProjection } from "../../journal/projection.ts"
 import { createReader, type RowView, readRow, type Taking } from "../../journal/reader.ts"
 import { factsWithout, resultOf, summaryOf } from "../../journal/result.ts"
+import type { KnownRow } from "../../journal/row.ts"
 import type { KnownShard } from "../../journal/shard.ts"
-import { delay } from "../../lib/abort.ts"
 import { isId } from "../../lib/id.ts"
 import type { ResolvedConfig } from "../config.ts"
 
@@ -37,34 +37,6 @@ export function noSuchRun({ runId, nodeId }: RunKey): LonghaulError {
     fix: "Check the id, the node and the workspace.",
   })
 }
-
-export interface EventsOptions {
-  readonly after?: number
-  readonly follow?: boolean
-  readonly signal?: AbortSignal
-}
-
-/** What the journal holds; a reader publishes only what no takeover can take back. */
-export async function* readEvents(
-  config: ResolvedConfig,
-  key: RunKey,
-  { after = -1, follow = false, signal }: EventsOptions = {},
-): AsyncGenerator<RunRecord> {
-  const folder = config.store.folder(runPath(key))
-  const reader = createReader(folder)
-  const run = new RunProjection()
-  for (;;) {
-    for (const record of await reader.next()) {
-      run.apply(record)
-      if (record.seq > after && !run.removed) yield record
-    }
-    if (!follow || signal?.aborted || run.nextSeq === 0 || run.removed || run.status !== "running") return
-    await delay(folder.append ? FOLLOW_MS : SLOW_FOLLOW_MS, signal)
-  }
-}
-
-const FOLLOW_MS = 250
-const SLOW_FOLLOW_MS = 2000
 
 /** The runs of the workspace, newest first. */
 export async function listRuns(config: ResolvedConfig, filter: RunFilter = {}): Promise<RunSummary[]> {
@@ -123,9 +95,9 @@ export async function loadRun(config: ResolvedConfig, key: RunKey): Promise<Foun
 }
 
 /** The run as whoever takes it now would find it: to look at and to decide on, not to act on as if it were certain. */
-export async function judgeRun(config: ResolvedConfig, key: RunKey): Promise<FoundRun | null> {
+export async function judgeRun(config: ResolvedConfig, key: RunKey, known?: KnownRow): Promise<FoundRun | null> {
   const folder = config.store.folder(runPath(key))
-  const { row, taking } = await readRow(folder)
+  const { row, taking } = await readRow(folder, known)
   return row && foundRun(folder, row.records, row, taking)
 }
 

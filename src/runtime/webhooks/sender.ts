@@ -1,5 +1,4 @@
 import { LonghaulError } from "../../contract/error.ts"
-import type { RecordBody } from "../../contract/event.ts"
 import type { RunReference } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
 import type { RecordedWebhook, Webhook, WebhookAttempt, WebhookDelivery } from "../../contract/webhook.ts"
@@ -49,20 +48,19 @@ export class WebhookSender {
     this.#closing = closing
   }
 
-  /** Opens a run in the background so that its beginning names who hears of it; one that is recovered: whoever did so far. */
-  async open(key: RunKey, open: () => Promise<Opening>, how: "asked" | "recovered", given?: Webhook): Promise<Opening> {
+  /**
+   * Checks the webhook of a background run, and returns what chooses its receiver once the run is open: the one that is given,
+   * else the one it had before, else that of the runtime. A recovered run keeps the one it had.
+   */
+  chooser(key: RunKey, how: "asked" | "recovered", given?: Webhook): NonNullable<Opening["webhookOf"]> {
     const asked = given && checkWebhook(given, this.#config.webhooks.rules)
-    const opening = await open()
-    return {
-      ...opening,
-      first: (history) => {
-        const own = how === "asked" && !history.webhook ? this.#config.webhooks.own : undefined
-        const chosen = asked ?? own
-        if (chosen) this.#inline.set(receiverName(key, chosen.recorded), chosen.inline)
-        const webhook = chosen?.recorded ?? history.webhook
-        if (webhook) this.#concerned.add(runPath(key))
-        return opening.first(history).map((record) => naming(record, webhook))
-      },
+    return (history) => {
+      const own = how === "asked" && !history.webhook ? this.#config.webhooks.own : undefined
+      const chosen = asked ?? own
+      if (chosen) this.#inline.set(receiverName(key, chosen.recorded), chosen.inline)
+      const webhook = chosen?.recorded ?? history.webhook
+      if (webhook) this.#concerned.add(runPath(key))
+      return webhook
     }
   }
 
@@ -294,11 +292,6 @@ interface Task {
   /** The next event of the run may have its first attempt. */
   attempted(): void
   work: Promise<void>
-}
-
-function naming(record: RecordBody, webhook: RecordedWebhook | undefined): RecordBody {
-  const begins = record.type === "run-start" || record.type === "run-resume"
-  return begins && webhook ? { ...record, webhook } : record
 }
 
 /** By the clock of whoever made the last attempt, and by ours never longer than was asked. */

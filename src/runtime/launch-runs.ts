@@ -1,0 +1,96 @@
+import type { ContinueInput, ResumeInput, RunInput } from "../contract/run.ts"
+import type { RunKey } from "../contract/store.ts"
+import type { Webhook, WithWebhook } from "../contract/webhook.ts"
+import type { RunProjection } from "../journal/projection.ts"
+import type { Taking } from "../journal/reader.ts"
+import { checkedId } from "../lib/id.ts"
+import type { ResolvedConfig } from "./config.ts"
+import { nextExchange } from "./continue-run.ts"
+import { runKey } from "./input/input.ts"
+import { resumption } from "./resume-run.ts"
+import { beginning, chosenRun } from "./run.ts"
+import type { Orphan } from "./runs/background.ts"
+import type { LiveRun, LiveRuns } from "./runs/live-runs.ts"
+import type { OwnerWatch } from "./runs/owner-watch.ts"
+import type { FoundRun } from "./runs/read-runs.ts"
+import type { WebhookSender } from "./webhooks/sender.ts"
+
+interface ResumeOptions {
+  /** The run as recovery found it. */
+  readonly orphan?: Orphan
+  /** `recovered`: whoever was notified before is notified again. Absent: it runs in the foreground, without a webhook. */
+  readonly background?: "asked" | "recovered"
+  readonly webhook?: Webhook
+  readonly streamed?: boolean
+}
+
+/** Launches new runs, resumed runs and the next exchanges of conversations. */
+export class Launcher {
+  readonly #config: ResolvedConfig
+  readonly #live: LiveRuns
+  readonly #watch: OwnerWatch
+  readonly #webhooks: WebhookSender
+
+  constructor(config: ResolvedConfig, live: LiveRuns, watch: OwnerWatch, webhooks: WebhookSender) {
+    this.#config = config
+    this.#live = live
+    this.#watch = watch
+    this.#webhooks = webhooks
+  }
+
+  run(input: RunInput, streamed: boolean): LiveRun {
+    const key = runKey(this.#config, input)
+    return this.#live.launch(key, () => this.#begin(key, input), { ...input, streamed })
+  }
+
+  runInBackground(given: RunInput & WithWebhook): LiveRun {
+    const { webhook, ...input } = given ?? {}
+    const key = runKey(this.#config, input)
+    const open = async () => {
+      const webhookOf = this.#webhooks.chooser(key, "asked", webhook)
+      return { ...(await this.#begin(key, input)), webhookOf }
+    }
+    return this.#live.launch(key, open, input)
+  }
+
+  resume(input: ResumeInput, { orphan, background, webhook, streamed = false }: ResumeOptions = {}): LiveRun {
+    const { runId, nodeId = "main" } = input ?? {}
+    const key: RunKey = { workspaceId: this.#config.workspaceId, runId, nodeId }
+    const look = async (found: FoundRun) => orphan?.owner ?? this.#watch.look(key, found)
+    const open = async () => {
+      const choose = this.#webhooks.chooser(key, background ?? "recovered", webhook)
+      const opening = await resumption(this.#config, key, input, look, {
+        ...(orphan && { found: orphan.found }),
+        released: this.#live.released,
+      })
+      // A released run was only moved: its receiver still expects to be notified of the end.
+      const keepsReceiver = (history: RunProjection) => background || history.pause?.reason === "released"
+      return {
+        ...opening,
+        webhookOf: (history: RunProjection) => (keepsReceiver(history) ? choose(history) : undefined),
+      }
+    }
+    return this.#live.launch(key, open, { ...input, streamed })
+  }
+
+  /** Rejects where the conversation cannot be continued. */
+  async continue(runId: string, text: string, given: ContinueInput | undefined, streamed: boolean): Promise<LiveRun> {
+    const options = given ?? {}
+    const base: RunKey = {
+      workspaceId: this.#config.workspaceId,
+      runId: checkedId("runId", runId),
+      nodeId: checkedId("nodeId", options.nodeId ?? "main"),
+    }
+    const next = await nextExchange(this.#config, base, text, options, this.#watch)
+    const open = async () => chosenRun(this.#config, next.key, await next.input(), this.#isAbandoned(next.key))
+    return this.#live.launch(next.key, open, { ...options, streamed })
+  }
+
+  #begin(key: RunKey, input: RunInput) {
+    return beginning(this.#config, key, input, this.#isAbandoned(key))
+  }
+
+  #isAbandoned(key: RunKey) {
+    return (top: number, taking: Taking) => this.#watch.isAbandoned(key, top, taking)
+  }
+}

@@ -1,0 +1,217 @@
+import { describe, expect, test, vi } from "vitest"
+import type { RunEvent, RunRecord } from "../../contract/event.ts"
+import type { Store } from "../../contract/store.ts"
+import { createRuntime } from "../../index.ts"
+import { takeRun } from "../../journal/journal.ts"
+import { runPath, shardName } from "../../journal/paths.ts"
+import { memoryStore } from "../../stores/memory.ts"
+import { type ScriptedStep, scriptedModel } from "../../testing/index.ts"
+import { defineTool } from "../../tools/kernel/define-tool.ts"
+
+const work = defineTool({ name: "work", description: "works", input: { type: "object" }, run: () => "worked" })
+const working = { parts: [{ toolCall: { name: "work", args: {} } }] }
+
+/** Steps that each wait until they are let go. */
+function gatedSteps(steps: readonly ScriptedStep[]) {
+  const gates: (() => void)[] = []
+  const waiting: (() => void)[] = []
+  const gated = steps.map(
+    (step): ScriptedStep =>
+      async () => {
+        await new Promise<void>((resolve) => {
+          gates.push(resolve)
+          waiting.shift()?.()
+        })
+        return step as never
+      },
+  )
+  /** Lets the model answer once it was asked. */
+  async function answer(): Promise<void> {
+    if (gates.length === 0) await new Promise<void>((resolve) => waiting.push(resolve))
+    gates.shift()?.()
+  }
+  return { gated, answer }
+}
+
+/** Counts every look at the runs of a store. */
+function counting(inner: Store) {
+  const looks: string[] = []
+  const seen =
+    <Arguments extends unknown[], Result>(name: string, call: (...args: Arguments) => Result) =>
+    (...args: Arguments) => {
+      looks.push(`${name} ${String(args[0] ?? "")}`)
+      return call(...args)
+    }
+  const store: Store = {
+    ...inner,
+    folder(path) {
+      const { append, ...folder } = inner.folder(path)
+      return {
+        ...folder,
+        read: seen("read", folder.read),
+        exists: seen("exists", folder.exists),
+        list: seen("list", folder.list),
+        ...(append && { append: { ...append, readFrom: seen("readFrom", append.readFrom) } }),
+      }
+    },
+  }
+  return { store, looks }
+}
+
+/** A store on which every write is a file of its own, as on S3. */
+function createOnly(inner: Store): Store {
+  return {
+    ...inner,
+    folder(path) {
+      const { append: _, ...folder } = inner.folder(path)
+      return folder
+    },
+  }
+}
+
+async function collect<Event>(events: AsyncIterable<Event>): Promise<Event[]> {
+  const all: Event[] = []
+  for await (const event of events) all.push(event)
+  return all
+}
+
+describe("a run of this process", () => {
+  test("is followed by its id, with deltas, in the order of its handle", async () => {
+    const { gated, answer } = gatedSteps([working, "All done."])
+    const runtime = createRuntime({ model: scriptedModel(gated), tools: [work] })
+    const fromHandle: RunEvent[] = []
+    await runtime.start({ runId: "r", task: "Work.", onEvent: (event) => void fromHandle.push(event) })
+    const followed = collect(runtime.events("r", { follow: true, deltas: true }))
+    const records = collect(runtime.events("r", { follow: true }))
+    await answer()
+    await answer()
+    expect(await followed).toEqual(fromHandle)
+    expect(fromHandle.some(({ type }) => type === "text-delta")).toBe(true)
+    expect(await records).toEqual(fromHandle.filter((event) => "seq" in event))
+  })
+
+  test("is waited for and followed without polling its journal", async () => {
+    const { store, looks } = counting(memoryStore())
+    const { gated, answer } = gatedSteps(["All done."])
+    const runtime = createRuntime({ store, model: scriptedModel(gated), tools: [work] })
+    await runtime.start({ runId: "r", task: "Work." })
+    const waiting = runtime.waitFor("r", { timeoutMs: 600_000, pollIntervalMs: 1 })
+    const following = collect(runtime.events("r", { follow: true }))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const before = looks.length
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    // The owner itself only looks for a successor, and into its inbox.
+    expect(looks.slice(before).filter((look) => !/^exists|inbox/.test(look))).toEqual([])
+    await answer()
+    expect((await following).at(-1)).toMatchObject({ type: "run-end", status: "done" })
+    expect(await waiting).toMatchObject({ status: "done" })
+  })
+
+  test("that is followed from the middle skips what came before, and its deltas", async () => {
+    const { gated, answer } = gatedSteps([working, "First.", "Second."])
+    const runtime = createRuntime({ model: scriptedModel(gated), tools: [work] })
+    await runtime.start({ runId: "r", task: "Work." })
+    await answer()
+    const whole: RunRecord[] = []
+    for await (const record of runtime.events("r", { follow: true })) {
+      whole.push(record)
+      if (record.type === "turn-start" && record.turn === 2) break
+    }
+    const after = whole.at(-1)?.seq ?? 0
+    const rest = collect(runtime.events("r", { after, follow: true }))
+    await answer()
+    expect((await rest)[0]?.seq).toBe(after + 1)
+    expect((await rest).at(-1)).toMatchObject({ type: "run-end" })
+  })
+
+  test("is followed no further once the signal aborts", async () => {
+    const { gated, answer } = gatedSteps(["Late."])
+    const runtime = createRuntime({ model: scriptedModel(gated) })
+    await runtime.start({ runId: "r", task: "Work." })
+    const stop = new AbortController()
+    const followed = collect(runtime.events("r", { follow: true, signal: stop.signal }))
+    setImmediate(() => stop.abort())
+    expect((await followed)[0]).toMatchObject({ type: "run-start" })
+    expect(await runtime.status("r")).toMatchObject({ status: "running" })
+    await answer()
+    expect(await runtime.waitFor("r")).toMatchObject({ status: "done" })
+  })
+})
+
+describe.each([
+  { form: "append", over: (store: Store) => store },
+  { form: "create-only", over: createOnly },
+])("a run of another process on an $form store", ({ over }) => {
+  test("is read once for all who wait for it, and an idle poll is two looks", async () => {
+    const inner = over(memoryStore())
+    const { gated, answer } = gatedSteps([...Array(20).fill(working), "All done."])
+    const owner = createRuntime({ store: inner, model: scriptedModel(gated), tools: [work] })
+    const result = owner.run({ runId: "r", task: "Work." })
+    for (let turn = 0; turn < 20; turn++) await answer()
+    const { store, looks } = counting(inner)
+    const other = createRuntime({ store, model: scriptedModel([]) })
+    const waiters = Array.from({ length: 10 }, () => other.waitFor("r", { pollIntervalMs: 20 }))
+    // Until all have seen the run, and their shared reader too.
+    await vi.waitFor(
+      async () => {
+        looks.length = 0
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        expect(looks.length).toBeGreaterThan(2)
+        expect(looks.every((look) => /^exists|^readFrom/.test(look))).toBe(true)
+      },
+      { timeout: 20_000 },
+    )
+    looks.length = 0
+    const began = performance.now()
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    const polls = looks.filter((look) => look === looks[0]).length
+    expect(looks.length).toBeLessThanOrEqual(polls * 2)
+    // As often as one waiter alone would ask.
+    expect(polls).toBeLessThanOrEqual((performance.now() - began) / 19 + 2)
+    await answer()
+    await result
+    for (const state of await Promise.all(waiters)) expect(state).toMatchObject({ status: "done", turns: 21 })
+  })
+
+  test("is followed by many at once, each from where it wants, without a gap or a repetition", async () => {
+    const inner = over(memoryStore())
+    const { gated, answer } = gatedSteps([...Array(12).fill(working), "All done."])
+    const owner = createRuntime({ store: inner, model: scriptedModel(gated), tools: [work] })
+    const result = owner.run({ runId: "r", task: "Work." })
+    await answer()
+    const other = createRuntime({ store: inner, model: scriptedModel([]) })
+    const followers = [collect(other.events("r", { follow: true }))]
+    const joined: number[] = [-1]
+    for (let turn = 1; turn < 13; turn++) {
+      const after = turn % 3 === 0 ? -1 : turn
+      joined.push(after)
+      followers.push(collect(other.events("r", { after, follow: true })))
+      await new Promise((resolve) => setTimeout(resolve, turn % 4 === 0 ? 300 : 0))
+      await answer()
+    }
+    await result
+    const whole = await collect(owner.events("r"))
+    for (const [index, followed] of (await Promise.all(followers)).entries()) {
+      expect(followed).toEqual(whole.slice((joined[index] ?? 0) + 1))
+    }
+  })
+
+  test("ends its followers when it is removed", async () => {
+    const inner = over(memoryStore())
+    const folder = inner.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
+    const first = { runId: "r", nodeId: "main", tools: [], limits: { turns: 1 } }
+    const input = { messages: [], backend: "native", cwd: "." }
+    await takeRun(folder, { fresh: true, first: () => [{ type: "run-start", ...first, input }] })
+    const other = createRuntime({ store: inner, model: scriptedModel([]) })
+    const followed: RunRecord[] = []
+    const following = (async () => {
+      for await (const record of other.events("r", { follow: true })) followed.push(record)
+    })()
+    await vi.waitFor(() => expect(followed.length).toBe(1), { timeout: 20_000 })
+    const tombstone = { type: "run-remove", runId: "r", nodeId: "main" } as const
+    for (const shard of [1, 2]) await takeRun(folder, { afresh: true, first: () => [tombstone], after: shard - 1 })
+    for (const shard of [0, 1]) await folder.delete(shardName(shard))
+    await following
+    expect(followed.every(({ type }) => type !== "run-remove")).toBe(true)
+  })
+})

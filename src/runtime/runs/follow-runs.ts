@@ -1,0 +1,162 @@
+import type { RunEvent, RunRecord } from "../../contract/event.ts"
+import type { RunState } from "../../contract/run.ts"
+import type { RunKey } from "../../contract/store.ts"
+import { runPath } from "../../journal/paths.ts"
+import { createReader } from "../../journal/reader.ts"
+import { delay, onAbort } from "../../lib/abort.ts"
+import type { ResolvedConfig } from "../config.ts"
+import type { LiveRun, LiveRuns } from "./live-runs.ts"
+import { SharedReader } from "./shared-reader.ts"
+
+export interface FollowOptions {
+  readonly after?: number
+  readonly follow?: boolean
+  readonly deltas?: boolean
+  readonly signal?: AbortSignal
+}
+
+export interface WaitOptions {
+  readonly timeoutMs?: number
+  readonly pollIntervalMs?: number
+}
+
+/**
+ * Follows runs and waits for them. A run of this process publishes its events itself; any other is read by one incremental
+ * reader, however many follow it.
+ */
+export class Followers {
+  readonly #config: ResolvedConfig
+  readonly #live: LiveRuns
+  readonly #readers = new Map<string, SharedReader>()
+
+  constructor(config: ResolvedConfig, live: LiveRuns) {
+    this.#config = config
+    this.#live = live
+  }
+
+  /** Ephemeral events only with `deltas`, and only from a run of this process. */
+  async *events(key: RunKey, { after = -1, follow = false, deltas = false, signal }: FollowOptions) {
+    let next = after + 1
+    const live = follow ? this.#live.find(key) : undefined
+    const events = live ? this.#liveEvents(live, deltas, signal) : follow ? [] : await this.#history(key)
+    for await (const event of events) {
+      if ("seq" in event && event.seq < next) continue
+      if ("seq" in event) next = event.seq + 1
+      yield event
+    }
+    if (!follow || signal?.aborted || (live && !(await wasLost(live)))) return
+    yield* this.#follow(key, next, signal)
+  }
+
+  /** Resolves when a run has ended or paused, or does not exist; after `timeoutMs` with its state at that time. */
+  async wait(
+    key: RunKey,
+    status: () => Promise<RunState>,
+    { timeoutMs = Number.POSITIVE_INFINITY, pollIntervalMs = 500 }: WaitOptions,
+  ): Promise<RunState> {
+    const deadline = performance.now() + timeoutMs
+    const live = this.#live.find(key)
+    if (live) await atMost(live.handle.result, timeoutMs)
+    const state = await status()
+    if (isSettled(state)) return state
+    const reader = this.#join(key)
+    try {
+      for (;;) {
+        const leftMs = deadline - performance.now()
+        if (leftMs <= 0) return await status()
+        await reader.readWithin(Math.min(pollIntervalMs, leftMs))
+        const now = reader.isRunning ? undefined : await status()
+        if (now && isSettled(now)) return now
+      }
+    } finally {
+      this.#leave(key, reader)
+    }
+  }
+
+  async *#follow(key: RunKey, next: number, signal: AbortSignal | undefined): AsyncGenerator<RunRecord> {
+    const pollMs = this.#config.store.folder(runPath(key)).append ? FOLLOW_MS : SLOW_FOLLOW_MS
+    const reader = this.#join(key)
+    const place = reader.enter(next)
+    try {
+      await reader.read()
+      for (;;) {
+        // Records that the others have read before are not kept.
+        const records = place.next < reader.firstKept ? await this.#history(key) : reader.recordsFrom(place.next)
+        for (const record of records) {
+          if (record.seq < place.next) continue
+          place.next = record.seq + 1
+          yield record
+        }
+        if (signal?.aborted) return
+        if (place.next < reader.nextSeq && !reader.removed) continue
+        if (reader.nextSeq === 0 || reader.removed || reader.hasEnded) return
+        await orAborted(reader.readWithin(pollMs), signal)
+      }
+    } finally {
+      reader.exit(place)
+      this.#leave(key, reader)
+    }
+  }
+
+  /** What the journal holds, then what the run publishes. */
+  async *#liveEvents(live: LiveRun, deltas: boolean, signal: AbortSignal | undefined): AsyncGenerator<RunEvent> {
+    const events = live.subscribe({ deltas, ...(signal && { signal }) })
+    const history = await this.#history(live.key)
+    const last = history.at(-1)?.seq ?? -1
+    yield* history
+    // Deltas in front of a record that was read from the journal are older than it.
+    const buffered = events.takeBuffered()
+    yield* buffered.slice(buffered.findLastIndex((event) => "seq" in event && event.seq <= last) + 1)
+    yield* events
+  }
+
+  /** The records so far, none of which a takeover can take back. */
+  async #history(key: RunKey): Promise<readonly RunRecord[]> {
+    const records = await createReader(this.#config.store.folder(runPath(key))).next()
+    return records.some(({ type }) => type === "run-remove") ? [] : records
+  }
+
+  #join(key: RunKey): SharedReader {
+    const path = runPath(key)
+    const reader = this.#readers.get(path) ?? new SharedReader(this.#config.store.folder(path))
+    reader.users++
+    this.#readers.set(path, reader)
+    return reader
+  }
+
+  #leave(key: RunKey, reader: SharedReader): void {
+    if (--reader.users > 0) return
+    reader.close()
+    this.#readers.delete(runPath(key))
+  }
+}
+
+function isSettled({ status }: RunState): boolean {
+  return status !== "running" && status !== "queued"
+}
+
+/** Another process may have the run, and add to it. */
+async function wasLost({ handle }: LiveRun): Promise<boolean> {
+  const { error } = await handle.result
+  return error?.code === "fenced" || error?.code === "storage" || error?.code === "run_active"
+}
+
+async function atMost(work: Promise<unknown>, ms: number): Promise<void> {
+  if (ms === Number.POSITIVE_INFINITY) {
+    await work
+    return
+  }
+  const done = new AbortController()
+  await Promise.race([work, delay(ms, done.signal)])
+  done.abort()
+}
+
+function orAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const unlink = onAbort(signal, resolve)
+    work.then(resolve, reject).finally(unlink)
+  })
+}
+
+const FOLLOW_MS = 250
+const SLOW_FOLLOW_MS = 2000

@@ -1,0 +1,193 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { RunEvent } from "../../contract/event.ts"
+import type { RunHandle, RunInput, StartedRun } from "../../contract/run.ts"
+import type { RunKey } from "../../contract/store.ts"
+import { onAbort } from "../../lib/abort.ts"
+import type { ResolvedConfig } from "../config.ts"
+import { EventQueue } from "../event-queue.ts"
+import { type StartedHandle, startRun } from "../handle.ts"
+import type { Opening, OpenRun } from "../open-run.ts"
+import { Permits } from "../permits.ts"
+import type { WebhookSender } from "../webhooks/sender.ts"
+import type { OwnerWatch } from "./owner-watch.ts"
+import { ReleasedRuns } from "./released-runs.ts"
+import { Tender } from "./tend-runs.ts"
+
+/** A run of this process that has not ended, or waits for its slot. */
+export interface LiveRun {
+  readonly key: RunKey
+  readonly handle: RunHandle
+  /** True while it waits for a slot of `concurrency`. */
+  readonly queued: boolean
+  /** Resolves once it has begun, or cannot begin. */
+  readonly begun: Promise<void>
+  /** Resolves when it is over and its webhook was delivered or given up. Never rejects. */
+  readonly delivered: Promise<void>
+  /** The events from now on, until it is over or the signal aborts. */
+  subscribe(options: { readonly deltas: boolean; readonly signal?: AbortSignal }): EventQueue<RunEvent>
+}
+
+export interface LaunchOptions extends Pick<RunInput, "onEvent" | "onProgress" | "signal"> {
+  readonly streamed?: boolean
+}
+
+/** The runs of one runtime that are under way in this process, by their key. */
+export class LiveRuns {
+  /** Runs that this process released and can resume without reading them again. */
+  readonly released = new ReleasedRuns()
+  readonly #config: ResolvedConfig
+  readonly #permits: Permits | undefined
+  readonly #watch: OwnerWatch
+  readonly #webhooks: WebhookSender
+  /** Aborts when no other run may be launched. */
+  readonly #refuse: AbortSignal
+  /** Aborts when those that wait for a slot may not begin either. */
+  readonly #closing: AbortSignal
+  readonly #tender = new Tender()
+  /** Mostly one a key; a second one finds out when it is opened that the first one owns the run. */
+  readonly #runs = new Map<string, LiveRun[]>()
+
+  constructor(
+    config: ResolvedConfig,
+    concurrency: number | undefined,
+    watch: OwnerWatch,
+    webhooks: WebhookSender,
+    { refuse, closing }: { readonly refuse: AbortSignal; readonly closing: AbortSignal },
+  ) {
+    this.#config = config
+    this.#permits = concurrency === undefined ? undefined : new Permits(concurrency)
+    this.#watch = watch
+    this.#webhooks = webhooks
+    this.#refuse = refuse
+    this.#closing = closing
+  }
+
+  find(key: RunKey): LiveRun | undefined {
+    return this.#runs.get(nameOf(key))?.[0]
+  }
+
+  launch(key: RunKey, opening: () => Promise<Opening>, options: LaunchOptions = {}): LiveRun {
+    const { onEvent, onProgress, signal, streamed = false } = options
+    const isRefused = this.#refuse.aborted
+    const permits = isRefused ? undefined : this.#permits
+    const state = new LiveState(permits !== undefined && !permits.hasFree)
+    const started = startRun(this.#config, key, () => this.#open(key, opening, isRefused), {
+      streamed,
+      ...(onEvent && { onEvent }),
+      ...(onProgress && { onProgress }),
+      ...(signal && { signal }),
+      ...(permits && {
+        takeSlot: async (controls) => {
+          const freeSlot = await permits.take(controls.halting)
+          state.queued = false
+          return freeSlot
+        },
+      }),
+      opened: (run) => this.#opened(run, state),
+    })
+    const run = liveRun(key, started, state, () => this.#remove(run))
+    this.#runs.set(nameOf(key), [...(this.#runs.get(nameOf(key)) ?? []), run])
+    return run
+  }
+
+  /** Waits until a run has begun or is queued, and reports its state; of one that could not begin, the reason. */
+  async report(run: LiveRun): Promise<StartedRun> {
+    if (!run.queued) await run.begun
+    const { runId, nodeId } = run.key
+    if (this.#isLive(run)) return { runId, nodeId, status: run.queued ? "queued" : "running" }
+    const { status, error } = await run.handle.result
+    return { runId, nodeId, status, ...(error && { error }) }
+  }
+
+  /** Lets every run finish its turn and pauses it for another process, or cancels it at once. */
+  async end(how: "release" | "cancel"): Promise<void> {
+    const runs = [...this.#runs.values()].flat()
+    if (how === "release") for (const { handle } of runs) handle.release()
+    await Promise.all(runs.map(({ handle }) => (how === "release" ? handle.result : handle[Symbol.asyncDispose]())))
+  }
+
+  async #open(key: RunKey, opening: () => Promise<Opening>, isRefused: boolean): Promise<Opening> {
+    if (isRefused || this.#closing.aborted) throw isClosed()
+    return { ...(await opening()), abandoned: (shard) => this.#watch.giveUp(key, shard) }
+  }
+
+  #opened(run: OpenRun, state: LiveState): () => Promise<void> {
+    state.begin()
+    const { key, projection, journal, controls, history } = run
+    const leave = this.#tender.tend(run)
+    return async () => {
+      await leave()
+      if (history && projection.pause?.reason === "released") {
+        this.released.keep(key, { head: journal.head, records: history })
+      }
+      // The last record is the pause or the end that a webhook reports.
+      state.delivery = this.#webhooks.ended(key, projection.nextSeq - 1)
+      const { cause } = controls
+      if (cause?.kind === "lost" && cause.error.code === "storage") this.#watch.giveUp(key, journal.shard)
+    }
+  }
+
+  #isLive(run: LiveRun): boolean {
+    return this.#runs.get(nameOf(run.key))?.includes(run) === true
+  }
+
+  #remove(run: LiveRun): void {
+    const name = nameOf(run.key)
+    const others = this.#runs.get(name)?.filter((other) => other !== run) ?? []
+    if (others.length > 0) this.#runs.set(name, others)
+    else this.#runs.delete(name)
+  }
+}
+
+/** The part of a live run that changes. */
+class LiveState {
+  queued: boolean
+  delivery: Promise<void> | undefined
+  readonly begun: Promise<void>
+  begin = () => {}
+
+  constructor(queued: boolean) {
+    this.queued = queued
+    this.begun = new Promise((resolve) => {
+      this.begin = resolve
+    })
+  }
+}
+
+function liveRun(key: RunKey, { handle, subscribe }: StartedHandle, state: LiveState, over: () => void): LiveRun {
+  const ended = () => {
+    state.begin()
+    over()
+    return state.delivery
+  }
+  return {
+    key,
+    handle,
+    get queued() {
+      return state.queued
+    },
+    begun: state.begun,
+    delivered: handle.result.then(ended, ended).catch(() => {}),
+    subscribe({ deltas, signal }) {
+      const events = new EventQueue<RunEvent>()
+      const unsubscribe = subscribe({ deltas, receive: (event) => events.push(event) })
+      const close = () => {
+        unsubscribe()
+        unlink()
+        events.close()
+      }
+      const unlink = onAbort(signal, close)
+      handle.result.then(close, close)
+      return events
+    },
+  }
+}
+
+/** Not the path of the run: a key that is not valid is reported when the run is opened. */
+function nameOf({ runId, nodeId }: RunKey): string {
+  return `${runId}/${nodeId}`
+}
+
+function isClosed(): LonghaulError {
+  return new LonghaulError("invalid_state", "The runtime is closed.", { fix: "Create another runtime." })
+}

@@ -1,0 +1,137 @@
+import type { RunRecord } from "../../contract/event.ts"
+import type { Folder } from "../../contract/store.ts"
+import { createReader, type RunReader } from "../../journal/reader.ts"
+
+/** The next record that a follower needs. */
+export interface Place {
+  next: number
+}
+
+/** One incremental reader of a run for all in this process who wait for it. */
+export class SharedReader {
+  users = 0
+  readonly #reader: RunReader
+  readonly #places = new Set<Place>()
+  /** Those that a follower still needs. */
+  #records: RunRecord[] = []
+  #nextSeq = 0
+  #ended = false
+  #removed = false
+  #reading: Promise<void> | undefined
+  #scheduled: Scheduled | undefined
+
+  constructor(folder: Folder) {
+    this.#reader = createReader(folder)
+  }
+
+  get nextSeq(): number {
+    return this.#nextSeq
+  }
+
+  get removed(): boolean {
+    return this.#removed
+  }
+
+  /** True where the run has ended or paused, as far as it was read. */
+  get hasEnded(): boolean {
+    return this.#ended
+  }
+
+  /** False also where a takeover hides the newest records, so that only a closer look can tell. */
+  get isRunning(): boolean {
+    return this.#nextSeq > 0 && !this.#ended && !this.#removed && !this.#reader.unsettled
+  }
+
+  /** The first record that `recordsFrom` can return. */
+  get firstKept(): number {
+    return this.#nextSeq - this.#records.length
+  }
+
+  recordsFrom(seq: number): readonly RunRecord[] {
+    return this.#removed ? [] : this.#records.slice(Math.max(0, seq - this.firstKept))
+  }
+
+  enter(next: number): Place {
+    const place = { next }
+    this.#places.add(place)
+    return place
+  }
+
+  exit(place: Place): void {
+    this.#places.delete(place)
+  }
+
+  /** Reads now, once for all who ask meanwhile. */
+  read(): Promise<void> {
+    this.#reading ??= this.#readNew().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  /** Resolves after the next reading, which begins at most `ms` from now. */
+  readWithin(ms: number): Promise<void> {
+    const due = performance.now() + ms
+    this.#scheduled ??= new Scheduled()
+    this.#scheduled.advanceTo(due, () => {
+      const scheduled = this.#scheduled
+      this.#scheduled = undefined
+      scheduled?.resolve(this.read())
+    })
+    return this.#scheduled.done
+  }
+
+  close(): void {
+    this.#scheduled?.cancel()
+  }
+
+  async #readNew(): Promise<void> {
+    const news = await this.#reader.next()
+    this.#forget()
+    for (const record of news) this.#apply(record)
+    if (this.#places.size > 0) this.#records = [...this.#records, ...news]
+  }
+
+  #apply({ seq, type }: RunRecord): void {
+    if (type !== "run-remove") this.#nextSeq = seq + 1
+    if (type === "run-start" || type === "run-resume") this.#ended = false
+    if (type === "run-pause" || type === "run-end") this.#ended = true
+    if (type === "run-remove") this.#removed = true
+  }
+
+  /** Lets go of records that no follower needs any more. */
+  #forget(): void {
+    const needed = Math.min(this.#nextSeq, ...Array.from(this.#places, ({ next }) => next))
+    this.#records = this.recordsFrom(Math.max(needed, this.firstKept)).slice()
+  }
+}
+
+/** A reading to come. */
+class Scheduled {
+  readonly done: Promise<void>
+  /** Resolves with the reading, or at once. */
+  resolve: (reading?: Promise<void>) => void = () => {}
+  #due = Number.POSITIVE_INFINITY
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor() {
+    this.done = new Promise((resolve) => {
+      this.resolve = resolve
+    })
+    // A failure reaches those who wait. Where none do any more, it concerns nothing.
+    this.done.catch(() => {})
+  }
+
+  /** Begins the reading at `due`, unless it is to begin before. */
+  advanceTo(due: number, begin: () => void): void {
+    if (due >= this.#due) return
+    clearTimeout(this.#timer)
+    this.#due = due
+    this.#timer = setTimeout(begin, Math.max(0, due - performance.now()))
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timer)
+    this.resolve()
+  }
+}
