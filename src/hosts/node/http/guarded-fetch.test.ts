@@ -58,6 +58,16 @@ describe("a host that is allowed by name", () => {
     expect(server.seen[0]?.headers).toMatchObject(expected)
   })
 
+  test("HOST-11 is told the brand's service name as user-agent, unless the caller sends another", async () => {
+    const server = await startWeb((_, response) => response.end())
+    for (const options of [{}, { brand: { serviceName: "acme" } }]) {
+      const fetch = nodeFetch({ allow: ["127.0.0.1"], ...options })
+      await fetch.get(server.url, fetchOptions)
+      await fetch.get(server.url, { ...fetchOptions, headers: { "User-Agent": "me" } })
+    }
+    expect(server.seen.map(({ headers }) => headers["user-agent"])).toEqual(["longhaul", "me", "acme", "me"])
+  })
+
   test("a body is sent with post, and a redirect of it is the answer", async () => {
     const server = await startWeb((request, response) => {
       if (request.url === "/moved") response.writeHead(307, { location: "/" }).end("moved")
