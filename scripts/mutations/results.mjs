@@ -99,4 +99,68 @@ export const mutations = [
     ],
     ["src/cli/run-options.test.ts", "with --json prints one JSON value on one line"],
   ),
+  mutation(
+    "results: Bash is among the default tools (TOOL-17)",
+    [
+      ["src/hosts/node/index.ts", "import { fileTools }", "import { bashTool, fileTools }"],
+      ["src/hosts/node/index.ts", "config.tools ?? fileTools()", "config.tools ?? [...fileTools(), bashTool()]"],
+    ],
+    ["src/tools/bash.test.ts", "TOOL-17 is not among the tools that the runtime for Node offers by default"],
+  ),
+  mutation(
+    "results: a state file is written at every tick (ASY-09)",
+    [["src/runtime/runs", "if (activity === this.#shown) return false", ""]],
+    ["src/runtime/runs/tend-runs.test.ts", "ASY-09 a run whose activity does not change writes its state only"],
+  ),
+  mutation(
+    "results: a state file is written more often than every 500 ms (ASY-09)",
+    [["src/runtime/runs", "const TICK_MS = 500", "const TICK_MS = 250"]],
+    ["src/runtime/runs/tend-runs.test.ts", "ASY-09 a run writes its state at most once in 500 ms"],
+  ),
+  mutation(
+    "results: the usage of a result is that of its last answer (RES-12)",
+    [["src/journal/projection.ts", "this.usage = addUsage(this.usage, record.usage)", "this.usage = record.usage"]],
+    ["test/promises/results.test.ts", "RES-12 a result adds up tokens, cost and turns"],
+  ),
+  mutation(
+    "results: a run that is out of budget has no end on record (LOOP-01)",
+    [
+      [
+        "src/runtime",
+        'if (LonghaulError.is(error) && error.code === "budget_exceeded") this.#run.limit = error',
+        "if (error === null) this.#run.limit = error",
+      ],
+    ],
+    ["test/promises/results.test.ts", "LOOP-01 every run that began opens with run-start and ends with run-end"],
+  ),
+  mutation(
+    "results: a run that is out of budget is out of turns (RES-13)",
+    [["src/runtime", "return failed(limit ?? ", "return failed("]],
+    ["test/promises/results.test.ts", "RES-13 complete, interrupted, error, turn limit, budget and timeout"],
+  ),
+  mutation(
+    "results: reasoning is not reported (CAP-11)",
+    [["src/journal/result.ts", "thinking: run.thinking,", "thinking: false,"]],
+    ["test/promises/controls.test.ts", "CAP-11 a run with reasoning says so"],
+  ),
+  mutation(
+    "results: only reads of the cache are reported (CAP-11)",
+    [["src/journal/result.ts", "cacheReadTokens + cacheWriteTokens > 0", "cacheReadTokens > 0"]],
+    ["test/promises/controls.test.ts", "CAP-11 a run with a write to the cache says so"],
+  ),
+  mutation(
+    "results: the session of a backend is not closed (LOOP-01)",
+    [["src/runtime", "      await session.close()\n", ""]],
+    ["test/promises/results.test.ts", "LOOP-01 preRun, session, turns, close of the session"],
+  ),
+  mutation(
+    "results: postRun is not called for a run that did not end well (LOOP-01)",
+    [["src/runtime", "if (hooks.postRun) {", 'if (hooks.postRun && result.status === "done") {']],
+    ["test/promises/results.test.ts", "LOOP-01 preRun, session, turns, close of the session"],
+  ),
+  mutation(
+    "results: errors name our own doctor, whatever the brand (TOOL-04)",
+    [["src/hosts/node/search/ripgrep.ts", "{ ...defaultBrand, ...brand }", "{ ...brand, ...defaultBrand }"]],
+    ["src/hosts/node/search/ripgrep.test.ts", "TOOL-04 HOST-11 the command that the error names"],
+  ),
 ]

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
 import { native } from "../backends/native/index.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
@@ -756,10 +756,13 @@ describe("from another process", () => {
     expect(records.filter((record) => "inbox" in record)).toMatchObject([skipped, { inbox: 1 }])
   })
 
-  test("ASY-07 ASY-08 ASY-09 the state file shows what a live run is at, and in the end how it ended", async () => {
+  test("ASY-07 ASY-08 the state file shows what a live run is at, and in the end how it ended", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
+    onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
     const { result } = await liveRun(store)
-    await new Promise((resolve) => setTimeout(resolve, 2800))
+    // Ticks of the clock beside the run: the first one that shows it is the fourth.
+    await vi.advanceTimersByTimeAsync(2000)
     const folder = store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
     const state = async () =>
       JSON.parse(new TextDecoder().decode((await folder.read("state.json")) ?? undefined)) as Json
@@ -774,6 +777,7 @@ describe("from another process", () => {
       beat: 1,
     })
     await runtimeOver(store, []).runtime.cancel("r")
+    await vi.advanceTimersByTimeAsync(500)
     await result
     expect(await state()).toMatchObject({ status: "cancelled" })
   })
