@@ -60,15 +60,21 @@ const rows = [
   },
   {
     name: "object store",
-    files: ["test/s3-faults.test.ts", "test/s3-races.test.ts"],
-    env: { LONGHAUL_RACES: "200" },
-    bar: "0 lost, 0 violations; a bucket that overwrites is caught",
+    files: ["test/s3-faults.test.ts", "test/s3-races.test.ts", "test/s3-requests.test.ts"],
+    env: { LONGHAUL_RACES: "200", LONGHAUL_LONG_RUN: "400" },
+    bar: "0 lost, 0 violations; a bucket that overwrites is caught; 400 turns resumed in 50 round trips",
   },
   {
     name: "model server",
     files: ["test/byte-cut.test.ts", "src/providers/broken-streams.test.ts"],
     env: { LONGHAUL_EVERY_BYTE: "1" },
     bar: "every stream cut at every byte ends typed; 0 partial calls; a complete answer is asked for once",
+  },
+  {
+    name: "structured output",
+    files: ["test/structured-output.test.ts"],
+    env: { LONGHAUL_SCHEMAS: "200" },
+    bar: "of 200 schemas and every provider, strict never gives what does not fit",
   },
   {
     name: "two resumers",

@@ -67,7 +67,7 @@ test("an owner whose every file is cut short by the disk goes on in the next sha
 async function flushUnderLimit(root: string, count: number): Promise<string[]> {
   const script = `
     const { takeRun } = await import(${JSON.stringify(new URL("journal/journal.js", track.url).href)})
-    const { fsStore } = await import(${JSON.stringify(new URL("hosts/node/fs-store.js", track.url).href)})
+    const { fsStore } = await import(${JSON.stringify(new URL("hosts/node/store/fs-store.js", track.url).href)})
     const note = (index) => ({ type: "warning", code: "note", message: index + "x".repeat(200) })
     const journal = await takeRun(fsStore(${JSON.stringify(root)}).folder("run"), {
       first: () => [note(0)],

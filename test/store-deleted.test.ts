@@ -39,33 +39,38 @@ describe.each([
   { form: "create-only", make: createOnlyStore },
 ])("$form: a run during which", ({ make }) => {
   let made = 0
-  test.each(losses)("$name fails as storage and acknowledges nothing more", { timeout: 20_000 }, async ({ happen }) => {
-    const root = join(scratch, `${make.name}-${made++}`)
-    const store = make(root)
-    const told: RunRecord[] = []
-    let toldBefore = Number.POSITIVE_INFINITY
-    const work = defineTool({
-      name: "work",
-      description: "Works.",
-      input: { type: "object" },
-      effect: "repeatable",
-      async run() {
-        if (++calls !== 3) return
-        await happen(root, store)
-        toldBefore = told.length
-      },
-    })
-    let calls = 0
-    const next: ScriptedStep = { parts: [{ toolCall: { name: "work", args: {} } }] }
-    const model = scriptedModel(Array<ScriptedStep>(50).fill(next))
-    const runtime = createRuntime({ store, model, tools: [work], env: {}, workspace: join(scratch, "workspace") })
-    const onEvent = (event: object) => "seq" in event && told.push(event as RunRecord)
-    const result = await runtime.run({ task: "x", runId: "r", onEvent })
-    expect(result).toMatchObject({ status: "failed", error: { code: "storage" } })
-    expect(calls).toBe(3)
-    expect(told.length).toBe(toldBefore)
-    // Nothing of it is begun anew where it was.
-    const left = existsSync(runFolder(root)) ? readdirSync(runFolder(root)) : []
-    expect(left.filter((name) => name.endsWith(".jsonl"))).toEqual([])
-  })
+  // Side by side: where files are only created, all that takes time is the wait between attempts.
+  test.concurrent.each(losses)(
+    "$name fails as storage and acknowledges nothing more",
+    { timeout: 20_000 },
+    async ({ happen }) => {
+      const root = join(scratch, `${make.name}-${made++}`)
+      const store = make(root)
+      const told: RunRecord[] = []
+      let toldBefore = Number.POSITIVE_INFINITY
+      const work = defineTool({
+        name: "work",
+        description: "Works.",
+        input: { type: "object" },
+        effect: "repeatable",
+        async run() {
+          if (++calls !== 3) return
+          await happen(root, store)
+          toldBefore = told.length
+        },
+      })
+      let calls = 0
+      const next: ScriptedStep = { parts: [{ toolCall: { name: "work", args: {} } }] }
+      const model = scriptedModel(Array<ScriptedStep>(50).fill(next))
+      const runtime = createRuntime({ store, model, tools: [work], env: {}, workspace: join(scratch, "workspace") })
+      const onEvent = (event: object) => "seq" in event && told.push(event as RunRecord)
+      const result = await runtime.run({ task: "x", runId: "r", onEvent })
+      expect(result).toMatchObject({ status: "failed", error: { code: "storage" } })
+      expect(calls).toBe(3)
+      expect(told.length).toBe(toldBefore)
+      // Nothing of it is begun anew where it was.
+      const left = existsSync(runFolder(root)) ? readdirSync(runFolder(root)) : []
+      expect(left.filter((name) => name.endsWith(".jsonl"))).toEqual([])
+    },
+  )
 })

@@ -207,13 +207,16 @@ describe("a run that lost its process", () => {
   })
 
   test("ASY-06 is found and marked, or resumed; one that lives is left alone", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] })
+    onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
     await crashed(store, "pay")
     const { runtime } = runtimeOver(store, [])
-    const alive = runtime.recoverOrphanedRuns({ staleMs: 3000 })
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(await alive).toEqual([]) // It beats: its state file is written while the tool hangs.
+    const looking = runtime.recoverOrphanedRuns({ staleMs: 3000 })
+    for (let tick = 0; tick < 10; tick++) await vi.advanceTimersByTimeAsync(500)
+    expect(await looking).toEqual([]) // It beats: its state file is written while the tool hangs.
     await endByHand(store)
+    vi.useRealTimers()
     expect(await runtime.recoverOrphanedRuns({ staleMs: 10 })).toEqual([])
   })
 

@@ -35,7 +35,7 @@ export async function importBuilt(url: string) {
     new URL("journal/projection.js", url).href
   )) as typeof import("../../src/journal/projection.ts")
   const stores = (await import(
-    new URL("hosts/node/fs-store.js", url).href
+    new URL("hosts/node/store/fs-store.js", url).href
   )) as typeof import("../../src/hosts/node/store/fs-store.ts")
   const bucket = (await import(
     new URL("stores/s3/index.js", url).href
@@ -52,7 +52,7 @@ function urlOf(folder: string): string {
 /** When the journal or the stores were last written, of the files that count. */
 function newest(folder: string, extension: string): number {
   let time = 0
-  for (const part of ["contract", "lib", "journal", "stores/s3", "hosts/node"]) {
+  for (const part of ["contract", "lib", "journal", "stores/s3", "hosts/node", "hosts/node/store"]) {
     try {
       for (const name of readdirSync(join(folder, part))) {
         if (!name.endsWith(extension) || name.endsWith(".d.ts") || name.includes(".test")) continue

@@ -7,7 +7,7 @@ const dist = process.env.LONGHAUL_DIST ?? new URL("../../dist/", import.meta.url
 const { takeRun } = await import(new URL("journal/journal.js", dist).href)
 const { project } = await import(new URL("journal/projection.js", dist).href)
 const { flagUnknown } = await import(new URL("journal/recover.js", dist).href)
-const { createOnlyStore, fsStore } = await import(new URL("hosts/node/fs-store.js", dist).href)
+const { createOnlyStore, fsStore } = await import(new URL("hosts/node/store/fs-store.js", dist).href)
 const { s3Store } = await import(new URL("stores/s3/index.js", dist).href)
 
 process.on("disconnect", () => process.exit())
