@@ -45,7 +45,7 @@ export function historyFault(body, id, script) {
     const user = messages[2 + 2 * n]
     const [text, use] = assistant.content
     if (assistant.role !== "assistant" || assistant.content.length !== 2) return `turn ${n}: not one text and one call`
-    if (text.type !== "text" || text.text !== said) return `turn ${n}: the text differs from what was said`
+    if (text.type !== "text" || text.text !== said) return `turn ${n}: the text differs from the messages`
     if (use.type !== "tool_use" || use.name !== "step" || use.id !== toolUseId(n) || use.input.n !== n)
       return `turn ${n}: the call differs from the one that was made`
     const [result] = user.content

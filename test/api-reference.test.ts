@@ -11,7 +11,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 const reference = readFileSync(join(repository, "docs/api.md"), "utf8")
 
-test("the reference is what the built declarations say: npm run build && npm run docs", () => {
+test("the API reference matches the built declarations: npm run build && npm run docs", () => {
   const target = join(scratch, "api.md")
   execFileSync(process.execPath, [join(repository, "scripts/api-reference.mjs"), target])
   expect(reference).toBe(readFileSync(target, "utf8"))
@@ -22,7 +22,7 @@ const headings = Array.from(topics.matchAll(/^### (.*)$/gm), ([, names = ""]) =>
 const rows = Array.from(topics.matchAll(/^\| `(\w+)` +\| `longhaul/gm), ([, name]) => name)
 const described = new Set([...headings, ...rows])
 
-test("every function and class that a subpath exports is listed with that subpath, and described", async () => {
+test("every exported function and class is listed with its subpath and a description", async () => {
   const { exports } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"))
   const listed = new Map(
     Array.from(subpaths.matchAll(/^- `([\w/-]+)`: (.*)$/gm), ([, path, names = ""]) => [path, namesIn(names)]),
@@ -38,7 +38,7 @@ test("every function and class that a subpath exports is listed with that subpat
   }
 })
 
-test("members keep their comments, overloads stand together, and every base of an interface is described too", () => {
+test("members keep their comments, overloads are grouped, and base interfaces are described", () => {
   expect(reference).toContain("  /** Default `run_<uuid>`. */\n  readonly runId?: string\n")
   expect(reference.match(/^function defineTool</gm)).toHaveLength(2)
   const bases = Array.from(reference.matchAll(/^interface \w+(?:<[^>]*>)? extends (\w+)/gm), ([, base = ""]) => base)
@@ -47,7 +47,7 @@ test("members keep their comments, overloads stand together, and every base of a
   for (const base of own) expect(described).toContain(base)
 })
 
-test("a reader meets the essentials before the rest: topics stand in the order of the list at the top", () => {
+test("topics appear in the order of the list at the top", () => {
   const [top = ""] = reference.split("\n## ")
   const promised = Array.from(top.matchAll(/^- \[(.*?)\]/gm), ([, title]) => title)
   expect(Array.from(reference.matchAll(/^## (.*)$/gm), ([, title]) => title)).toEqual(promised)

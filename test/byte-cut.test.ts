@@ -44,7 +44,7 @@ async function runWith(model: (given: typeof fetch) => Model, fault: FaultOrder 
 }
 
 describe.each(providersUnderTest)("$name", ({ name, model }) => {
-  test("a tool-call stream cut or reset at every byte runs no partial call and always ends typed", {
+  test("a tool-call stream cut or reset at any byte runs no partial call and ends with a typed error", {
     timeout: 180_000,
   }, async () => {
     const whole = await runWith(model, null)

@@ -5,26 +5,23 @@ import { providersUnderTest } from "./support/providers-under-test.ts"
 
 const words = Array.from({ length: 400 }, (_, index) => `word${index}`).join(" ")
 
-test.each(providersUnderTest)(
-  "$name: a run that is cancelled in mid-stream keeps the text so far",
-  async ({ model }) => {
-    const simulator = createSimulator({ script: () => words, faults: [{ kind: "stall", atByte: 4_000 }] })
-    const runtime = createRuntime({ model: model(simulator.fetch) })
-    const handle = runtime.stream({ task: "Write." })
-    let streamed = ""
-    for await (const event of handle) {
-      if (event.type === "text-delta") streamed += event.delta
-      if (streamed.length > 20) handle.interrupt("immediate")
-    }
-    const { status, text, error } = await handle.result
-    expect({ status, code: error?.code }).toEqual({ status: "cancelled", code: "cancelled" })
-    expect(text).toBe(streamed)
-    expect(words.startsWith(text)).toBe(true)
-  },
-)
+test.each(providersUnderTest)("$name: a run cancelled in mid-stream keeps the text so far", async ({ model }) => {
+  const simulator = createSimulator({ script: () => words, faults: [{ kind: "stall", atByte: 4_000 }] })
+  const runtime = createRuntime({ model: model(simulator.fetch) })
+  const handle = runtime.stream({ task: "Write." })
+  let streamed = ""
+  for await (const event of handle) {
+    if (event.type === "text-delta") streamed += event.delta
+    if (streamed.length > 20) handle.interrupt("immediate")
+  }
+  const { status, text, error } = await handle.result
+  expect({ status, code: error?.code }).toEqual({ status: "cancelled", code: "cancelled" })
+  expect(text).toBe(streamed)
+  expect(words.startsWith(text)).toBe(true)
+})
 
 test.each(providersUnderTest)(
-  "$name: a run that is cancelled while it continues an answer that was cut keeps both parts",
+  "$name: a run cancelled while continuing a cut answer keeps both parts",
   async ({ model }) => {
     const simulator = createSimulator({
       script: ({ index }) =>

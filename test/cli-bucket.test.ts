@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => s3.close())
 
-test("--store s3://bucket/prefix works on every command that has to do with runs, also by the beginning of an id", async () => {
+test("--store s3://bucket/prefix works with every run command, also with id prefixes", async () => {
   const { accessKeyId, secretAccessKey, endpoint } = s3.options
   const aws = {
     AWS_ACCESS_KEY_ID: accessKeyId,

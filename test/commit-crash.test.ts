@@ -27,7 +27,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => crashes.close())
 
-test("the undisturbed commit creates, replaces, removes and moves, and keeps permissions", () => {
+test("an undisturbed commit creates, replaces, removes and moves files, and keeps permissions", () => {
   expect(newTree).toBe(
     [
       "bin/",
@@ -44,7 +44,7 @@ test("the undisturbed commit creates, replaces, removes and moves, and keeps per
   )
 })
 
-test("TOOL-32 killed before, after or within any operation, a commit of several files is all there or not at all", {
+test("TOOL-32 a commit of several files killed before, during or after any operation is complete or absent", {
   timeout,
 }, async () => {
   const points = everyOperation(["kill-before", "kill-after", "kill-within"], 4)
@@ -57,7 +57,7 @@ test("TOOL-32 killed before, after or within any operation, a commit of several 
   expect(Math.min(tally.old, tally.new)).toBeGreaterThan(0)
 })
 
-test("TOOL-32 killed while what another left is settled, the next one settles it all the same", {
+test("TOOL-32 a commit killed during the recovery of another is still recovered by the next process", {
   timeout,
 }, async () => {
   const counted = counting()
@@ -89,7 +89,7 @@ test("TOOL-32 killed while what another left is settled, the next one settles it
   ])
 })
 
-test("TOOL-32 where any one operation fails, all is there or nothing once the same process goes on", {
+test("TOOL-32 if any one operation fails, the commit is complete or absent once the process continues", {
   timeout,
 }, async () => {
   const points = everyOperation(["fail"], 3)
@@ -106,23 +106,23 @@ test("TOOL-32 where any one operation fails, all is there or nothing once the sa
   expect(Math.min(tally.old, tally.new)).toBeGreaterThan(0)
 })
 
-test("what a living process has noted is not touched by a second one, half a note neither", { timeout }, async () => {
+test("a living process's commit note is not touched by another process, even if incomplete", { timeout }, async () => {
   const points = everyOperation(["stop-before", "stop-within"], 8)
   // Among them the note itself, half written.
   points.unshift({ at: trace.findIndex(([operation]) => operation === "writeFile") + 1, what: "stop-within" })
   await atOnce(points, (blow) =>
     crashes.inScene(async (scene) => {
-      const { goOn } = await scene.commitUntil(blow)
+      const { continueRun } = await scene.commitUntil(blow)
       const before = [scene.tree(), scene.notes()]
       expect((await scene.read()).signal).toBe(null)
       expect([scene.tree(), scene.notes()], JSON.stringify(blow)).toEqual(before)
-      expect(await goOn()).toMatchObject({ signal: null, error: null })
+      expect(await continueRun()).toMatchObject({ signal: null, error: null })
       expect([scene.tree(), scene.notes()], JSON.stringify(blow)).toEqual([newTree, []])
     }),
   )
 })
 
-test("without its note a commit that was killed half-way stays a mixture: the comparison does notice", async () => {
+test("control: without its note a killed commit leaves a mixture, which the comparison detects", async () => {
   await crashes.inScene(async (scene) => {
     await scene.commit({ at: counting() + 4, what: "kill-after" })
     rmSync(scene.redoFolder, { recursive: true })
@@ -131,7 +131,7 @@ test("without its note a commit that was killed half-way stays a mixture: the co
   })
 })
 
-test("what others put where a removed file was stays, though the removal is done again", async () => {
+test("a file created by others in place of a removed one stays, although the removal is repeated", async () => {
   await crashes.inScene(async (scene) => {
     const dropping = trace.findLastIndex(([operation]) => operation === "unlink") + 1
     await scene.commit({ at: dropping, what: "kill-before" })
@@ -143,16 +143,16 @@ test("what others put where a removed file was stays, though the removal is done
   })
 })
 
-test("what others change while everything is made ready is a conflict, and stays", async () => {
+test("a file changed by others during preparation is a conflict and stays", async () => {
   await crashes.inScene(async (scene) => {
-    const { goOn } = await scene.commitUntil({ at: counting() - 1, what: "stop-before" })
+    const { continueRun } = await scene.commitUntil({ at: counting() - 1, what: "stop-before" })
     writeFileSync(join(scene.workspace, "bin/tool.sh"), "somebody else's", { mode: 0o644 })
-    expect(await goOn()).toMatchObject({ signal: null, error: "conflict" })
+    expect(await continueRun()).toMatchObject({ signal: null, error: "conflict" })
     expect([scene.tree(), scene.notes()]).toEqual([`bin/\nbin/tool.sh 644 somebody else's\n${oldTree}`, []])
   })
 })
 
-test("a process that looked before settles again before it writes, so that its write is the last word", async () => {
+test("a process recovers again before it writes, so that its write is the last", async () => {
   await crashes.inScene(async (scene) => {
     const files = nodeFiles({ roots: [scene.workspace], redoFolder: scene.redoFolder })
     await files.read("top.txt", scene.workspace)
@@ -164,7 +164,7 @@ test("a process that looked before settles again before it writes, so that its w
   })
 })
 
-test("what must outlast a loss of power is synced before what relies on it", async () => {
+test("data that must survive power loss is synced before data that depends on it", async () => {
   const { redoFolder, steps } = await crashes.inScene(async (scene) => ({
     redoFolder: scene.redoFolder,
     steps: (await scene.commit()).trace,

@@ -9,7 +9,7 @@ import { transports } from "./support/transports.ts"
 afterEach(stopServers)
 
 describe.each(transports)("$name", ({ create }) => {
-  test("a kept connection that is cut while the server works leaves a retry record for each request beyond the first", async () => {
+  test("a kept connection cut while the server works leaves a retry record for each extra request", async () => {
     const simulator = createSimulator({
       script: ({ lastToolResults: [result] }) =>
         result ? "done" : { parts: [{ toolCall: { name: "step", args: {} } }] },

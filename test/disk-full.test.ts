@@ -11,9 +11,9 @@ afterAll(() => bench.close())
 const limited = (kib: number) => ["bash", "-c", `ulimit -f ${kib} && exec "$0" "$@"`]
 
 describe.each<{ form: NonNullable<Order["form"]> }>([{ form: "append" }, { form: "create-only" }])(
-  "$form",
+  "a full disk with $form",
   ({ form }) => {
-    test("a run that cannot be written fails as storage, and is finished when there is space again", async () => {
+    test("a run that cannot be written fails as storage and finishes once there is space", async () => {
       const order = { ...bench.places(), form, resultBytes: 20_000 }
       const full = await bench.start(order, limited(8)).ended
       expect(full.state).toMatchObject({ status: "failed", data: null, error: { code: "storage", retryable: true } })
@@ -34,7 +34,7 @@ describe.each<{ form: NonNullable<Order["form"]> }>([{ form: "append" }, { form:
   },
 )
 
-test("a disk that cuts every file short costs a run nothing but more files", async () => {
+test("a disk that cuts every file short only costs more files", async () => {
   const order = bench.places()
   const { state, told, deeds } = await bench.start(order, limited(4)).ended
   expect(state).toMatchObject({ status: "done" })

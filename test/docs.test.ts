@@ -34,8 +34,8 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
-describe("the code in the documents", () => {
-  test("compiles", { timeout: 60_000 }, () => {
+describe("code in the documentation", () => {
+  test("all code blocks compile", { timeout: 60_000 }, () => {
     const snippets = blocks.filter(({ language }) => language === "ts")
     expect(snippets.length).toBeGreaterThan(3)
     const files = snippets.map(({ code }, index) => {
@@ -50,13 +50,17 @@ describe("the code in the documents", () => {
     expect(stdout.toString()).toBe("")
   })
 
-  test.each(blocks)("$name runs as it says", { timeout: 60_000 }, ({ language, code, output }) => {
-    const printed = language === "sh" ? runShell(code) : runScript(code)
-    if (output !== undefined) expect(printed.trimEnd()).toBe(output.trimEnd())
-  })
+  test.each(blocks)(
+    "$name runs and prints the documented output",
+    { timeout: 60_000 },
+    ({ language, code, output }) => {
+      const printed = language === "sh" ? runShell(code) : runScript(code)
+      if (output !== undefined) expect(printed.trimEnd()).toBe(output.trimEnd())
+    },
+  )
 })
 
-test("no document names a file that is not there", () => {
+test("no document names a file that does not exist", () => {
   const documents = ["README.md", "ARCHITECTURE.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "docs/errors.md"]
   const examples = readdirSync(join(repository, "examples")).map((name) => `examples/${name}/README.md`)
   for (const document of [...documents, ...guides, ...examples, "docs/api.md"]) {
@@ -74,7 +78,7 @@ test("no document names a file that is not there", () => {
   }
 })
 
-test("the table of providers says of each where its key and its address come from", () => {
+test("the provider table lists the key and address variables of each provider", () => {
   const guide = readFileSync(join(repository, "docs/guides/models.md"), "utf8")
   const rows = Array.from(guide.matchAll(/^\| `(\w+)` +\|(.*)\|(.*)\|(.*)\|$/gm), ([, name, ...cells]) => ({
     name,
@@ -93,7 +97,7 @@ test("the table of providers says of each where its key and its address come fro
   }
 })
 
-test("FAIL-28 the table of errors has every code, once, with whether it is retryable", () => {
+test("FAIL-28 the error table lists every code once, with its retryability", () => {
   const source = readFileSync(join(repository, "src/contract/error.ts"), "utf8")
   const union = /export type ErrorCode =([^/]*?)\n\n/.exec(source)?.[1] ?? ""
   const codes = Array.from(union.matchAll(/"(\w+)"/g), ([, code]) => code as ErrorCode)

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest"
 
 const repository = fileURLToPath(new URL("..", import.meta.url))
 
-test("the support desk refunds once, through a refused call and a stream that breaks off, within its budget", () => {
+test("the support desk example refunds once despite a rejected call and a cut stream, within its budget", () => {
   const lines = runExample("support-desk")
   expect(lines).toContain("audit: call 2.0 to pay back 50: error")
   expect(lines).toContain("audit: call 3.0 to pay back 48: ok")
@@ -19,7 +19,7 @@ test("the support desk refunds once, through a refused call and a stream that br
   expect(Number(spent)).toBeLessThan(0.1)
 })
 
-test("many models give one answer to one task, each with its tokens, and its cost where that is known", () => {
+test("the many-models example gives the same answer on each model, with tokens and any known cost", () => {
   const [head = "", ...rows] = runExample("many-models")
   expect(head.split(/ {2,}/)).toEqual(["name", "status", "turns", "input", "output", "cost", "text"])
   const cells = rows.map((row) => row.split(/ {2,}/))
@@ -38,7 +38,7 @@ test("many models give one answer to one task, each with its tokens, and its cos
   }
 })
 
-test("TOOL-37 the tools alone, in fifteen lines", () => {
+test("TOOL-37 the tools-alone example works in fifteen lines", () => {
   const program = readFileSync(new URL("../examples/tools-alone/main.mjs", import.meta.url), "utf8")
   expect(program.split("\n").filter((line) => line !== "" && !line.startsWith("//")).length).toBeLessThanOrEqual(15)
   const lines = runExample("tools-alone")
@@ -48,11 +48,11 @@ test("TOOL-37 the tools alone, in fifteen lines", () => {
   expect(lines.at(-1)).toContain('"code":"denied"')
 })
 
-test("HOST-15 one turn with Bash, and its result", () => {
+test("HOST-15 the one-turn example runs Bash and prints its result", () => {
   expect(runExample("one-turn")).toEqual(["done Bash There are 3 tides."])
 })
 
-test("the invoice example, about 60 lines of strict TypeScript without a cast, pays once, after an approval", {
+test("the invoice example, about 60 lines of strict TypeScript without a cast, pays once after approval", {
   timeout: 60_000,
 }, () => {
   const source = join(repository, "examples/invoice-approval/main.ts")

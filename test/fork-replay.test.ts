@@ -11,7 +11,7 @@ import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { askUserTool } from "../src/tools/ask-user.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
-import { goOn, workload } from "./support/workload.ts"
+import { continueRun, workload } from "./support/workload.ts"
 
 const part = (name: string, args = {}) => ({ toolCall: { name, args } })
 const call = (...names: string[]) => ({ parts: [{ text: "Now." }, ...names.map((name) => part(name))] })
@@ -161,8 +161,11 @@ const ways: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   },
   "everything that the crash tests do": async (store) => {
     const config = workload(() => happenings++)
-    for (let state = await goOn(createRuntime({ store, ...config }), undefined, () => {}); state.status === "paused"; )
-      state = await goOn(createRuntime({ store, ...config }), state, () => {})
+    for (
+      let state = await continueRun(createRuntime({ store, ...config }), undefined, () => {});
+      state.status === "paused";
+    )
+      state = await continueRun(createRuntime({ store, ...config }), state, () => {})
   },
 }
 
@@ -198,7 +201,7 @@ const named = (record: RunRecord | undefined) =>
   record?.type === "run-start" ? { ...record, runId: "", forkOf: undefined } : record
 
 test.each(Object.entries(ways))(
-  "%s: forked at every record it is what it was there, replayed it is told again, and nothing happens",
+  "%s: a fork at every record has the state there, a replay repeats all records, and nothing is called",
   {
     timeout: 60_000,
   },
@@ -229,7 +232,7 @@ test.each(Object.entries(ways))(
   },
 )
 
-test("a fork and its origin together cost what was paid: neither usage nor money is counted twice", async () => {
+test("a fork and its origin together cost what was paid: usage is not counted twice", async () => {
   const store = memoryStore()
   const usage = { inputTokens: 100, outputTokens: 10 }
   const runtime = process(
@@ -263,7 +266,7 @@ async function replaysAsItIs(runtime: Runtime, runId: string, records: readonly 
   expect(state).toEqual(await runtime.status(runId))
 }
 
-test("among them is every kind of record", async () => {
+test("the fork and replay runs contain every kind of record", async () => {
   const types = new Set<RunRecord["type"]>()
   for (const live of Object.values(ways)) {
     const store = memoryStore()

@@ -32,8 +32,8 @@ function statusOf({ url, token }: ServedHttp, headers: Readonly<Record<string, s
   return post(url, { authorization, ...headers }, body ?? JSON.stringify(initialize))
 }
 
-describe("a server of HTTP", () => {
-  test("lets in whoever brings the token and calls it by its name, and nobody else", async () => {
+describe("MCP over HTTP", () => {
+  test("the server accepts requests with the token and its own host name, and no others", async () => {
     const server = await serveHttp()
     const { port } = new URL(server.url)
     expect(await statusOf(server)).toBe(200)
@@ -49,7 +49,7 @@ describe("a server of HTTP", () => {
     }
   })
 
-  test("refuses a body that is too large before it has read it all, and lives on", async () => {
+  test("the server rejects a body that is too large before reading it all, and keeps running", async () => {
     const server = await serveHttp()
     const large = JSON.stringify({ ...initialize, padding: "x".repeat(11 * 1024 * 1024) })
     expect(await statusOf(server, {}, large)).toBe(413)
@@ -59,7 +59,7 @@ describe("a server of HTTP", () => {
     expect(await statusOf(server)).toBe(200)
   })
 
-  test("has no other place than /mcp, and no session that nobody opened", async () => {
+  test("the server has no path other than /mcp and no session that was not opened", async () => {
     const server = await serveHttp()
     const elsewhere = { ...server, url: new URL("/", server.url).href }
     expect(await statusOf(elsewhere)).toBe(404)
@@ -68,7 +68,7 @@ describe("a server of HTTP", () => {
     expect(await statusOf(server, { "mcp-session-id": "unknown" }, list)).toBe(404)
   })
 
-  test("serves clients of both revisions side by side", async () => {
+  test("the server supports clients of both protocol revisions at once", async () => {
     const server = await serveHttp()
     const one = await connectHttp(server, "2025-11-25")
     const other = await connectHttp(server, "2026-07-28")
@@ -84,41 +84,44 @@ describe("a server of HTTP", () => {
     expect(readFileSync(join(place.workspace, "tide.txt"), "utf8")).toBe("ebb")
   })
 
-  test.each(["SIGINT", "SIGTERM"] as const)("ends at %s with code 0, in the middle of a call too", async (signal) => {
-    const server = await serveHttp()
-    const client = await connectHttp(server, "2025-11-25")
-    const sleeps = [uniqueSleep(), uniqueSleep()]
-    const [background = "", foreground = ""] = sleeps
-    await client.callTool({ name: "Bash", arguments: { command: background, background: true } })
-    const call = client.callTool({ name: "Bash", arguments: { command: foreground } }).catch(() => "broken off")
-    await until(() => sleeps.every(isRunning))
-    server.child.kill(signal)
-    expect((await server.ended).code).toBe(0)
-    expect(sleeps.map(countLiving)).toEqual([0, 0])
-    await client.close()
-    expect(await call).toBe("broken off")
-  })
+  test.each(["SIGINT", "SIGTERM"] as const)(
+    "the server exits with 0 on %s, even in the middle of a call",
+    async (signal) => {
+      const server = await serveHttp()
+      const client = await connectHttp(server, "2025-11-25")
+      const sleeps = [uniqueSleep(), uniqueSleep()]
+      const [background = "", foreground = ""] = sleeps
+      await client.callTool({ name: "Bash", arguments: { command: background, background: true } })
+      const call = client.callTool({ name: "Bash", arguments: { command: foreground } }).catch(() => "broken off")
+      await until(() => sleeps.every(isRunning))
+      server.child.kill(signal)
+      expect((await server.ended).code).toBe(0)
+      expect(sleeps.map(countLiving)).toEqual([0, 0])
+      await client.close()
+      expect(await call).toBe("broken off")
+    },
+  )
 
-  test("takes its token from the environment and then keeps it to itself", async () => {
+  test("the server takes its token from the environment and does not print it", async () => {
     const token = "a-token-of-our-own-choice"
     const server = await serveHttp([], { LONGHAUL_MCP_TOKEN: token })
     expect(server.shown.stdout).not.toContain(token)
     expect([await statusOf({ ...server, token: "" }), await statusOf({ ...server, token })]).toEqual([401, 200])
     const { code, stderr } = await longhaul(["mcp", "--http"], { LONGHAUL_MCP_TOKEN: "short" })
-    expect([code, stderr]).toEqual([1, expect.stringContaining("LONGHAUL_MCP_TOKEN is no usable token")])
+    expect([code, stderr]).toEqual([1, expect.stringContaining("LONGHAUL_MCP_TOKEN is not a valid token")])
   })
 
-  test("needs the token and a name of this machine beyond loopback too", async () => {
+  test("the server requires the token and a name of this machine beyond loopback too", async () => {
     const server = await serveHttp(["--host", "0.0.0.0"])
     const here = { ...server, url: server.url.replace("0.0.0.0", "127.0.0.1") }
-    await until(() => server.shown.stderr.includes("Others can reach this"))
+    await until(() => server.shown.stderr.includes("reachable from other machines"))
     expect([await statusOf(here), await statusOf({ ...here, token: "" })]).toEqual([200, 401])
     expect(await statusOf(here, { host: "evil.example" })).toBe(403)
   })
 
-  test("says which port cannot be used", async () => {
+  test("the server reports a port that cannot be used", async () => {
     const { port } = new URL((await serveHttp()).url)
     const { code, stderr } = await longhaul(["mcp", "--http", "--port", port])
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`127.0.0.1:${port} cannot be used`)])
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`Cannot listen on 127.0.0.1:${port}`)])
   })
 })

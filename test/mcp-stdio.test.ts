@@ -37,13 +37,13 @@ async function busyServer() {
   return { ...server, sleeps }
 }
 
-describe("a server on stdin and stdout", () => {
+describe("MCP on stdin and stdout", () => {
   test.each([
     ["the end of its input", "end"],
     ["SIGINT", "SIGINT"],
     ["SIGTERM", "SIGTERM"],
     ["SIGHUP", "SIGHUP"],
-  ] as const)("ends at %s with code 0, and so does every command", async (_, how) => {
+  ] as const)("the server exits with 0 on %s, with all its commands", async (_, how) => {
     const { child, ended, sleeps } = await busyServer()
     if (how === "end") child.stdin.end()
     else child.kill(how)
@@ -51,7 +51,7 @@ describe("a server on stdin and stdout", () => {
     expect(sleeps.map(countLiving)).toEqual([0, 0])
   })
 
-  test("ends when nobody reads what it answers", async () => {
+  test("the server exits when its output is closed", async () => {
     const { child, ended, sleeps } = await busyServer()
     child.stdout.destroy()
     child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: "unread", method: "ping" })}\n`)
@@ -59,7 +59,7 @@ describe("a server on stdin and stdout", () => {
     expect(sleeps.map(countLiving)).toEqual([0, 0])
   })
 
-  test("writes nothing but the protocol to stdout, and nothing at all to stderr", async () => {
+  test("the server writes only the protocol to stdout and nothing to stderr", async () => {
     const { child, ended, shown } = served([bash("call", { command: "echo out; echo err >&2" })])
     child.stdin.write("this is no message\n\n")
     await until(() => hasAnswered(shown, "call"))
@@ -70,7 +70,7 @@ describe("a server on stdin and stdout", () => {
     expect(messages.map((line) => JSON.parse(line).jsonrpc)).toEqual(messages.map(() => "2.0"))
   })
 
-  test("with --json says on stderr what it serves", async () => {
+  test("the server with --json prints what it serves on stderr", async () => {
     const { child, ended } = served([], ["--json", "--read-only"])
     child.stdin.end()
     const { stderr } = await ended
@@ -78,7 +78,7 @@ describe("a server on stdin and stdout", () => {
     expect(JSON.parse(stderr)).toEqual({ type: "serving", transport: "stdio", root: place.workspace, tools })
   })
 
-  test("a message without an end is not waited for: the server ends", async () => {
+  test("the server exits instead of waiting for an endless message", async () => {
     const { child, ended } = served([])
     child.stdin.on("error", () => {})
     child.stdin.write("x".repeat(11 * 1024 * 1024))
@@ -88,11 +88,11 @@ describe("a server on stdin and stdout", () => {
 
 test.each([
   [["--root", "nowhere"], 1, /The folder .*nowhere.* does not exist/],
-  [["--port", "1"], 2, /--host and --port are for --http/],
-  [["--http", "--port", "65536"], 2, /--port is "65536"/],
-  [["--sandbox", "maybe"], 2, /--sandbox is "maybe"/],
-  [["here"], 2, /does not know what to do with "here"/],
-] as const)("mcp %j is refused, and stdout stays empty", async (args, code, message) => {
+  [["--port", "1"], 2, /--host and --port require --http/],
+  [["--http", "--port", "65536"], 2, /Invalid value for --port: "65536"/],
+  [["--sandbox", "maybe"], 2, /Invalid value for --sandbox: "maybe"/],
+  [["here"], 2, /Unexpected argument for mcp: "here"/],
+] as const)("mcp %j is rejected, and stdout stays empty", async (args, code, message) => {
   const ended = await longhaul(["mcp", ...args])
   expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(message) })
 })

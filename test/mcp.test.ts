@@ -13,7 +13,7 @@ function textOf({ content }: CallToolResult): string {
 }
 
 describe.each(meetings)("an official client over $transport, protocol $protocol", (meeting) => {
-  test("is told the tools and what they may do", async () => {
+  test("the client lists the tools with their annotations", async () => {
     const client = await meet(meeting)
     expect(client.getNegotiatedProtocolVersion()).toBe(meeting.protocol)
     expect(client.getServerVersion()).toMatchObject({ name: "longhaul" })
@@ -32,7 +32,7 @@ describe.each(meetings)("an official client over $transport, protocol $protocol"
     })
   })
 
-  test("reads, edits and runs commands", async () => {
+  test("the client reads, edits and runs commands", async () => {
     const client = await meet(meeting)
     const read = await client.callTool({ name: "Read", arguments: { path: "tide.txt" } })
     expect([read.isError, textOf(read)]).toEqual([false, "1\tHigh water is at 04:17."])
@@ -43,7 +43,7 @@ describe.each(meetings)("an official client over $transport, protocol $protocol"
     expect([ran.isError, textOf(ran)]).toEqual([false, expect.stringMatching(/16:40\.\n\[exit 3 after /)])
   })
 
-  test("is shown an image as an image", async () => {
+  test("the client receives an image as an image", async () => {
     const data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
     writeFileSync(join(place.workspace, "pixel.png"), data, "base64")
     const client = await meet(meeting)
@@ -51,7 +51,7 @@ describe.each(meetings)("an official client over $transport, protocol $protocol"
     expect(content).toContainEqual({ type: "image", mimeType: "image/png", data })
   })
 
-  test("gets what goes wrong as a result, and only an unknown tool as an error of the protocol", async () => {
+  test("the client gets tool failures as results, and only an unknown tool as a protocol error", async () => {
     const client = await meet(meeting)
     const failed = async (name: string, args: Record<string, unknown>) => {
       const result = await client.callTool({ name, arguments: args })
@@ -66,7 +66,7 @@ describe.each(meetings)("an official client over $transport, protocol $protocol"
     expect((await client.callTool({ name: "List" })).isError).toBe(false)
   })
 
-  test("hears what a command prints while it runs", async () => {
+  test("the client receives command output as progress", async () => {
     const client = await meet(meeting)
     const heard: { progress: number; message?: string | undefined }[] = []
     let answer: Promise<CallToolResult> | undefined
@@ -87,7 +87,7 @@ describe.each(meetings)("an official client over $transport, protocol $protocol"
     expect(heard.map(({ progress }) => progress)).toEqual(heard.map((_, index) => index + 1))
   })
 
-  test("ends a command with the call that it cancels, and only that one", async () => {
+  test("cancelling a call kills its command and no other", async () => {
     const client = await meet(meeting)
     const [cancelled, other] = [uniqueSleep(), uniqueSleep()]
     const cancel = new AbortController()
@@ -104,7 +104,7 @@ describe.each(meetings)("an official client over $transport, protocol $protocol"
     await going
   })
 
-  test("gets nothing that changes anything with --read-only", async () => {
+  test("the client gets only read-only tools with --read-only", async () => {
     const client = await meet(meeting, ["--read-only"])
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(["Read", "List", "Glob", "Grep"])

@@ -17,17 +17,17 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-describe.each(["http", "https"])("over %s", (protocol) => {
+describe.each(["http", "https"])("model calls over %s", (protocol) => {
   const baseUrl = `${protocol}://model.invalid`
 
-  test("msw answers a model call", async () => {
+  test("msw intercepts a model call", async () => {
     const server = setupServer(http.post(`${baseUrl}/v1/messages`, ({ request }) => simulator.fetch(request)))
     server.listen({ onUnhandledRequest: "error" })
     cleanups.push(() => server.close())
     expect(await runOnce(baseUrl)).toMatchObject({ status: "done", text: "seen" })
   })
 
-  test("nock answers a model call, with the key that was sent", async () => {
+  test("nock intercepts a model call, with its key", async () => {
     cleanups.push(() => nock.restore())
     if (!nock.isActive()) nock.activate()
     nock.disableNetConnect()
@@ -40,7 +40,7 @@ describe.each(["http", "https"])("over %s", (protocol) => {
   })
 })
 
-test("a call that msw answers does not reach the server that it is meant for", async () => {
+test("a call intercepted by msw does not reach the real server", async () => {
   const real = createSimulator({ script: () => "real" })
   const served = await longhaul.serve(real.fetch)
   cleanups.push(() => served.close())
@@ -51,7 +51,7 @@ test("a call that msw answers does not reach the server that it is meant for", a
   expect(real.requests.length).toBe(0)
 })
 
-test("a request that msw has no handler for goes on to the real server", async () => {
+test("a request without an msw handler reaches the real server", async () => {
   const real = await longhaul.serve(simulator.fetch)
   cleanups.push(() => real.close())
   const server = setupServer()
@@ -60,7 +60,7 @@ test("a request that msw has no handler for goes on to the real server", async (
   expect(await runOnce(real.url)).toMatchObject({ status: "done", text: "seen" })
 })
 
-test("OpenTelemetry's HTTP instrumentation makes a client span of a model call and passes its context on", async () => {
+test("OpenTelemetry's HTTP instrumentation creates a client span for a model call and propagates its context", async () => {
   const exporter = new InMemorySpanExporter()
   const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
   provider.register()

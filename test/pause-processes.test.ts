@@ -104,7 +104,7 @@ async function decideAndFinish(at: Scene): Promise<void> {
   expect(effects(at)).toEqual([`r/main/1.0 ${at.bytes}`])
 }
 
-test("pauses in one process, is approved from a second and finished by a third, each of them killed", {
+test("a run is paused in one process, approved from a second and finished by a third, each of them killed", {
   timeout,
 }, async () => {
   const ways = ["told", "run-pause", "approval-request"] as const
@@ -117,7 +117,9 @@ test("pauses in one process, is approved from a second and finished by a third, 
   console.log(`${pauses} pauses over three killed processes: ${pauses} finished, ${pauses} effects, each once`)
 })
 
-test("so does one whose pending argument is 5 MB", { timeout }, async () => {
+test("a run with a pending 5 MB argument is paused, approved and finished by three killed processes", {
+  timeout,
+}, async () => {
   for (const store of ["fs", "create-only"] as const) {
     const at = scene(store, 5_000_000)
     await pauseAndDie(at, "told")
@@ -128,7 +130,7 @@ test("so does one whose pending argument is 5 MB", { timeout }, async () => {
   }
 })
 
-test("of two who approve at the same moment one wins, the other is told why not, and the effect happens once", {
+test("of two simultaneous approvals one succeeds, the other gets the reason, and the effect happens once", {
   timeout,
 }, async () => {
   const refusals = new Map<string, number>()

@@ -8,7 +8,7 @@ import { assembleRuntime } from "../src/runtime/runtime.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type DiskIntercept, type SimulatedDisk, simulatedDisk } from "../src/testing/simulated-disk.ts"
 import { random, settle } from "./support/scene.ts"
-import { type Deed, faults, found, goOn, records, workload } from "./support/workload.ts"
+import { continueRun, type Deed, faults, found, records, workload } from "./support/workload.ts"
 
 const seeds = Number(process.env.LONGHAUL_POWER_SEEDS ?? 1)
 
@@ -79,7 +79,7 @@ class Boot {
     const hear = records((record) => this.#off || told.push(record))
     let state = number > 0 ? await found(this.#process(number)) : undefined
     if (state?.status === "done") return state
-    do state = await goOn(this.#process(number), state, hear, { takeover: !tellsBoots })
+    do state = await continueRun(this.#process(number), state, hear, { takeover: !tellsBoots })
     while (state.status === "paused")
     return state
   }
@@ -186,7 +186,7 @@ function summed(reports: readonly Report[]): string {
 }
 
 test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
-  "$form: whatever step the power is lost at and whatever survives it, every acknowledged record is there and the run is finished",
+  "$form: after a power loss at any step, with any surviving data, every acknowledged record exists and the run finishes",
   {
     timeout: 300_000,
   },
@@ -207,7 +207,7 @@ test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
 )
 
 test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
-  "$form: lost again and again while it recovers, with anything left of what was not synced",
+  "$form: after repeated power losses during recovery, with any unsynced data lost, the run finishes",
   {
     timeout: 300_000,
   },
@@ -284,7 +284,7 @@ const flaws: readonly { name: string; form: Form; flaw: () => Flaw }[] = [
   { name: "files that are there before they are durable", form: "create-only", flaw: earlyFiles },
 ]
 
-test.each(flaws)("the control: $name are caught", { timeout: 120_000 }, async ({ name, form, flaw }) => {
+test.each(flaws)("control: $name are detected", { timeout: 120_000 }, async ({ name, form, flaw }) => {
   const steps = await stepsOf(form)
   const reports: Report[] = []
   for (let stop = 0; stop < steps; stop += 3)

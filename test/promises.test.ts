@@ -9,7 +9,7 @@ const OWED = 372
 const repository = new URL("..", import.meta.url)
 const proven = promises.filter(({ proof }) => proof !== undefined)
 
-test("every promise is listed once, under a well-formed id, in a few words", () => {
+test("every promise is listed once, under a valid id, in a few words", () => {
   expect(promises).toHaveLength(OWED)
   expect(new Set(promises.map(({ id }) => id)).size).toBe(OWED)
   for (const { id, text, proof } of promises) {
@@ -28,7 +28,7 @@ test("every claimed promise has a test that proves it", () => {
   expect(missing).toEqual([])
 })
 
-test("a proof that is not there is noticed, and so is one that is skipped", () => {
+test("a missing proof is detected, and so is a skipped one", () => {
   expect(titlesIn("test/no-such.test.ts")).toEqual([])
   const source = `
     test("it holds", () => {})

@@ -107,7 +107,7 @@ export const promises: readonly Promised[] = [
     text: "Every key of createRuntime is optional",
     proof: [
       ["test/promises/zero-config.test.ts", "HOST-01"],
-      ["src/runtime/runtime.test.ts", "needs nothing"],
+      ["src/runtime/runtime.test.ts", "createRuntime needs no configuration"],
     ],
   },
   {
@@ -164,12 +164,12 @@ export const promises: readonly Promised[] = [
   {
     id: "RUN-01",
     text: "A run needs a model",
-    proof: [["src/runtime/runtime.test.ts", "without a model fails with the fix"]],
+    proof: [["src/runtime/runtime.test.ts", "a run without a model fails with a fix"]],
   },
   {
     id: "RUN-02",
     text: "A conversation can be given as history",
-    proof: [["src/runtime/runtime.test.ts", "takes a conversation instead of a task, or both"]],
+    proof: [["src/runtime/runtime.test.ts", "a run accepts a conversation instead of a task, or both"]],
   },
   { id: "RUN-03", text: "`cwd` is where the tools work", proof: [["test/promises/layout.test.ts", "RUN-03"]] },
   {
@@ -192,8 +192,11 @@ export const promises: readonly Promised[] = [
     id: "RUN-08",
     text: "An abort signal cancels the run",
     proof: [
-      ["src/runtime/runtime.test.ts", "a signal cancels at once"],
-      ["src/runtime/runtime.test.ts", "a signal that is aborted already cancels"],
+      [
+        "src/runtime/runtime.test.ts",
+        "a signal cancels immediately: the partial text is in the result, not in the conversation",
+      ],
+      ["src/runtime/runtime.test.ts", "an already aborted signal cancels before the first model call"],
     ],
   },
   {
@@ -205,8 +208,11 @@ export const promises: readonly Promised[] = [
     id: "RUN-10",
     text: "A listener gets every event, beside others",
     proof: [
-      ["src/runtime/runtime.test.ts", "come in order, records numbered"],
-      ["src/runtime/runtime.test.ts", "a listener that throws hurts nobody"],
+      [
+        "src/runtime/runtime.test.ts",
+        "events arrive in order, records before the deltas that follow them; the handle ends after the last",
+      ],
+      ["src/runtime/runtime.test.ts", "a listener that throws affects neither the run nor other listeners"],
     ],
   },
   {
@@ -224,7 +230,10 @@ export const promises: readonly Promised[] = [
     id: "RUN-14",
     text: "A run takes node, task, id and its overrides (the fields built so far)",
     proof: [
-      ["src/runtime/runtime.test.ts", "without an id gets run_<uuid>; with one that is in use"],
+      [
+        "src/runtime/runtime.test.ts",
+        "a run without an id gets run_<uuid>; a used id is rejected and the first run is unaffected",
+      ],
       ["test/promises/results.test.ts", "RES-06 RES-07"],
     ],
   },
@@ -242,7 +251,7 @@ export const promises: readonly Promised[] = [
   {
     id: "RUN-18",
     text: "A conservative preset of limits",
-    proof: [["test/docs.test.ts", "runs as it says"]],
+    proof: [["test/docs.test.ts", "$name runs and prints the documented output"]],
   },
   { id: "RUN-19", text: "Permission mode auto, ask or deny" },
   { id: "RUN-20", text: "A default working directory for the Claude adapter" },
@@ -254,7 +263,7 @@ export const promises: readonly Promised[] = [
   {
     id: "RUN-22",
     text: "A run can be streamed as pieces of text",
-    proof: [["src/runtime/runtime.test.ts", "text() is the model's text as it streams"]],
+    proof: [["src/runtime/runtime.test.ts", "text() yields the model's text as it streams"]],
   },
   {
     id: "RUN-23",
@@ -324,7 +333,10 @@ export const promises: readonly Promised[] = [
     text: "A call's record: name, arguments, result, status, duration, error",
     proof: [
       ["test/promises/results.test.ts", "RES-12 RES-14"],
-      ["test/promises/results.test.ts", "RES-14 a call that was never started"],
+      [
+        "test/promises/results.test.ts",
+        "RES-14 a call that never started is denied, one that was stopped midway is unknown",
+      ],
     ],
   },
   { id: "RES-15", text: "Every backend's native result becomes this one" },
@@ -355,7 +367,12 @@ export const promises: readonly Promised[] = [
   {
     id: "FAIL-15",
     text: "Out of time is run_timeout",
-    proof: [["src/runtime/runtime.test.ts", "the wall-time limit ends the run as run_timeout"]],
+    proof: [
+      [
+        "src/runtime/runtime.test.ts",
+        "the time limit ends the run as run_timeout; a running tool gets the signal and is reported as unknown",
+      ],
+    ],
   },
   {
     id: "FAIL-16",
@@ -374,8 +391,14 @@ export const promises: readonly Promised[] = [
     id: "FAIL-18",
     text: "529 five times in a row is overloaded, retryable",
     proof: [
-      ["test/promises/provider-failures.test.ts", "FAIL-18 529 five times"],
-      ["test/promises/provider-failures.test.ts", "FAIL-18 four overloads"],
+      [
+        "test/promises/provider-failures.test.ts",
+        "FAIL-18 five 529s in a row fail the run as overloaded, with exactly five requests",
+      ],
+      [
+        "test/promises/provider-failures.test.ts",
+        "FAIL-18 a run with four overloads in a row and then an answer is done",
+      ],
     ],
   },
   {
@@ -398,7 +421,10 @@ export const promises: readonly Promised[] = [
     text: "A stream without its end is stream_incomplete, retryable",
     proof: [
       ["test/promises/provider-failures.test.ts", "FAIL-22"],
-      ["test/byte-cut.test.ts", "cut or reset at every byte"],
+      [
+        "test/byte-cut.test.ts",
+        "a tool-call stream cut or reset at any byte runs no partial call and ends with a typed error",
+      ],
     ],
   },
   {
@@ -432,9 +458,15 @@ export const promises: readonly Promised[] = [
     text: "No tool can crash the loop, and the loop never throws",
     proof: [
       ["src/tools/kernel/dispatch-hostile.test.ts", "FAIL-29 a tool that"],
-      ["src/tools/kernel/dispatch-hostile.test.ts", "FAIL-29 never rejects"],
-      ["src/runtime/runtime.test.ts", "that throw, return nonsense"],
-      ["src/runtime/runtime.test.ts", "a model or backend that breaks its contract"],
+      [
+        "src/tools/kernel/dispatch-hostile.test.ts",
+        "FAIL-29 dispatch never rejects, whatever a tool throws or returns",
+      ],
+      [
+        "src/runtime/runtime.test.ts",
+        "tools that throw, return invalid values, get bad arguments or do not exist give results, and the run continues",
+      ],
+      ["src/runtime/runtime.test.ts", "a model or backend that violates its contract gives a failed result"],
     ],
   },
   { id: "FAIL-30", text: "Output limits and requests too large are recovered from" },
@@ -448,9 +480,12 @@ export const promises: readonly Promised[] = [
     id: "LOOP-02",
     text: "Messages are normalised: blanks stripped, roles alternate, calls paired",
     proof: [
-      ["src/backends/native/dialogue.test.ts", "roles alternate"],
+      ["src/backends/native/dialogue.test.ts", "adjacent messages of the same role are merged into one"],
       ["src/backends/native/dialogue.test.ts", "blank texts and empty messages"],
-      ["src/backends/native/dialogue.test.ts", "each call has its one result"],
+      [
+        "src/backends/native/dialogue.test.ts",
+        "each call has one result: stray results are dropped, missing ones become errors, in call order",
+      ],
     ],
   },
   {
@@ -458,13 +493,18 @@ export const promises: readonly Promised[] = [
     text: "Text, reasoning and calls are collected",
     proof: [
       ["src/providers/anthropic/anthropic.test.ts", "collects reasoning with its signature, text and calls"],
-      ["src/runtime/runtime.test.ts", "the journal's messages equal what the model was last sent"],
+      ["src/runtime/runtime.test.ts", "the journal's messages equal those last sent to the model"],
     ],
   },
   {
     id: "LOOP-04",
     text: "Concurrent tools run side by side, the others one by one",
-    proof: [["src/runtime/runtime.test.ts", "of one step run side by side where declared so"]],
+    proof: [
+      [
+        "src/runtime/runtime.test.ts",
+        "tools of one step run in parallel if declared so, otherwise alone, with results in call order",
+      ],
+    ],
   },
   {
     id: "LOOP-05",
@@ -507,7 +547,10 @@ export const promises: readonly Promised[] = [
     text: "A tool's exception is an error result, and the loop goes on",
     proof: [
       ["src/tools/kernel/dispatch.test.ts", "LOOP-14"],
-      ["src/runtime/runtime.test.ts", "that throw, return nonsense"],
+      [
+        "src/runtime/runtime.test.ts",
+        "tools that throw, return invalid values, get bad arguments or do not exist give results, and the run continues",
+      ],
     ],
   },
   // Tools
@@ -585,7 +628,10 @@ export const promises: readonly Promised[] = [
     text: "Own tools can be added, any tool disabled",
     proof: [
       ["src/tools/kernel/dispatch.test.ts", "TOOL-16"],
-      ["src/runtime/runtime.test.ts", "given with a run come on top of the runtime's"],
+      [
+        "src/runtime/runtime.test.ts",
+        "tools of a run are added to the runtime's; disabled tools are neither offered nor run",
+      ],
     ],
   },
   {
@@ -623,8 +669,11 @@ export const promises: readonly Promised[] = [
     text: "Arguments are validated with every issue told, and defaults filled",
     proof: [
       ["src/tools/kernel/dispatch.test.ts", "TOOL-23"],
-      ["src/tools/kernel/validate.test.ts", "TOOL-23 collects every issue"],
-      ["src/tools/kernel/validate.test.ts", "TOOL-23 fills in defaults"],
+      [
+        "src/tools/kernel/validate.test.ts",
+        "TOOL-23 validation collects every issue, one line each: path, then problem",
+      ],
+      ["src/tools/kernel/validate.test.ts", "TOOL-23 validation fills in defaults, also in nested objects and items"],
     ],
   },
   {
@@ -744,7 +793,10 @@ export const promises: readonly Promised[] = [
     text: "The pause outlives the process",
     proof: [
       ["src/runtime/resume.test.ts", "APR-14"],
-      ["test/pause-processes.test.ts", "pauses in one process"],
+      [
+        "test/pause-processes.test.ts",
+        "a run is paused in one process, approved from a second and finished by a third, each of them killed",
+      ],
     ],
   },
   {
@@ -914,7 +966,7 @@ export const promises: readonly Promised[] = [
     text: "Only background runs send them, and only for endings and pauses",
     proof: [
       ["test/webhooks.test.ts", "WH-02"],
-      ["test/webhooks.test.ts", "of a run that is cancelled is that"],
+      ["test/webhooks.test.ts", "a cancelled run, active or paused, is sent to subscribers of failed"],
     ],
   },
   {
@@ -948,7 +1000,7 @@ export const promises: readonly Promised[] = [
     text: "A receiver's sample that checks age and signature",
     proof: [
       ["src/webhooks/verify.test.ts", "WH-07"],
-      ["test/docs.test.ts", "$name runs as it says"],
+      ["test/docs.test.ts", "$name runs and prints the documented output"],
     ],
   },
   {
@@ -1011,8 +1063,8 @@ export const promises: readonly Promised[] = [
     id: "STO-01",
     text: "Stores on local disk, S3 and R2 behind one interface",
     proof: [
-      ["src/stores/store-conformance.test.ts", "%s keeps every promise of a store"],
-      ["test/s3.test.ts", "s3Store keeps every promise of a store"],
+      ["src/stores/store-conformance.test.ts", "%s passes the store conformance cases"],
+      ["test/s3.test.ts", "s3Store passes the store conformance cases"],
     ],
   },
   {
@@ -1026,7 +1078,7 @@ export const promises: readonly Promised[] = [
     text: "A workspace is a tenant: nothing is shared",
     proof: [
       ["test/promises/layout.test.ts", "STO-04"],
-      ["src/runtime/runtime.test.ts", "has the run under its workspace"],
+      ["src/runtime/runtime.test.ts", "a run is stored under its workspace; another workspace does not see it"],
     ],
   },
   { id: "STO-05", text: "A global memory scope is taken as the workspace's, with a warning" },
@@ -1034,8 +1086,8 @@ export const promises: readonly Promised[] = [
     id: "STO-06",
     text: "R2 by credentials or by binding (credentials so far)",
     proof: [
-      ["test/s3.test.ts", "s3Store keeps every promise of a store"],
-      ["test/s3-refusals.test.ts", "where the bucket is"],
+      ["test/s3.test.ts", "s3Store passes the store conformance cases"],
+      ["test/s3-refusals.test.ts", "bucket addresses"],
     ],
   },
   {

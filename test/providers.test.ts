@@ -45,24 +45,24 @@ function bench(
 
 /** What Google's wire has no word for. */
 const googleLacks = {
-  "arguments that are not JSON make a call that says so, with no arguments":
+  "a call with invalid JSON arguments is flagged and has no arguments":
     "the server reads them itself and ends the answer with MALFORMED_FUNCTION_CALL",
-  "tokens written to a cache have their own bucket": "the server reports none",
-  "an answer that stops for context-overflow says so": "the server refuses such a request instead",
-  "an answer that stops for pause says so": "nothing pauses",
+  "cache writes have their own usage bucket": "the server reports none",
+  "an answer that stops for context-overflow reports it": "the server refuses such a request instead",
+  "an answer that stops for pause reports it": "nothing pauses",
 }
 
 /** What neither of OpenAI's protocols has a word for. */
 const openAiLacks = {
-  "a failed call is marked as one": "a result has no such mark: what went wrong is its text",
-  "an answer that stops for context-overflow says so": "the server refuses such a request instead",
-  "an answer that stops for pause says so": "nothing pauses",
+  "a failed call is marked as failed": "a result has no such mark: what went wrong is its text",
+  "an answer that stops for context-overflow reports it": "the server refuses such a request instead",
+  "an answer that stops for pause reports it": "nothing pauses",
 }
 
-const responsesLacks = { "stop sequences go out": "the Responses API takes none" }
+const responsesLacks = { "stop sequences are sent": "the Responses API takes none" }
 
 const chatLacks = {
-  "what only the model can read goes back to it, and to no other": "reasoning is shown in plain, nothing is sealed",
+  "opaque reasoning data is returned to the same model only": "reasoning is shown in plain, nothing is sealed",
 }
 
 type OurBench = Parameters<typeof bench>
@@ -96,7 +96,8 @@ const ours: readonly OurBench[] = [
 
 /** What the AI SDK's older specification has no word for. */
 const v3Lacks = {
-  "effort goes out in the provider's own words, more for more": "specification v3 has none: providerOptions say it",
+  "effort is sent in the provider's own format, higher for higher effort":
+    "specification v3 has none: providerOptions say it",
 }
 
 /** Else the server keeps what is sealed, and the package sends references to it. */
@@ -129,13 +130,13 @@ const benches: readonly NamedBench[] = [
   aiSdkBench(
     "v3: google",
     "google:gemini-3-pro-preview",
-    { ...googleLacks, ...v3Lacks, "a failed call is marked as one": "the package sends both kinds of result alike" },
+    { ...googleLacks, ...v3Lacks, "a failed call is marked as failed": "the package sends both kinds of result alike" },
     ({ baseUrl, apiKey }) => createGoogleGenerativeAI({ baseURL: `${baseUrl}/v1beta`, apiKey })("gemini-3-pro-preview"),
   ),
   aiSdkBench(
     "v3: openai chat",
     "openai:gpt-4.1",
-    { ...openAiLacks, ...v3Lacks, ...chatLacks, "reasoning is told apart from text": "the package reads none here" },
+    { ...openAiLacks, ...v3Lacks, ...chatLacks, "reasoning is separate from text": "the package reads none here" },
     ({ baseUrl, apiKey }) => createOpenAI({ baseURL: `${baseUrl}/v1`, apiKey }).chat("gpt-4.1"),
   ),
   aiSdkBench(
@@ -151,8 +152,8 @@ const benches: readonly NamedBench[] = [
     {
       ...openAiLacks,
       ...responsesLacks,
-      "an answer that stops for refusal says so": "the package takes no notice of refusals",
-      "effort goes out in the provider's own words, more for more":
+      "an answer that stops for refusal reports it": "the package takes no notice of refusals",
+      "effort is sent in the provider's own format, higher for higher effort":
         "the package leaves it out for a model that does not reason; ai-sdk.test.ts has one that does",
     },
     ({ baseUrl, apiKey }) => createOpenAiV4({ baseURL: `${baseUrl}/v1`, apiKey }).responses("gpt-4.1"),
@@ -177,7 +178,7 @@ describe.each(benches.map((each) => ({ bench: each, name: each.name })))("$name"
   }
 })
 
-test("what a wire lacks is a case that exists", () => {
+test("every case that a protocol lacks is an existing case", () => {
   const titles = providerCases.map(({ name }) => name)
   for (const each of benches) expect(titles).toEqual(expect.arrayContaining(Object.keys(each.lacks ?? {})))
 })

@@ -17,7 +17,7 @@ afterAll(() => track?.close())
 const sum = (reports: readonly RaceReport[], what: Exclude<keyof RaceReport, "violations">) =>
   `${reports.reduce((total, report) => total + report[what], 0)} ${what}`
 
-test("processes that take one run from each other, stopped and killed at any moment, keep every promise", {
+test("processes that take one run from each other, stopped and killed at any time, violate no guarantee", {
   timeout,
 }, async () => {
   const reports: RaceReport[] = []
@@ -38,7 +38,7 @@ const controls: readonly { name: string; options: Omit<RaceOptions, "seed"> }[] 
   { name: "a store whose create overwrites", options: { form: "create-only", broken: "overwrites" } },
 ]
 
-test.each(controls)("the control: $name is caught", { timeout: 120_000 }, async ({ name, options }) => {
+test.each(controls)("control: $name is detected", { timeout: 120_000 }, async ({ name, options }) => {
   for (let seed = 1; seed <= 20; seed++) {
     const { violations } = await track.race({ ...options, seed })
     // Trouble of other kinds could have other causes: only the harm that the broken promise does counts as caught.
@@ -50,7 +50,7 @@ test.each(controls)("the control: $name is caught", { timeout: 120_000 }, async 
   expect.fail("20 races with a broken store and the checker saw nothing")
 })
 
-test("an owner whose every file is cut short by the disk goes on in the next shard and loses nothing", async () => {
+test("an owner whose every file is cut short by the disk continues in the next shard and loses nothing", async () => {
   const root = mkdtempSync(join(tmpdir(), "longhaul-short-"))
   try {
     const acknowledged = await flushUnderLimit(root, 200)

@@ -62,8 +62,8 @@ async function historyOf(store: Store): Promise<readonly RunRecord[]> {
 
 const writeFaults: readonly S3Fault[] = ["refused-500", "refused-503", "refused-409", "lost", "silent", "late", "slow"]
 
-describe("a journal on a store in trouble loses nothing and repeats nothing", () => {
-  test.each(writeFaults)("every third write meets %s", { timeout: 60_000 }, async (fault) => {
+describe("a journal on a faulty store loses nothing and repeats nothing", () => {
+  test.each(writeFaults)("every third write fails with %s", { timeout: 60_000 }, async (fault) => {
     const { troubled, sound } = stores()
     await troubled.check?.()
     let writes = 0
@@ -78,7 +78,7 @@ describe("a journal on a store in trouble loses nothing and repeats nothing", ()
     expect((proxy.happened.get(fault) ?? 0) - before).toBeGreaterThan(2)
   })
 
-  test("reads that break, listings that are old and looks that fail are asked again", { timeout: 60_000 }, async () => {
+  test("failed reads, stale listings and failed lookups are retried", { timeout: 60_000 }, async () => {
     const { troubled, sound } = stores()
     const first = await flushNotes(troubled, 5)
     // The listing of now is what later ones will say.
@@ -101,7 +101,7 @@ describe("a journal on a store in trouble loses nothing and repeats nothing", ()
     for (const fault of ["stale", ...faults] as const) expect(proxy.happened.get(fault)).toBeGreaterThan(0)
   })
 
-  test("a store that stays away ends it with a typed error, and what was acknowledged stands", {
+  test("a store that stays unreachable gives a typed error, and acknowledged records are kept", {
     timeout: 60_000,
   }, async () => {
     const { troubled, sound } = stores()
@@ -118,7 +118,7 @@ describe("a journal on a store in trouble loses nothing and repeats nothing", ()
     expect(await historyOf(sound)).toEqual(acknowledged)
   })
 
-  test("a write that lands after its sender gave up stands once, however often it was sent", {
+  test("a write that lands after its sender timed out counts once, however often it was sent", {
     timeout: 60_000,
   }, async () => {
     const { troubled, sound } = stores()
@@ -134,10 +134,10 @@ describe("a journal on a store in trouble loses nothing and repeats nothing", ()
   })
 })
 
-describe("a body of many parts", () => {
+describe("a multipart body", () => {
   const bytes = new Uint8Array(17 * 1024 * 1024).fill(7)
 
-  test("is completed once, also where the answer to that is lost", { timeout: 60_000 }, async () => {
+  test("a multipart upload is completed once, even if the response is lost", { timeout: 60_000 }, async () => {
     const prefix = `faults-${made++}`
     const store = s3Store({ ...server.options, endpoint: proxy.endpoint, prefix, timeoutMs: 5000 })
     const asked: string[] = []
@@ -156,7 +156,9 @@ describe("a body of many parts", () => {
     expect(Buffer.compare(Buffer.from((await store.folder("run").read("large")) ?? []), bytes)).toBe(0)
   })
 
-  test("that cannot be finished is taken away, and the name keeps what it held", { timeout: 60_000 }, async () => {
+  test("a multipart upload that cannot finish is aborted, and the name keeps its content", {
+    timeout: 60_000,
+  }, async () => {
     const prefix = `faults-${made++}`
     const store = s3Store({ ...server.options, endpoint: proxy.endpoint, prefix, timeoutMs: 5000 })
     await store.folder("run").replace("large", new Uint8Array([1]))
@@ -172,7 +174,7 @@ describe("a body of many parts", () => {
   })
 })
 
-test("runs over a store in every kind of trouble end well or with a typed error, and no effect happens twice", {
+test("runs over a faulty store end normally or with a typed error, and no effect happens twice", {
   timeout: 120_000,
 }, async () => {
   const pick = random(7)

@@ -42,7 +42,7 @@ afterAll(async () => {
   await server?.close()
 })
 
-test("processes that take one run in a bucket from each other, with writes that are lost and late, keep every promise", {
+test("processes that take one run in a bucket from each other, with lost and late writes, violate no guarantee", {
   timeout: 60_000 + races * 30_000,
 }, async () => {
   const reports: RaceReport[] = []
@@ -60,7 +60,7 @@ test("processes that take one run in a bucket from each other, with writes that 
   for (const fault of ["lost", "late", "silent"] as const) expect(proxy.happened.get(fault)).toBeGreaterThan(0)
 })
 
-test("the control: a bucket whose create overwrites is caught", { timeout: 240_000 }, async () => {
+test("control: a bucket whose create overwrites is detected", { timeout: 240_000 }, async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const { violations } = await track.race({ form: bucket, broken: "overwrites", seed })
     const harm = violations.find((violation) => /is lost|happened twice/.test(violation))
@@ -71,7 +71,7 @@ test("the control: a bucket whose create overwrites is caught", { timeout: 240_0
   expect.fail("20 races with a broken bucket and the checker saw nothing")
 })
 
-test("an owner that is stopped and wakes after a takeover adds nothing and begins no effect", {
+test("an owner that is paused and wakes after a takeover adds nothing and starts no effect", {
   timeout: 60_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "longhaul-stopped-"))

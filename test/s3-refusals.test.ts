@@ -52,7 +52,7 @@ async function fakeS3(habit: Habit): Promise<{ endpoint: string; objects: Map<st
 
 const storeAt = (endpoint: string) => s3Store({ bucket: "runs", endpoint, ...keys })
 
-describe("a store that ignores conditional writes is refused at start, with an error that says why", () => {
+describe("a store that ignores conditional writes is rejected at startup with the reason", () => {
   const unfit: readonly [Habit, RegExp][] = [
     ["overwrites", /said of one name twice that it was created, so two processes could own one run/],
     ["keeps, and says created", /said of one name twice that it was created/],
@@ -61,7 +61,7 @@ describe("a store that ignores conditional writes is refused at start, with an e
     ["unknown", /does not know the condition/],
   ]
 
-  test.each(unfit)("one that %s", async (habit, why) => {
+  test.each(unfit)("a store that %s is rejected", async (habit, why) => {
     const { endpoint, objects } = await fakeS3(habit)
     const store = storeAt(endpoint)
     const refusal = { code: "config_invalid", retryable: false, fix: expect.stringMatching(/If-None-Match.*S3, R2/) }
@@ -75,7 +75,7 @@ describe("a store that ignores conditional writes is refused at start, with an e
     expect([...objects.keys()]).toEqual([])
   })
 
-  test("the control: one that keeps to them runs, is asked once and keeps nothing of it", async () => {
+  test("control: a correct store is accepted, tested once, and keeps no probe object", async () => {
     const { endpoint, objects, probed } = await fakeS3("sound")
     const store = storeAt(endpoint)
     const runtime = createRuntime({ store, model: scriptedModel(["One.", "Two."]) })
@@ -86,7 +86,7 @@ describe("a store that ignores conditional writes is refused at start, with an e
     expect(objects.size).toBeGreaterThan(1)
   })
 
-  test("one that takes a write a second to a name is given the time", async () => {
+  test("a store that allows one write per second and name is given the time", async () => {
     const { endpoint } = await fakeS3("sound")
     let writes = 0
     const store = s3Store({
@@ -102,7 +102,7 @@ describe("a store that ignores conditional writes is refused at start, with an e
     expect(writes).toBe(7)
   })
 
-  test("one that could not be asked is asked again", async () => {
+  test("a store that could not be tested is tested again", async () => {
     const { endpoint } = await fakeS3("sound")
     let down = true
     const store = s3Store({
@@ -117,7 +117,7 @@ describe("a store that ignores conditional writes is refused at start, with an e
   })
 })
 
-describe("what the store refuses is told with what to do", () => {
+describe("store errors have a fix", () => {
   const answering = (status: number, code: string, headers: Record<string, string> = {}) =>
     s3Store({
       bucket: "runs",
@@ -146,7 +146,7 @@ describe("what the store refuses is told with what to do", () => {
     [307, "TemporaryRedirect", false, /region and endpoint/],
   ]
 
-  test.each(cases)("%i %s", async (status, code, retryable, fix, headers) => {
+  test.each(cases)("%i %s has a fix", async (status, code, retryable, fix, headers) => {
     const folder = answering(status, code, headers).folder("run")
     const works = [
       () => folder.read("a"),
@@ -161,7 +161,7 @@ describe("what the store refuses is told with what to do", () => {
     }
   })
 
-  test("and never with a key, a secret or the store's own words", async () => {
+  test("store errors never contain a key, a secret or the store's own text", async () => {
     for (const [status, code] of cases) {
       const error = await answering(status, code)
         .folder("run")
@@ -177,13 +177,13 @@ describe("what the store refuses is told with what to do", () => {
     )
   })
 
-  test("a name that a URL would fold into another is refused", async () => {
+  test("a name that a URL would normalise to another is rejected", async () => {
     const folder = answering(500, "Never").folder("tenants/../other")
     await expect(folder.read("a")).rejects.toMatchObject({ code: "storage", retryable: false })
   })
 })
 
-describe("where the bucket is", () => {
+describe("bucket addresses", () => {
   const askedOf = async (options: Partial<S3StoreOptions>) => {
     let asked = ""
     const fetch = async (input: string | URL | Request) => {
@@ -229,7 +229,7 @@ describe("where the bucket is", () => {
     ["an endpoint with a password", { endpoint: "https://a:b@host" }],
     ["a prefix that climbs", { region: "eu-west-1", prefix: "a/../b" }],
     ["no time", { region: "eu-west-1", timeoutMs: 0 }],
-  ])("what cannot work is refused at once: %s", (_, options) => {
+  ])("invalid bucket settings are rejected immediately: %s", (_, options) => {
     let error: unknown
     try {
       s3Store({ bucket: "runs", ...keys, ...options })

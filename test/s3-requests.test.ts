@@ -108,7 +108,7 @@ const QUIET_MS = 25
 const turns = Number(process.env.LONGHAUL_LONG_RUN ?? 120)
 const roundTrips = turns / 8
 
-test(`a run of ${turns} turns is resumed within ${roundTrips} round trips one after another`, {
+test(`a run of ${turns} turns is resumed within ${roundTrips} sequential round trips`, {
   timeout: 180_000,
 }, async () => {
   const prefix = "long-run"

@@ -31,7 +31,7 @@ const source = `
     },
   }`
 
-test("s3Store keeps every promise inside workerd, over its own fetch", { timeout: 90_000 }, async () => {
+test("s3Store passes the store cases inside workerd, over its own fetch", { timeout: 90_000 }, async () => {
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: fileURLToPath(new URL(".", import.meta.url)) },
     bundle: true,

@@ -29,13 +29,13 @@ afterAll(async () => {
 const Bucket = "runs"
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
-describe("s3Store keeps every promise of a store", () => {
+describe("s3Store passes the store conformance cases", () => {
   for (const { name, run } of storeCases.filter(({ needs }) => needs !== "append")) {
     test(name, () => run(server.freshStore()))
   }
 })
 
-describe("another client of S3 finds the same in the bucket", () => {
+describe("compatibility with another S3 client", () => {
   const names = [
     "plain.jsonl",
     "with space",
@@ -53,7 +53,7 @@ describe("another client of S3 finds the same in the bucket", () => {
     return Contents.map(({ Key }) => Key ?? "")
   }
 
-  test("what we write it lists and reads, under the same keys", async () => {
+  test("another client lists and reads our objects under the same keys", async () => {
     const folder = server.freshStore({ prefix: "/shared/ours/" }).folder("tenants/it's (me)!*")
     for (const name of names) await folder.create(name, bytesOf(`body of ${name}`))
     await folder.replace("inbox/state.json", bytesOf("in a subfolder"))
@@ -67,7 +67,7 @@ describe("another client of S3 finds the same in the bucket", () => {
     expect(await oracleKeys(under)).toEqual([`${under}inbox/state.json`])
   })
 
-  test("what it writes we list, read and do not overwrite", async () => {
+  test("we list and read another client's objects and do not overwrite them", async () => {
     const store = server.freshStore({ prefix: "theirs" })
     const folder = store.folder("run")
     for (const name of names) {
@@ -82,13 +82,13 @@ describe("another client of S3 finds the same in the bucket", () => {
     expect(await folder.exists("plain.jsonl")).toBe(false)
   })
 
-  test("an object that stands for the folder itself is no name in it", async () => {
+  test("an object that represents the folder itself is not a name in it", async () => {
     await oracle.send(new PutObjectCommand({ Bucket, Key: "console/run/", Body: "" }))
     await oracle.send(new PutObjectCommand({ Bucket, Key: "console/run/000000.jsonl", Body: "x" }))
     expect(await server.freshStore({ prefix: "console" }).folder("run").list()).toEqual(["000000.jsonl"])
   })
 
-  test("a body of many parts is one object", async () => {
+  test("a multipart body is one object", async () => {
     const bytes = Uint8Array.from({ length: 19 * 1024 * 1024 }, (_, index) => (index * 31 + (index >> 13)) & 0xff)
     const folder = server.freshStore({ prefix: "large" }).folder("run")
     await folder.replace("toolResults/large", bytes)
@@ -98,8 +98,8 @@ describe("another client of S3 finds the same in the bucket", () => {
   })
 })
 
-describe("a listing of many pages", () => {
-  test("is put together from all of them", { timeout: 120_000 }, async () => {
+describe("a multi-page listing", () => {
+  test("a listing combines all its pages", { timeout: 120_000 }, async () => {
     const asked: string[] = []
     const store = server.freshStore({
       fetch: (input, init) => {

@@ -55,7 +55,7 @@ const shell: Shell = {
   close: async () => {},
 }
 
-test.each(widths)("an edit is approved at a terminal of %i columns", async (columns) => {
+test.each(widths)("approving an edit renders correctly at %i columns", async (columns) => {
   const files = harbourFiles({
     "tides.md": "# Tides\n\nHigh water is at 04:17.\nLow water is at 10:32.\n\nThe harbour master knows the rest.\n",
   })
@@ -79,7 +79,7 @@ test.each(widths)("an edit is approved at a terminal of %i columns", async (colu
   await expectScreen("approve-edit", person.terminal)
 })
 
-test.each(widths)("a command is denied and then allowed always at a terminal of %i columns", async (columns) => {
+test.each(widths)("denying and then always allowing a command renders correctly at %i columns", async (columns) => {
   const command = "npm test -- --reporter=verbose --coverage 2>&1 | tee results.log &&\nrm -rf dist\u200b/old"
   const steps = [call("Bash", { command }), call("Bash", { command: "npm test" }), "All 12 pass."]
   const person = await personAt({ steps, ask: ["Bash"], shell, columns })
@@ -95,7 +95,7 @@ test.each(widths)("a command is denied and then allowed always at a terminal of 
   await expectScreen("approve-bash", person.terminal)
 })
 
-test.each(widths)("chat --continue shows the last exchange at a terminal of %i columns", async (columns) => {
+test.each(widths)("chat --continue renders the last exchange correctly at %i columns", async (columns) => {
   const steps = ["Aye, the Petrel.", "At 04:17, and again at 16:41.\n\nShe floats an hour before that.", "The Petrel."]
   const earlier = async (runtime: Runtime) => {
     const first = await runtime.run({ task: "My boat is the Petrel.", runId: "petrel" })
@@ -130,7 +130,7 @@ async function beginDeadRun(store: Store, runId: string): Promise<void> {
   })
 }
 
-test.each(widths)("runs lists runs and conversations at a terminal of %i columns", async (columns) => {
+test.each(widths)("runs renders runs and conversations correctly at %i columns", async (columns) => {
   const folder = await mkdtemp(join(tmpdir(), "longhaul-screens-"))
   const write = call("Write", { path: "log.txt", content: "tide" })
   const model = scriptedModel(["Aye.", "At 04:17.", "The Petrel.", "Done.", write])

@@ -126,7 +126,7 @@ function patterns(leaves: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return node
 }
 
-test("TOOL-12 ripgrep's pattern fits wherever ours does", async () => {
+test("TOOL-12 ripgrep's pattern matches wherever ours does", async () => {
   const property = fc.asyncProperty(patterns(fc.oneof(leaf, wide)), fc.boolean(), async (source, ignoreCase) => {
     const found = foundByRipgrep(toRustPattern(source, { ignoreCase }))
     const pattern = await compileLinearPattern(source, { ignoreCase })
@@ -136,7 +136,7 @@ test("TOOL-12 ripgrep's pattern fits wherever ours does", async () => {
   await fc.assert(property, { numRuns: 250, seed: 1 })
 })
 
-test("and hardly anywhere else: a file is read for nothing only where it is no UTF-8 or has odd line ends", async () => {
+test("ripgrep's pattern rarely matches more: only for invalid UTF-8 or unusual line endings", async () => {
   const property = fc.asyncProperty(patterns(leaf), fc.boolean(), async (source, ignoreCase) => {
     const found = foundByRipgrep(toRustPattern(source, { ignoreCase }))
     const pattern = await compileLinearPattern(source, { ignoreCase })

@@ -92,7 +92,7 @@ describe.each(huge ? [11] : [1, 2])("a generated tree (seed %i)", (seed) => {
   }, 120_000)
 
   test.each(questions)(
-    "TOOL-12 ripgrep and the walker find the same: %s",
+    "TOOL-12 ripgrep and the built-in search find the same: %s",
     async (_, args) => {
       const { walker, ripgrep } = await asked.both(args)
       expect(walker).not.toContain("invalid_input")
@@ -101,14 +101,14 @@ describe.each(huge ? [11] : [1, 2])("a generated tree (seed %i)", (seed) => {
     120_000,
   )
 
-  test("a good part of it was searched, and by ripgrep", async () => {
+  test("a substantial part of the tree was searched, by ripgrep", async () => {
     const before = asked.served()
     const { ripgrep } = await asked.both({ pattern: "^", mode: "files", limit: 10_000 })
     expect(asked.served()).toBe(before + 1)
     expect(ripgrep.split("\n").length).toBeGreaterThan(Math.min(size.files, 10_000) / 3)
   })
 
-  test("the same with arbitrary patterns and options", async () => {
+  test("ripgrep and the built-in search agree on arbitrary patterns and options", async () => {
     const runs = fc.asyncProperty(pattern, options, async (source, args) => {
       const { walker, ripgrep } = await asked.both({ ...args, pattern: source })
       expect(walker).not.toContain("invalid_input")
@@ -117,7 +117,7 @@ describe.each(huge ? [11] : [1, 2])("a generated tree (seed %i)", (seed) => {
     await fc.assert(runs, { numRuns: huge ? 10 : 25, seed })
   }, 600_000)
 
-  test("TOOL-12 Glob lists what ripgrep lists", async () => {
+  test("TOOL-12 Glob lists the same files as ripgrep", async () => {
     const files = nodeFiles({ roots: [root] })
     const tops = readdirSync(root).filter((name) => /^d\d+$/.test(name))
     expect(await listed({ pattern: "*.ts" }, root, files)).toEqual(
@@ -130,7 +130,7 @@ describe.each(huge ? [11] : [1, 2])("a generated tree (seed %i)", (seed) => {
 
 async function listed(args: JsonObject, root: string, files: Files): Promise<readonly string[]> {
   const text = await call("Glob", { ...args, limit: 10_000 }, root, { files })
-  return text === "No files." ? [] : text.split("\n").toSorted()
+  return text === "No files found." ? [] : text.split("\n").toSorted()
 }
 
 const leaf = fc.oneof(
@@ -213,7 +213,7 @@ function listedByRipgrep(root: string, path: string): readonly string[] {
   return paths.map((each) => onOneLine(each.replace(/^\.\//, ""))).toSorted()
 }
 
-test("TOOL-12 whatever an ignore file says, both leave out the same", async () => {
+test("TOOL-12 both searches skip the same files, whatever an ignore file contains", async () => {
   const next = numbers(5)
   for (let round = 0; round < 40; round++) {
     const root = join(base, `rules-${round}`)

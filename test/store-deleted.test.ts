@@ -37,11 +37,11 @@ const losses: readonly Loss[] = [
 describe.each([
   { form: "append", make: fsStore },
   { form: "create-only", make: createOnlyStore },
-])("$form: a run during which", ({ make }) => {
+])("$form: deletion during a run", ({ make }) => {
   let made = 0
   // Side by side: where files are only created, all that takes time is the wait between attempts.
   test.concurrent.each(losses)(
-    "$name fails as storage and acknowledges nothing more",
+    "a run during which $name fails as storage and acknowledges nothing more",
     { timeout: 20_000 },
     async ({ happen }) => {
       const root = join(scratch, `${make.name}-${made++}`)

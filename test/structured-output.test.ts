@@ -59,7 +59,7 @@ const answers: readonly { readonly kind: string; answer(sample: Sample): string 
 /** Somebody else's word on whether a value fits. */
 const fits = (schema: JsonSchema, value: Json) => z.fromJSONSchema(schema as never).safeParse(value).success
 
-test("the samples are what they say, by another library's word", () => {
+test("another library confirms which samples match their schema", () => {
   for (const { schema, good, bad } of samples) {
     expect(fits(schema, good), JSON.stringify({ schema, good })).toBe(true)
     expect(fits(schema, bad), JSON.stringify({ schema, bad })).toBe(false)
@@ -73,7 +73,7 @@ const throughAiSdk = {
 
 describe.each([...providersUnderTest, throughAiSdk])("$name", ({ model }) => {
   test.each(answers)(
-    `SO-02 ${count} schemas, $kind: strict never gives what does not fit, forward says what it is`,
+    `SO-02 ${count} schemas, $kind: strict never returns a mismatch, forward reports the source`,
     {
       timeout: 120_000,
     },

@@ -29,14 +29,14 @@ test("a journal whose last line is cut at any byte loads with a warning, for rea
   }
 })
 
-test("a journal that is whole, or cut between two flushes, loads without one", async () => {
+test("a complete journal, or one cut between two flushes, loads without a warning", async () => {
   expect(await createRuntime({ store: await storeWith(whole) }).status("fixture")).toMatchObject({
     status: "done",
     warnings: [],
   })
 })
 
-test("a counted line that is damaged is a typed error, for readers and for the next owner", async () => {
+test("a damaged line that a header counts is a typed error, for readers and for the next owner", async () => {
   const damaged = Uint8Array.from(whole)
   damaged[700] = (damaged[700] as number) ^ 1
   const store = await storeWith(damaged)

@@ -97,8 +97,8 @@ async function liveRun(store: Store, owner: JsonObject) {
   return { ended, finish: () => finish("worked") }
 }
 
-describe.each(shared)("a live run on a shared store: %s", (_, make) => {
-  test.each(elsewhere)("owned by %s is neither resumed nor marked nor fenced", async (_owner, owner) => {
+describe.each(shared)("an active run on a shared store: %s", (_, make) => {
+  test.each(elsewhere)("a run owned by %s is neither resumed nor marked nor fenced", async (_owner, owner) => {
     const store = make()
     const { ended, finish } = await liveRun(store, owner)
     let reruns = 0
@@ -117,8 +117,8 @@ describe.each(shared)("a live run on a shared store: %s", (_, make) => {
   })
 })
 
-describe.each(local)("a live run on a store of this machine alone: %s", (_, make) => {
-  test("owned by another boot is taken at once: that boot is over", async () => {
+describe.each(local)("an active run on a single-machine store: %s", (_, make) => {
+  test("a run owned by another boot is taken immediately, because that boot has ended", async () => {
     const store = make()
     const { ended, finish } = await liveRun(store, otherBoot)
     const here = runtimeOn(store, processOwner(), [working(() => "done again")])
@@ -130,7 +130,7 @@ describe.each(local)("a live run on a store of this machine alone: %s", (_, make
     expect(await ended).toMatchObject({ status: "failed", error: { code: "fenced" } })
   })
 
-  test("owned by another pid namespace is left alone", async () => {
+  test("a run owned by another pid namespace is not touched", async () => {
     const store = make()
     const { ended, finish } = await liveRun(store, otherNamespace)
     const here = runtimeOn(store, processOwner(), [working(() => "done again")])

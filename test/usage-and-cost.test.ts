@@ -344,7 +344,7 @@ function replay(streams: readonly string[]): typeof fetch {
 }
 
 describe.each(recorded)("$name", ({ model, streams, buckets, costs }) => {
-  test("RES-02 recorded answers give the buckets and the cost that were worked out by hand, and their sum", async () => {
+  test("RES-02 recorded answers give the manually computed token counts, cost and sum", async () => {
     const runtime = createRuntime({ model: model(replay(streams)), tools: [look] })
     const result = await runtime.run({ task: "What colour is the sky?", runId: "r" })
     expect(result).toMatchObject({ status: "done", text: "Blue.", turns: 2, toolCalls: [{ args: { at: "sky" } }] })
@@ -362,7 +362,7 @@ describe.each(recorded)("$name", ({ model, streams, buckets, costs }) => {
     expect(result.usage.cacheReadTokens).toBe(sum(({ cacheReadTokens }) => cacheReadTokens))
   })
 
-  test("a model that no table knows has no cost, and so has its run", async () => {
+  test("a model without a known price has no cost, and neither has its run", async () => {
     const other = { ...model(replay(streams)), id: "nobody-knows-this-model" }
     const result = await createRuntime({ model: other, tools: [look] }).run({ task: "What colour is the sky?" })
     expect(result.status).toBe("done")

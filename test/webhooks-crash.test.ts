@@ -66,7 +66,7 @@ function check(got: Receiver["got"]): void {
   expect(new Set(got.map(({ headers }) => headers["longhaul-delivery"])).size).toBe(got.length)
 }
 
-test("a receiver that fails twice gets the third attempt, validly signed, after the process was killed", async () => {
+test("a receiver that fails twice gets a validly signed third attempt after the process was killed", async () => {
   const hook = await startReceiver((index) => (index < 2 ? 500 : 200))
   const first = startProcess("start", hook)
   await untilTried(2)
@@ -84,7 +84,7 @@ test("a receiver that fails twice gets the third attempt, validly signed, after 
   await hook.close()
 })
 
-test("a process killed between the send and its record: the next one sends it again, under the same id", async () => {
+test("after a kill between sending and recording, the next process sends again under the same id", async () => {
   let first: ChildProcess | undefined
   const hook = await startReceiver((index, response) => {
     if (index > 0 || first === undefined) return 200

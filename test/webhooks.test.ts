@@ -63,7 +63,7 @@ const aFewTurns = async () => {
   for (let turn = 0; turn < 50; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
 }
 
-test("WH-01 WH-03 WH-04 WH-06 a background run that is done is told, signed, with its result as the body", async () => {
+test("WH-01 WH-03 WH-04 WH-06 a done background run sends a signed request with its result as the body", async () => {
   const hook = await receiver()
   const runtime = runtimeFor(hook)
   expect(await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url, secretRef: "HOOK" } })).toEqual({
@@ -100,8 +100,8 @@ test("a run that is released and resumed in the foreground notifies its receiver
   expect(hook.got.map(({ result }) => result)).toMatchObject([{ status: "done" }])
 })
 
-describe("a receiver that fails", () => {
-  test("WH-09 WH-11 WH-12 gets the next attempt when its time has come, with the same id, signed anew", async () => {
+describe("a failing receiver", () => {
+  test("WH-09 WH-11 WH-12 a failing receiver gets the next attempt on schedule, with the same id and a new signature", async () => {
     const hook = await receiver((index) => (index < 4 ? 500 + index : 200))
     const runtime = runtimeFor(hook)
     await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url, secretRef: "HOOK" } })
@@ -135,7 +135,7 @@ describe("a receiver that fails", () => {
     expect(new Set(hook.got.map(({ headers }) => headers["longhaul-delivery"])).size).toBe(5)
   })
 
-  test("ASY-05 WH-13 five times is left alone, until somebody asks for it again", async () => {
+  test("ASY-05 WH-13 after five failures no more attempts are made until a manual retry", async () => {
     const hook = await receiver((index) => (index < 5 ? 503 : 200))
     const runtime = runtimeFor(hook)
     await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url, secretRef: "HOOK" } })
@@ -155,7 +155,7 @@ describe("a receiver that fails", () => {
     expect(new Set(hook.got.map(({ headers }) => headers["longhaul-delivery"])).size).toBe(6)
   })
 
-  test("and asks for more time gets it", async () => {
+  test("a failing receiver that sends Retry-After gets the longer delay", async () => {
     const hook = await receiver((index, response) => {
       if (index > 0) return 200
       response.writeHead(429, { "retry-after": "30" }).end()
@@ -176,7 +176,7 @@ describe("a receiver that fails", () => {
     ["410", 410],
     ["any other refusal", 422],
     ["a redirect, which is not followed", 307],
-  ])("WH-10 for good (%s) gets no other attempt", async (_, status) => {
+  ])("WH-10 a receiver that fails permanently (%s) gets no further attempt", async (_, status) => {
     const hook = await receiver((_index, response) => {
       response.writeHead(status, { location: "/elsewhere" }).end()
       return undefined
@@ -193,7 +193,7 @@ describe("a receiver that fails", () => {
     expect(hook.got.map(({ path }) => path)).toEqual(["/hook"])
   })
 
-  test("WH-08 by silence or by a broken connection is tried again", async () => {
+  test("WH-08 a timeout or a broken connection is retried", async () => {
     const hook = await receiver((index, _response, request) => {
       if (index === 1) request.socket.destroy()
       return index === 2 ? 200 : undefined
@@ -212,13 +212,13 @@ describe("a receiver that fails", () => {
     await untilTried(runtime, 3)
     const state = await stateOf(runtime)
     expect(state?.attempts.map(({ status, error }) => [status, error])).toEqual([
-      ["retry", "There was no whole answer within 30000 ms."],
+      ["retry", "No complete response within 30000 ms."],
       ["retry", expect.stringContaining("ECONNRESET")],
       ["delivered", undefined],
     ])
   })
 
-  test("is asked again at once where somebody does not want to wait", async () => {
+  test("a manual retry sends immediately", async () => {
     const hook = await receiver((index) => (index === 0 ? 500 : 200))
     const runtime = runtimeFor(hook)
     await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url } })
@@ -231,8 +231,8 @@ describe("a receiver that fails", () => {
   })
 })
 
-describe("what is told", () => {
-  test("WH-02 is nothing of runs in the foreground, which take no webhook", async () => {
+describe("webhook events", () => {
+  test("WH-02 foreground runs send no webhooks and accept none", async () => {
     const hook = await receiver()
     const runtime = runtimeFor(hook, ["One.", callsPay, "Two."], { ...asksFirst, webhook: { url: hook.url } })
     await runtime.run({ task: "x" })
@@ -247,7 +247,7 @@ describe("what is told", () => {
     expect(await runtime.resume(goesOn)).toMatchObject({ error: { code: "config_invalid" } })
   })
 
-  test("WH-14 WH-15 is each pause with what waits, and the end, whoever resumed it in the background", async () => {
+  test("WH-14 WH-15 each pause is sent with its pending call, and the end, whichever process resumed the run", async () => {
     const hook = await receiver()
     const runtime = runtimeFor(hook, [callsPay, callsPay, "Paid twice."], asksFirst)
     const approve = { runId: "r", decision: "approve" } as const
@@ -272,7 +272,7 @@ describe("what is told", () => {
     for (const { body, headers } of hook.got) new Reference(secret).verify(body, headers)
   })
 
-  test("goes to whoever was named for it, with nothing that is meant for another", async () => {
+  test("events are sent only to their configured webhook, without data of another", async () => {
     const before = await receiver((index) => (index === 0 ? 500 : 200))
     const after = await receiver()
     const runtime = runtimeFor(before, [callsPay, "Paid."], { ...asksFirst, webhookAllow: ["127.0.0.1"] })
@@ -293,7 +293,7 @@ describe("what is told", () => {
     expect(after.got[0]?.headers).not.toHaveProperty("x-one")
   })
 
-  test("of a pause is what it was, also when the run has gone on", async () => {
+  test("the event of a pause keeps its content after the run has continued", async () => {
     const hook = await receiver((index) => (index === 0 ? 500 : 200))
     const runtime = runtimeFor(hook, [callsPay, "Paid."], asksFirst)
     await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url } })
@@ -304,7 +304,7 @@ describe("what is told", () => {
     expect(hook.got.map(({ result }) => result.status)).toEqual(["paused", "paused"])
   })
 
-  test("of a run that is cancelled is that, to those who asked for failed ones, where it is live and where it waits", async () => {
+  test("a cancelled run, active or paused, is sent to subscribers of failed", async () => {
     const hook = await receiver()
     const store = memoryStore()
     const webhook = { url: hook.url }
@@ -324,7 +324,7 @@ describe("what is told", () => {
     ])
   })
 
-  test("of a fork is nothing that was told of the other run", async () => {
+  test("a fork does not repeat the events of its origin", async () => {
     const hook = await receiver()
     const runtime = runtimeFor(hook, [callsPay, "Paid."], asksFirst)
     await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url } })
@@ -333,7 +333,7 @@ describe("what is told", () => {
     expect(await runtime.webhookDeliveries("fork")).toEqual([])
   })
 
-  test("is not sent for a webhook that cannot work: the run does not begin", async () => {
+  test("a run with an invalid webhook does not start", async () => {
     const hook = await receiver()
     const runtime = runtimeFor(hook, ["Done."], { webhookAllow: [] })
     const started = await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url } })
@@ -342,7 +342,7 @@ describe("what is told", () => {
     await expect(runtime.webhookDeliveries("r")).rejects.toMatchObject({ code: "not_found" })
   })
 
-  test("never reaches a private address behind a public name, and is not tried again", async () => {
+  test("a private address behind a public name is never reached and not retried", async () => {
     const hook = await receiver()
     const { post } = nodeFetch({ resolve: async () => ["127.0.0.1"] })
     const url = `http://public.example:${hook.host.split(":")[1]}/hook`
@@ -362,7 +362,7 @@ describe("what is told", () => {
 })
 
 describe("another runtime over the same store", () => {
-  test("goes on with what is owed, after as long as there is left to wait", async () => {
+  test("another runtime continues pending deliveries after the remaining delay", async () => {
     const hook = await receiver((index) => (index === 0 ? 500 : 200))
     const store = memoryStore()
     const first = runtimeFor(hook, ["Done."], { store })
@@ -385,7 +385,7 @@ describe("another runtime over the same store", () => {
     expect(await second.deliverWebhooks()).toEqual([])
   })
 
-  test("waits with a warning where a secret was in memory only, until it is given again", async () => {
+  test("a delivery whose secret was in memory waits with a warning until the secret is passed again", async () => {
     const hook = await receiver((index) => (index === 0 ? 500 : 200))
     const store = memoryStore()
     const first = runtimeFor(hook, ["Done."], { store })
@@ -408,7 +408,7 @@ describe("another runtime over the same store", () => {
     new Reference(secret).verify(hook.got[1]?.body ?? "", hook.got[1]?.headers ?? {})
   })
 
-  test("that recovers orphans tells of those that it marks", async () => {
+  test("a runtime that recovers orphans sends the events of those that it marks", async () => {
     const hook = await receiver()
     const store = memoryStore()
     const stuck = runtimeFor(hook, [callsWait], { store, tools: [wait], owner: { ...processOwner(), pid: 2 ** 23 } })
@@ -423,7 +423,7 @@ describe("another runtime over the same store", () => {
   })
 })
 
-test("a pause that nobody was told of is told by recovery, also where a dead process had begun to take the run", async () => {
+test("recovery sends an unsent pause, even if a dead process had started to take the run", async () => {
   const hook = await receiver()
   const store = memoryStore()
   const first = runtimeFor(hook, [callsPay], { store, ...asksFirst })
@@ -442,7 +442,7 @@ test("a pause that nobody was told of is told by recovery, also where a dead pro
   expect(await second.resume({ runId: "r", decision: "approve" })).toMatchObject({ status: "done" })
 })
 
-test("rotation: each secret signs, so receivers with the old and with the new one accept it", async () => {
+test("rotation: each secret signs, so receivers with the old or the new one accept it", async () => {
   const hook = await receiver()
   const next = "whsec_bmV4dCBzZWNyZXQ="
   const runtime = runtimeFor(hook, ["Done."], { secrets: { OLD: secret, NEXT: () => next } })
@@ -456,7 +456,7 @@ test("rotation: each secret signs, so receivers with the old and with the new on
   }
 })
 
-test("no secret of a webhook is in any byte of the store, in the log or in an event", async () => {
+test("no webhook secret is stored, logged or published", async () => {
   const sentinel = "sentinel-4711"
   const hook = await receiver((index) => (index === 0 ? 500 : 200))
   const said: unknown[] = []
@@ -514,7 +514,7 @@ function noting(store: Store, kept: string[]): Store {
   }
 }
 
-test("the executor keeps a run alive until its receiver has heard of it", async () => {
+test("the executor keeps a run alive until its webhook is delivered", async () => {
   const hook = await receiver()
   const works: Promise<unknown>[] = []
   const runtime = runtimeFor(hook, ["Done."], { executor: { run: (work) => void works.push(work) } })
@@ -523,7 +523,7 @@ test("the executor keeps a run alive until its receiver has heard of it", async 
   expect(hook.got).toHaveLength(1)
 })
 
-test("closing waits for what is being sent, and for nothing that is due later", async () => {
+test("close waits for active deliveries, not for scheduled ones", async () => {
   let answer = () => {}
   const hook = await receiver((index, response) => {
     answer = () => void response.writeHead(index === 0 ? 500 : 200).end()
@@ -538,7 +538,7 @@ test("closing waits for what is being sent, and for nothing that is due later", 
   expect((await stateOf(runtime))?.attempts).toMatchObject([{ httpCode: 500 }])
 })
 
-test("closing breaks off what takes too long: it is no attempt, and is made again elsewhere", async () => {
+test("close aborts a slow delivery, which does not count as an attempt and is repeated elsewhere", async () => {
   const hook = await receiver((index) => (index === 0 ? undefined : 200))
   const store = memoryStore()
   const runtime = runtimeFor(hook, ["Done."], { store })
@@ -555,7 +555,7 @@ test("closing breaks off what takes too long: it is no attempt, and is made agai
   expect(hook.got.map(({ headers }) => headers["webhook-id"])).toEqual(Array(2).fill((await stateOf(second))?.id))
 })
 
-test("a run that is resumed right after its pause: the receiver gets the pause, then the end, each at once", async () => {
+test("a run resumed right after its pause sends the pause, then the end, both immediately", async () => {
   vi.useRealTimers()
   const folder = await mkdtemp(join(tmpdir(), "longhaul-webhooks-"))
   for (let round = 0; round < 8; round++) {
@@ -571,7 +571,7 @@ test("a run that is resumed right after its pause: the receiver gets the pause, 
   await rm(folder, { recursive: true })
 })
 
-test("an event whose first attempt failed does not delay the next event of its run", async () => {
+test("a failed first attempt does not delay the next event of its run", async () => {
   const hook = await receiver((index) => (index === 0 ? 503 : 204))
   const runtime = runtimeFor(hook, [callsPay, "Done."], asksFirst)
   await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url, secretRef: "HOOK" } })

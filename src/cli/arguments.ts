@@ -4,15 +4,15 @@ import { LonghaulError } from "../contract/error.ts"
 import { closest } from "../lib/closest.ts"
 import type { Output } from "./output.ts"
 
-/** One command: what its help says, and what it does. Answers with the exit code. */
+/** One command: its help and its implementation, which returns the exit code. */
 export interface Command {
   readonly summary: string
-  /** What follows the command's name. */
+  /** Usage text after the command's name. */
   readonly usage: string
   readonly options: OptionTable
-  /** Lines behind the options: examples, exit codes. */
+  /** Lines after the options: examples, exit codes. */
   readonly notes?: readonly string[]
-  /** What a shell may offer for its argument: one of these words, a run's id, a folder. */
+  /** Completion candidates for the positional argument: one of these words, a run id, or a folder. */
   readonly completes?: readonly string[] | "runId" | "folder"
   run(args: readonly string[], output: Output, commands: CommandTable): Promise<number>
 }
@@ -27,14 +27,14 @@ export interface OptionSpec {
   readonly type: "string" | "boolean"
   readonly short?: string
   readonly multiple?: boolean
-  /** What stands for the value in the help; `<dir>` and `<file>` are completed as such. */
+  /** Placeholder for the value in the help; `<dir>` and `<file>` get path completion. */
   readonly value?: string
-  /** All that it can be, for a shell's completion. */
+  /** All possible values, for shell completion. */
   readonly values?: readonly string[]
   readonly help: string
 }
 
-/** A command line that cannot be understood: nothing was done. Exit code 2. */
+/** An invalid command line: nothing was done. Exit code 2. */
 export class UsageError extends LonghaulError {
   override readonly name = "UsageError"
 
@@ -43,9 +43,9 @@ export class UsageError extends LonghaulError {
   }
 }
 
-/** Taken by every command. */
+/** Accepted by every command. */
 export const commonOptions = {
-  json: { type: "boolean", help: "Write JSON and nothing else to stdout." },
+  json: { type: "boolean", help: "Write only JSON to stdout." },
   help: { type: "boolean", short: "h", help: "Show this help." },
 } as const satisfies OptionTable
 
@@ -53,13 +53,13 @@ export const storeOption = {
   store: {
     type: "string",
     value: "<dir>",
-    help: "Where runs are kept. Default: $LONGHAUL_STORE, else the state folder.",
+    help: "Store that holds the runs. Default: $LONGHAUL_STORE, else the state folder.",
   },
 } as const satisfies OptionTable
 
-/** Taken by every command about one run. */
+/** Accepted by every command about one run. */
 export const nodeOption = {
-  node: { type: "string", value: "<id>", help: "The node of the run. Default: main." },
+  node: { type: "string", value: "<id>", help: "Node of the run. Default: main." },
 } as const satisfies OptionTable
 
 export function parseCommandLine<Options extends OptionTable>(
@@ -74,7 +74,7 @@ export function parseCommandLine<Options extends OptionTable>(
   }
 }
 
-/** The flags before any `--`: what is asked for even where the rest cannot be parsed. */
+/** The flags before any `--`, which apply even if the rest cannot be parsed. */
 export function asksFor(flag: "json" | "help", args: readonly string[]): boolean {
   const end = args.indexOf("--")
   const flags = end === -1 ? args : args.slice(0, end)
@@ -88,7 +88,7 @@ export interface NumberRange {
   readonly whole: boolean
 }
 
-/** A number in a range, or a usage error that says what would have been right. */
+/** A number within a range, or a usage error that names the range. */
 export function numberOption(name: string, text: string | undefined, range: NumberRange): number | undefined {
   return numberSetting(`--${name}`, text, range)
 }
@@ -99,15 +99,15 @@ export function numberSetting(name: string, text: string | undefined, range: Num
   if (value >= range.from && value <= range.to && (!range.whole || Number.isInteger(value))) return value
   const kind = range.whole ? "a whole number" : "a number"
   throw new UsageError(
-    `${name} is ${JSON.stringify(text)}.`,
-    `Give ${name} as ${kind} from ${range.from} to ${range.to}.`,
+    `Invalid value for ${name}: ${JSON.stringify(text)}.`,
+    `Use ${kind} from ${range.from} to ${range.to}.`,
   )
 }
 
 export function onlyPositional(command: string, what: string, positionals: readonly string[]): string {
   const [first, second] = positionals
   if (first === undefined) {
-    throw new UsageError(`${command} needs a ${what}.`, `Give one: ${invocation()} ${command} <${what}>.`)
+    throw new UsageError(`Missing argument for ${command}: ${what}.`, `Run: ${invocation()} ${command} <${what}>.`)
   }
   refuseExtra(command, second)
   return first
@@ -134,7 +134,7 @@ export function helpText(name: string, { summary, usage, options, notes = [] }: 
   ].join("\n")
 }
 
-/** How the reader can start this program again: as it was started now. */
+/** How the user can start this program again: the same way as now. */
 export function invocation(script: string = process.argv[1] ?? "", variables = process.env): string {
   if (basename(script) !== "main.js") return variables.npm_command === "exec" ? "npx longhaul" : "longhaul"
   return `node ${relative(process.cwd(), script)}`
@@ -146,13 +146,13 @@ function usageErrorOf(command: string, error: unknown, options: OptionTable): Us
   const help = `See ${invocation()} ${command} --help.`
   if (given === undefined) return new UsageError(message.endsWith(".") ? message : `${message}.`, help)
   const meant = closest(given.replace(/^-+/, ""), Object.keys(options))
-  return new UsageError(`${command} has no option ${given}.`, meant ? `Did you mean --${meant}? ${help}` : help)
+  return new UsageError(`Unknown option for ${command}: ${given}.`, meant ? `Did you mean --${meant}? ${help}` : help)
 }
 
 function refuseExtra(command: string, extra: string | undefined): void {
   if (extra === undefined) return
   throw new UsageError(
-    `${command} does not know what to do with ${JSON.stringify(extra)}.`,
+    `Unexpected argument for ${command}: ${JSON.stringify(extra)}.`,
     `See ${invocation()} ${command} --help.`,
   )
 }

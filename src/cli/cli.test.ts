@@ -8,7 +8,7 @@ import type { SimulatorOptions } from "../testing/index.ts"
 const { place, start, longhaul, json, simulate } = commandLine()
 
 describe("run --json", () => {
-  test("done: one result on stdout, nothing on stderr, exit code 0", async () => {
+  test("a done run prints one result on stdout, nothing on stderr, exit code 0", async () => {
     await simulate({
       script: ({ lastToolResults: [read] }) =>
         read ? `I read: ${read.text}` : { parts: [{ toolCall: { name: "Read", args: { path: "tide.txt" } } }] },
@@ -40,7 +40,7 @@ describe("run --json", () => {
       },
     ],
   ] as const satisfies readonly (readonly [string, readonly string[], Partial<SimulatorOptions>])[])(
-    "%s: a failed result with its error, exit code 1",
+    "%s: run --json prints a failed result with its error, exit code 1",
     async (errorCode, options, behaviour) => {
       await simulate({ script: () => ({ parts: [{ toolCall: { name: "List", args: {} } }] }), ...behaviour })
       const { code, stdout } = await longhaul(["run", "--json", ...options, "Go on forever"])
@@ -55,7 +55,7 @@ describe("run --json", () => {
     ["an unusable run id", ["--model", "offline", "--run-id", "../x", "hi"], 1],
     ["an unknown option", ["--modle", "offline", "hi"], 2],
     ["no task", [], 2],
-  ])("%s: a result all the same", async (_, options, exitCode) => {
+  ])("%s: run --json still prints a result", async (_, options, exitCode) => {
     const { code, stdout } = await longhaul(["run", "--json", ...options])
     expect(code).toBe(exitCode)
     expect(JSON.parse(stdout)).toMatchObject({ status: "failed", turns: 0, error: { code: "config_invalid" } })
@@ -63,7 +63,7 @@ describe("run --json", () => {
 })
 
 describe("an interrupted run", () => {
-  test("SIGINT once lets the step finish and starts nothing new: cancelled, 130", async () => {
+  test("one SIGINT finishes the step and starts nothing new: cancelled, 130", async () => {
     let mayAnswer = false
     const { requests } = await simulate({
       async script() {
@@ -89,7 +89,7 @@ describe("an interrupted run", () => {
   test.each([
     ["SIGINT twice", ["SIGINT", "SIGINT"]],
     ["SIGTERM", ["SIGTERM"]],
-  ] as const)("%s stops it at once, keeping what was said: 130", async (_, signals) => {
+  ] as const)("%s stops a run immediately and keeps the text so far: 130", async (_, signals) => {
     const text = "This much came before the line went quiet."
     const { requests } = await simulate({ script: () => text, faults: () => ({ kind: "stall", atByte: 700 }) })
     const running = start(["run", "--run-id", "stalled", "Take your time"])
@@ -107,7 +107,7 @@ describe("an interrupted run", () => {
   })
 })
 
-test("no control characters reach a pipe, whatever the model and its tools say", async () => {
+test("no control characters from a model or tool reach a pipe", async () => {
   await writeFile(join(place.workspace, "evil.txt"), "\u001b[2Jgone\u0007")
   await simulate({
     script: ({ lastToolResults: [read] }) =>
@@ -121,40 +121,40 @@ test("no control characters reach a pipe, whatever the model and its tools say",
   expect(`${stdout}${stderr}${shown.stdout}`).not.toMatch(/(?![\n\t])\p{Cc}/u)
 })
 
-test("a reader that goes away ends the program quietly", async () => {
+test("the program exits quietly when the reader of its output closes", async () => {
   const running = start(["run", "--model", "offline", "Read tide.txt"])
   running.child.stdout.destroy()
   const { stderr } = await running.ended
   expect(stderr).toBe("")
 })
 
-describe("usage", () => {
+describe("usage errors", () => {
   test.each([
     [["shwo"], "Did you mean show?"],
     [["run", "--modle", "x", "hi"], "Did you mean --model?"],
     [["run", "--max-turns", "none", "hi"], "a whole number from 1"],
     [["runs", "extra"], "longhaul runs --help"],
     [["show"], "show <runId>"],
-    [["simulate", "--fault", "gremlins"], "Give a status such as 429"],
-  ])("%j: exit code 2 and what to do", async (args, advice) => {
+    [["simulate", "--fault", "gremlins"], "Use a status such as 429"],
+  ])("%j exits with 2 and prints a fix", async (args, advice) => {
     const { code, stdout, stderr } = await longhaul(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
     expect(stderr.replaceAll(/node \S+main\.js/g, "longhaul")).toContain(advice)
   })
 
-  test("an unknown run is not_found, with a fix, exit code 1", async () => {
+  test("an unknown run is not_found with a fix, exit code 1", async () => {
     const { code, stderr } = await longhaul(["show", "nothing"])
     expect(code).toBe(1)
     expect(stderr).toMatch(/^error not_found: .*\nfix: .* runs/)
     expect(await json(["show", "--json", "nothing"])).toMatchObject({ error: { code: "not_found" } })
   })
 
-  test("an empty store says so and what to do", async () => {
+  test("an empty store prints a hint how to start", async () => {
     expect((await longhaul(["runs"])).stdout).toMatch(/No runs yet.*\nStart one: .* run "/)
     expect(await json(["runs", "--json"])).toEqual([])
   })
 
-  test("help for everything, and the version", async () => {
+  test("every command has help, and --version works", async () => {
     expect((await longhaul(["--help"])).stdout).toContain("Exit codes: 0 done, 1 failed")
     for (const name of ["run", "chat", "runs", "show", "logs", "cost", "simulate"]) {
       const { code, stdout } = await longhaul([name, "--help"])
@@ -164,7 +164,7 @@ describe("usage", () => {
   })
 })
 
-test("simulate serves a provider that uses the client's tools, logs requests, orders faults and stops", async () => {
+test("simulate serves a provider that calls the client's tools, logs requests, injects faults and stops", async () => {
   const server = start(["simulate", "--json", "--fault", "429"])
   await until(() => server.shown.stdout.includes("\n"))
   const { environment } = JSON.parse(server.shown.stdout) as { environment: Record<string, string> }
@@ -184,10 +184,10 @@ test("simulate serves a provider that uses the client's tools, logs requests, or
   expect(log[0]).toMatchObject({ type: "request", fault: "status", text: "Read tide.txt" })
 })
 
-describe("in the home folder, which holds the state folder", () => {
+describe("in a home folder that contains the state folder", () => {
   const atHome = { XDG_STATE_HOME: "" }
 
-  test("a run works, is kept there and is not shown to its tools", async () => {
+  test("a run works and stores its journal there, hidden from its tools", async () => {
     const looks = [
       ["Glob", { pattern: "**/*" }],
       ["List", { path: ".local/state/longhaul" }],
@@ -209,10 +209,10 @@ describe("in the home folder, which holds the state folder", () => {
     expect(toolCalls[1]).toMatchObject({ status: "error", result: expect.stringContaining("denied") })
   })
 
-  test("Bash without a sandbox is refused with the fix", async () => {
+  test("Bash without a sandbox is rejected with a fix", async () => {
     const { code, stderr } = await longhaul(["run", "--bash", "--model", "offline", "List"], atHome, place.home)
     expect(code).toBe(1)
-    expect(stderr).toContain("commands outside a sandbox could change them")
+    expect(stderr).toContain("commands without a sandbox could change them")
     expect(stderr).toMatch(/^fix: .*sandbox/m)
   })
 })

@@ -36,20 +36,20 @@ async function written(variables: Readonly<Record<string, string>>): Promise<rea
   return texts
 }
 
-test("a terminal gets colours, and a status line that is drawn in place", async () => {
+test("a terminal gets colours and an in-place status line", async () => {
   const texts = await written(terminal)
   for (const text of texts) expect(text).toContain(colour)
   expect(texts[0]).toContain(`${colour}J`)
 })
 
 test.each([{ NO_COLOR: "1" }, { NO_COLOR: "0" }, { NO_COLOR: "yes", FORCE_COLOR: "1" }, { TERM: "dumb" }])(
-  "%j: not one escape reaches a terminal",
+  "with %j a terminal gets no escape sequences",
   async (variables) => {
     for (const text of await written({ ...terminal, ...variables })) expect(text).not.toContain("\u001b")
   },
 )
 
-test("an empty NO_COLOR says nothing", async () => {
+test("an empty NO_COLOR has no effect", async () => {
   expect((await longhaul(["show", "nothing"], { ...terminal, NO_COLOR: "" })).stderr).toContain(colour)
 })
 
@@ -58,11 +58,11 @@ test.each([
   [{ FORCE_COLOR: "1", TERM: "dumb" }, true],
   [{ FORCE_COLOR: "0" }, false],
   [{}, false],
-] as const)("into a pipe with %j: colours %s", async (variables, isColoured) => {
+] as const)("a pipe with %j gets colours: %s", async (variables, isColoured) => {
   expect((await longhaul(["show", "nothing"], variables)).stderr.includes(colour)).toBe(isColoured)
   expect((await longhaul(["doctor"], variables)).stdout.includes(colour)).toBe(isColoured)
 })
 
-test("FORCE_COLOR=0 takes colours from a terminal", async () => {
+test("FORCE_COLOR=0 disables colours on a terminal", async () => {
   expect((await longhaul(["show", "nothing"], { ...terminal, FORCE_COLOR: "0" })).stderr).not.toContain(colour)
 })

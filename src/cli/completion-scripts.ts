@@ -1,6 +1,6 @@
 import type { Command, OptionSpec } from "./arguments.ts"
 
-/** What a script is made of. */
+/** The input of the script generators. */
 export interface CompletedCommand extends Pick<Command, "summary" | "options" | "completes"> {
   readonly name: string
 }
@@ -11,15 +11,18 @@ export const completionScripts: Readonly<Record<string, (commands: readonly Comp
   fish: fishScript,
 }
 
-/** How many run ids are offered. */
+/** Number of run ids offered. */
 const offeredRuns = 20
 
-/** Run ids hold letters, digits, "_" and "-" only, and quotes within a task are escaped: this finds nothing else. */
+/**
+ * Run ids contain only letters, digits, "_" and "-", and quotes within a task are escaped, so this matches nothing
+ * else.
+ */
 const idsIn = `grep -o '"runId":"[A-Za-z0-9_-]*"' | cut -d '"' -f 4`
 
 type Completion = readonly string[] | "runId" | "folder" | "file" | "nothing"
 
-/** What may stand behind an option; undefined: it takes no value. */
+/** Completion of an option's value; undefined: it takes no value. */
 function completionOf({ type, value, values }: OptionSpec): Completion | undefined {
   if (type === "boolean") return undefined
   if (values) return values
@@ -31,7 +34,7 @@ function flagsOf(options: Command["options"]): readonly string[] {
   return Object.entries(options).flatMap(([name, { short }]) => [...(short ? [`-${short}`] : []), `--${name}`])
 }
 
-/** For the bash that macOS has, too: 3.2. */
+/** Also works with bash 3.2, the version on macOS. */
 function bashScript(commands: readonly CompletedCommand[]): string {
   const names = commands.map(({ name }) => name)
   const offer = (what: Exclude<Completion, "nothing">) => {
@@ -52,7 +55,7 @@ function bashScript(commands: readonly CompletedCommand[]): string {
     `    help) ${offer(names)} ;;`,
     ...commands.flatMap(({ name, completes }) => (completes ? [`    ${name}) ${offer(completes)} ;;`] : [])),
   ]
-  return `# Completion of longhaul for bash. To load it: eval "$(longhaul completion bash)"
+  return `# longhaul completion for bash. To load it: eval "$(longhaul completion bash)"
 _longhaul_offer() {
   local word
   while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -W "$1" -- "$cur")
@@ -79,7 +82,7 @@ _longhaul() {
     _longhaul_offer ${quoted([...names, "help", "--help", "--version"].join(" "))}
     return
   fi
-  # What follows -- is no option, and --option=value comes as three words.
+  # Words after -- are not options, and --option=value arrives as three words.
   for ((index = 2; index < COMP_CWORD; index++)); do [[ \${COMP_WORDS[index]} == -- ]] && return; done
   if [[ $cur == "=" ]]; then
     cur=""
@@ -118,7 +121,7 @@ function zshScript(commands: readonly CompletedCommand[]): string {
     return `    ${name})\n      _arguments \\\n        ${[...specs, rest].join(" \\\n        ")}\n      ;;`
   })
   return `#compdef longhaul
-# Completion of longhaul for zsh. To load it, after compinit: eval "$(longhaul completion zsh)"
+# longhaul completion for zsh. To load it, after compinit: eval "$(longhaul completion zsh)"
 _longhaul_runs() {
   local -a ids
   ids=(\${(f)"$(longhaul runs --json --limit ${offeredRuns} 2>/dev/null | ${idsIn})"})
@@ -144,7 +147,7 @@ ${cases.join("\n")}
       ;;
   esac
 }
-# In a file of $fpath this is the function's own body; otherwise it is to be registered.
+# In a file of $fpath this is the function body; otherwise register it.
 if [[ $funcstack[1] == _longhaul ]]; then
   _longhaul "$@"
 else
@@ -181,7 +184,7 @@ function fishScript(commands: readonly CompletedCommand[]): string {
       return `complete -c longhaul -n '__longhaul_uses ${name}'${flags}${value} -d ${fishQuoted(spec.help)}`
     }),
   ])
-  return `# Completion of longhaul for fish. To load it: longhaul completion fish | source
+  return `# longhaul completion for fish. To load it: longhaul completion fish | source
 function __longhaul_needs_command
   test (count (commandline -opc)) -eq 1
 end

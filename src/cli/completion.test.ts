@@ -47,15 +47,15 @@ async function offered(...words: readonly string[]): Promise<readonly string[]> 
   return stdout.split("\n").filter((line) => line !== "")
 }
 
-describe("bash", () => {
-  test("completes commands", async () => {
+describe("bash completion", () => {
+  test("bash completes the commands", async () => {
     expect(await offered("")).toEqual([...Object.keys(commands), "help", "--help", "--version"])
     expect(await offered("ru")).toEqual(["run", "runs"])
     expect(await offered("--v")).toEqual(["--version"])
     expect(await offered("help", "sim")).toEqual(["simulate"])
   })
 
-  test("completes each command's own options", async () => {
+  test("bash completes the options of each command", async () => {
     for (const [name, { options }] of table) {
       const flags = Object.keys(options).map((option) => `--${option}`)
       expect(await offered(name, "--")).toEqual(flags)
@@ -64,7 +64,7 @@ describe("bash", () => {
     expect(await offered("nonsense", "--")).toEqual([])
   })
 
-  test("completes values: of a fixed set, folders, files; where anything may stand, nothing", async () => {
+  test("bash completes fixed values, folders and files, and nothing for free text", async () => {
     await mkdir(join(place.workspace, "a folder"))
     await writeFile(join(place.workspace, "a file.json"), "{}")
     expect(await offered("simulate", "--fault", "4")).toEqual(["401", "429"])
@@ -78,7 +78,7 @@ describe("bash", () => {
     expect(await offered("run", "--", "--")).toEqual([])
   })
 
-  test("completes the ids of runs, from the store that is named", async () => {
+  test("bash completes run ids from the named store", async () => {
     const store = join(place.home, "other store")
     await longhaul(["run", "--model", "offline", "--run-id", "here-1", 'Say "runId":"not-one" and $(touch gone)'])
     await longhaul(["run", "--model", "offline", "--run-id", "here-2", "List"])
@@ -93,13 +93,13 @@ describe("bash", () => {
 
 const installed = ["zsh", "fish"].filter((shell) => spawnSync(shell, ["-c", ":"]).error === undefined)
 
-test.each(["bash", ...installed])("%s understands its script", async (shell) => {
+test.each(["bash", ...installed])("%s accepts its completion script", async (shell) => {
   const { status, stderr } = spawnSync(shell, ["-n"], { input: await scriptFor(shell), encoding: "utf8" })
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
 })
 
 test.each(["bash", "zsh", "fish"])(
-  "the script for %s has quotes and brackets in pairs, and asks for 20 runs",
+  "the script for %s has balanced quotes and brackets and asks for 20 runs",
   async (shell) => {
     const script = await scriptFor(shell)
     expect(script).toContain("runs --json --limit 20")
@@ -124,7 +124,7 @@ const part: Readonly<Record<string, (script: string, name: string) => string>> =
 }
 
 test.each(["zsh", "fish"])(
-  "the script for %s has every command, option, fixed value and kind of argument",
+  "the script for %s contains every command, option, fixed value and argument kind",
   async (shell) => {
     const script = await scriptFor(shell)
     for (const [name, { options, completes }] of table) {
@@ -149,10 +149,13 @@ test.each(["zsh", "fish"])(
   },
 )
 
-test("an unknown shell and none at all are wrong usage", async () => {
+test("an unknown shell and a missing one are usage errors", async () => {
   expect(await longhaul(["completion", "csh"])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("bash, zsh, fish"),
   })
-  expect(await longhaul(["completion"])).toMatchObject({ code: 2, stderr: expect.stringContaining("needs a shell") })
+  expect(await longhaul(["completion"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("Missing argument for completion: shell"),
+  })
 })

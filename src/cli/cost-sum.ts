@@ -6,19 +6,21 @@ import { localTime } from "./format.ts"
 export const groupings = ["model", "day", "run"] as const
 export type Grouping = (typeof groupings)[number]
 
-/** What model calls took together. A bucket is null where a call does not say; dollars where no call has a price. */
+/**
+ * Totals of model calls. A token count is null if a call does not report it; dollars are null if no call has a price.
+ */
 export interface CostRow extends Usage {
   readonly runs: number
-  /** Model calls that were answered. */
+  /** Model calls that got a response. */
   readonly turns: number
-  /** They are not in `costUsd`. */
+  /** Not included in `costUsd`. */
   readonly unpricedCalls: number
 }
 
 export interface CostSum {
-  /** The calls of one run. Only sums are kept of them. */
+  /** The calls of one run; only totals are kept. */
   addRun(run: { readonly id: string; readonly records: Iterable<RunRecord> }): void
-  /** Models by their cost, days in order, runs newest first. */
+  /** Models by cost, days in order, runs newest first. */
   rows(): readonly (readonly [key: string, row: CostRow])[]
   total(): CostRow
 }

@@ -35,7 +35,7 @@ async function threeRuns(): Promise<readonly RunResult[]> {
   return results
 }
 
-test("cost sums up by model, and what has no price is unpriced, not free", async () => {
+test("cost sums up by model, and calls without a price are listed as unpriced, not as free", async () => {
   await threeRuns()
   expect(await json(["cost", "--json"])).toEqual({
     by: "model",
@@ -64,7 +64,7 @@ test("cost sums up by model, and what has no price is unpriced, not free", async
 
 const twice = { inputTokens: 2000, outputTokens: 200, cacheReadTokens: 0, cacheWriteTokens: 0 }
 
-test("--by run and --by day, --since", async () => {
+test("cost --by run, --by day and --since group and filter the calls", async () => {
   const results = await threeRuns()
   const byRun = (await json(["cost", "--json", "--by", "run"])) as { rows: readonly { run: string; costUsd: number }[] }
   expect(byRun.rows.map(({ run, costUsd }) => [run, costUsd])).toEqual([
@@ -83,10 +83,10 @@ test("--by run and --by day, --since", async () => {
     rows: [],
     total: { runs: 0, costUsd: 0 },
   })
-  expect((await longhaul(["cost", "--since", "2999-01-01"])).stdout).toContain("No model was asked")
+  expect((await longhaul(["cost", "--since", "2999-01-01"])).stdout).toContain("has called a model")
 })
 
-test("a run that cannot be read is named, and the others are summed up all the same", async () => {
+test("cost names a run that cannot be read and sums up the others", async () => {
   const [first] = await threeRuns()
   const shard = join(first?.transcript.path ?? "", "000000.jsonl")
   // A flush that is broken in front of a whole one is damage, not a torn end.
@@ -98,16 +98,16 @@ test("a run that cannot be read is named, and the others are summed up all the s
 })
 
 test.each([
-  [["--by", "moon"], "Give --by as one of: model, day, run"],
-  [["--since", "yesterday"], "Give a day such as"],
-  [["extra"], "does not know what to do with"],
-])("cost %j: exit code 2 and what to do", async (args, advice) => {
+  [["--by", "moon"], "Use one of: model, day, run"],
+  [["--since", "yesterday"], "Use a day such as"],
+  [["extra"], "Unexpected argument for cost"],
+])("cost %j exits with 2 and prints a fix", async (args, advice) => {
   const { code, stderr } = await longhaul(["cost", ...args])
   expect(code).toBe(2)
   expect(stderr).toContain(advice)
 })
 
-test("a run of several models is part of each, and one run in all; an unknown bucket stays unknown", () => {
+test("a run with several models counts for each model and as one run; an unknown count stays unknown", () => {
   const call = (model: string, more: object) =>
     ({
       type: "usage",

@@ -19,7 +19,7 @@ const ownTools = (more: string) => `
   export const steps = [[{ name: "read", args: {} }, { name: "book", args: {} }], [{ name: "book", args: {} }]]
   ${more}`
 
-test("counts kills as a table, leaves nothing and exits with 0", async () => {
+test("crashtest prints a table of kills, leaves nothing behind and exits with 0", async () => {
   const { code, stdout, stderr } = await crashtest("--kills", "1", "--sample", "3", "--store", "create-only")
   expect(stderr).toBe("")
   expect(stdout).toMatch(/^store create-only, seed 1: \d+ durable operations in a run, \d+ points to kill it at\n/)
@@ -29,7 +29,7 @@ test("counts kills as a table, leaves nothing and exits with 0", async () => {
   expect(await leftOver()).toEqual([])
 })
 
-test("kills a run of somebody's own tools, which pauses where they say", async () => {
+test("crashtest kills a run with custom tools, which pauses at their gates", async () => {
   await writeFile(join(place.workspace, "tools.mjs"), ownTools('export const gated = ["book"]'))
   const { code, stdout } = await crashtest("--tools", "tools.mjs", "--kills", "0", "--sample", "4", "--json")
   const report = JSON.parse(stdout) as CampaignReport
@@ -38,23 +38,23 @@ test("kills a run of somebody's own tools, which pauses where they say", async (
   expect(code).toBe(0)
 })
 
-test("says what went wrong, keeps it to be looked at and exits with 1", async () => {
+test("crashtest prints violations, keeps their folders and exits with 1", async () => {
   const changed = "if (process.env.LONGHAUL_CRASHTEST_CHILD) steps.pop()"
   await writeFile(join(place.workspace, "tools.mjs"), ownTools(changed))
   const { code, stdout } = await crashtest("--tools", "tools.mjs", "--kills", "0")
-  expect(stdout).toContain("nobody was killed: its calls were read book, not read book book")
+  expect(stdout).toContain("without any kill: its calls were read book, not read book book")
   expect(code).toBe(1)
   expect(await leftOver()).toHaveLength(1)
 })
 
 test.each([
-  [["--store", "tape"], "--store is"],
+  [["--store", "tape"], "Invalid value for --store"],
   [["--store", "s3://runs"], "AWS_ACCESS_KEY_ID"],
-  [["--tools", "none.mjs"], "There is no file"],
-  [["--tools", "empty.mjs"], "exports no tools"],
-  [["--tools", "idle.mjs"], "exports no steps"],
+  [["--tools", "none.mjs"], "File not found"],
+  [["--tools", "empty.mjs"], "does not export tools"],
+  [["--tools", "idle.mjs"], "does not export steps"],
   [["--kills", "many"], "--kills"],
-])("refuses %j before anything is killed", async (args, message) => {
+])("crashtest rejects %j before anything is killed", async (args, message) => {
   await writeFile(join(place.workspace, "empty.mjs"), "")
   await writeFile(join(place.workspace, "idle.mjs"), ownTools("").replace("export const steps", "const steps"))
   const { code, stderr } = await crashtest(...args)

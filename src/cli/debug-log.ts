@@ -3,7 +3,7 @@ import type { Logger } from "../contract/run.ts"
 import { visible } from "./format.ts"
 import type { Output } from "./output.ts"
 
-/** Everything that the runtime logs, as lines on stderr; the stack of an exception below its line. */
+/** Writes everything that the runtime logs to stderr, one line each; an exception's stack follows its line. */
 export function debugLogger({ complain, errorColours }: Output): Logger {
   const at =
     (level: string) =>

@@ -19,12 +19,12 @@ const paused = () => longhaul(["run", "--ask", "Write", "--run-id", "r", "Write 
 const written = () => readFile(join(place.workspace, "out.txt"), "utf8").catch(() => undefined)
 const status = async (runId = "r") => (await json(["show", "--json", runId])) as RunState
 
-describe("a run that pauses", () => {
-  test("prints what it waits for and exactly what to type, which then works", async () => {
+describe("a paused run", () => {
+  test("a paused run prints its pending call and the commands to decide it, and the commands work", async () => {
     await simulate(writes)
     const { code, stdout } = await paused()
     expect(code).toBe(3)
-    expect(stdout).toContain("Write needs an approval.")
+    expect(stdout).toContain("Write needs approval.")
     expect(stdout).toContain('Write {"path":"out.txt","content":"tide"}')
     expect(await written()).toBeUndefined()
     const [, command = ""] = /next +node \S+ (approve .*)/.exec(stdout) ?? []
@@ -35,7 +35,7 @@ describe("a run that pauses", () => {
     expect(await written()).toBe("tide")
   })
 
-  test("says the same to show, and the same result as JSON to both processes", async () => {
+  test("show and both processes report the same paused result", async () => {
     await simulate(writes)
     const { code, stdout } = await longhaul(["run", "--json", "--ask", "Write", "--run-id", "r", "Write it down"])
     expect(code).toBe(3)
@@ -48,7 +48,7 @@ describe("a run that pauses", () => {
     expect((await longhaul(["show", "r"])).stdout).toContain("approve r")
   })
 
-  test("is guarded in the same way when it goes on", async () => {
+  test("a resumed run asks for the same approvals", async () => {
     let calls = 0
     await simulate({ script: () => (++calls > 2 ? "Done." : parts("Write", { path: `${calls}.txt`, content: "x" })) })
     expect((await paused()).code).toBe(3)
@@ -76,14 +76,14 @@ describe("a run that pauses", () => {
     },
   )
 
-  test("goes on in the folder where it began, from whatever folder", async () => {
+  test("a paused run continues in its original folder, from any folder", async () => {
     await simulate(writes)
     await paused()
     expect((await longhaul(["approve", "r"], {}, place.home)).code).toBe(0)
     expect(await written()).toBe("tide")
   })
 
-  test("runs with the arguments that somebody gave instead", async () => {
+  test("an approved call runs with the edited arguments", async () => {
     await simulate(writes)
     await paused()
     const args = JSON.stringify({ path: "out.txt", content: "ebb" })
@@ -94,7 +94,7 @@ describe("a run that pauses", () => {
     expect((await longhaul(["approve", "r", "--args", "{"])).code).toBe(2)
   })
 
-  test("is refused with a reason that the model hears", async () => {
+  test("a denied call returns the reason to the model", async () => {
     await simulate(writes)
     await paused()
     const { code, stdout } = await longhaul(["reject", "r", "--reason", "Not today."])
@@ -103,7 +103,7 @@ describe("a run that pauses", () => {
     expect(await written()).toBeUndefined()
   })
 
-  test("of two who approve at once one goes on, the other is told so", async () => {
+  test("of two concurrent approvals one resumes the run, the other is rejected with the reason", async () => {
     await simulate(writes)
     await paused()
     const both = await Promise.all([longhaul(["approve", "r", "--json"]), longhaul(["approve", "r", "--json"])])
@@ -113,17 +113,17 @@ describe("a run that pauses", () => {
     expect((await status()).toolCalls.filter(({ status: outcome }) => outcome === "ok")).toHaveLength(1)
   })
 
-  test("a ticket of another question, or none waiting, is refused", async () => {
+  test("a stale ticket, or a decision without a pending call, is rejected", async () => {
     await simulate(writes)
     await paused()
     expect((await longhaul(["approve", "r", "--ticket", "x"])).stderr).toContain("approval_stale")
     await longhaul(["approve", "r"])
     const late = await longhaul(["approve", "r"])
     expect(late.code).toBe(1)
-    expect(late.stderr).toContain("waits for no decision")
+    expect(late.stderr).toContain("is not waiting for a decision")
   })
 
-  test("with a question of the model's is answered", async () => {
+  test("a question of the model is answered with resume --answer", async () => {
     await simulate({
       script: ({ lastToolResults: [answer] }) =>
         answer ? `You said ${answer.text}` : parts("AskUser", { question: "Which tide?" }),
@@ -147,7 +147,7 @@ describe("from another process", () => {
     return run
   }
 
-  test("a live run is cancelled, with the command that it runs", async () => {
+  test("cancel stops an active run in another process, with its running command", async () => {
     await simulate(slow)
     const run = await running()
     const told = await longhaul(["cancel", "r"])
@@ -158,7 +158,7 @@ describe("from another process", () => {
     expect(await longhaul(["cancel", "r"])).toMatchObject({ code: 1 })
   })
 
-  test("a run whose process was killed is found, and goes on", async () => {
+  test("a run whose process was killed is found by recover and resumed", async () => {
     let asked = 0
     await simulate({ script: () => (++asked > 1 ? "I will check." : parts("Bash", { command: "sleep 30" })) })
     const run = await running()
@@ -171,7 +171,7 @@ describe("from another process", () => {
     expect(JSON.parse(resumed.stdout)).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
   })
 
-  test("a run whose process was killed is resumed without recover: its owner is known to be gone", async () => {
+  test("a run whose process was killed is resumed without recover, because its owner is known to be dead", async () => {
     let asked = 0
     await simulate({ script: () => (++asked > 1 ? "I will check." : parts("Bash", { command: "sleep 30" })) })
     const run = await running()
@@ -181,8 +181,8 @@ describe("from another process", () => {
   })
 })
 
-describe("runs that are over", () => {
-  test("are forked and go on from there", async () => {
+describe("ended runs", () => {
+  test("a forked run continues from the fork point", async () => {
     await simulate(writes)
     await longhaul(["run", "--run-id", "r", "Write it down"])
     const forked = await longhaul(["fork", "r", "--id", "f"])
@@ -193,7 +193,7 @@ describe("runs that are over", () => {
     expect((await longhaul(["fork", "r", "--at", "99999"])).stderr).toContain("has no record")
   })
 
-  test("are replayed without asking anybody", async () => {
+  test("a run is replayed without model calls", async () => {
     const simulator = await simulate(writes)
     await longhaul(["run", "--run-id", "r", "Write it down"])
     const before = simulator.requests.length
@@ -205,7 +205,7 @@ describe("runs that are over", () => {
     expect(simulator.requests).toHaveLength(before)
   })
 
-  test("are deleted, but never one that is under way", async () => {
+  test("rm deletes ended runs, but never an active one", async () => {
     await simulate(writes)
     await longhaul(["run", "--run-id", "r", "Write it down"])
     await longhaul(["run", "--run-id", "s", "Write it down"])
@@ -221,7 +221,7 @@ describe("runs that are over", () => {
     expect(await readdir(folder)).toEqual(["000001.jsonl"])
   })
 
-  test("are listed by status, and watched as they change", async () => {
+  test("runs --status filters, and runs --watch shows changes", async () => {
     await simulate(writes)
     await paused()
     expect(await json(["runs", "--status", "done", "--json"])).toEqual([])

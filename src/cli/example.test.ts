@@ -11,8 +11,8 @@ const sample = fileURLToPath(new URL("../../examples/field-notes", import.meta.u
 const sampleTask =
   "Search the notes for 'DECISION' and 'OPEN', and write what was decided and what is still open to report.md"
 
-describe("the example on the offline model", () => {
-  test("lists, searches, reads and writes a report made of the files' facts", async () => {
+describe("the example task with the offline model", () => {
+  test("the example run lists, searches, reads and writes a report from the files", async () => {
     const notes = join(place.workspace, "notes")
     await cp(sample, notes, { recursive: true })
     await rm(join(notes, "report.md"), { force: true })
@@ -38,7 +38,7 @@ describe("the example on the offline model", () => {
     expect(changed).toBe(report.replace("Admiral stays.", "Admiral sails in May."))
   })
 
-  test("show and runs tell the same run from disk, by a prefix of its id too", async () => {
+  test("show and runs print the stored run, also by id prefix", async () => {
     const result = (await json([
       "run",
       "--json",
@@ -70,12 +70,12 @@ describe("the example on the offline model", () => {
     expect(table.stdout).toMatch(new RegExp(`${result.runId} +done +${result.turns} `))
   })
 
-  test("--read-only takes Write away", async () => {
+  test("--read-only removes Write", async () => {
     await longhaul(["run", "--model", "offline", "--read-only", "List the files and write report.md"])
     await expect(readFile(join(place.workspace, "report.md"))).rejects.toThrow("ENOENT")
   })
 
-  test("the task comes from stdin, the answer alone goes to stdout with --quiet", async () => {
+  test("the task is read from stdin, and --quiet prints only the answer", async () => {
     const running = start(["run", "--model", "offline", "--quiet", "-"])
     running.child.stdin.end("Read tide.txt\n")
     const { code, stdout, stderr } = await running.ended

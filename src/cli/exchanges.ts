@@ -1,12 +1,12 @@
 import type { RunSummary } from "../contract/run.ts"
 import type { OpenStore } from "./read-store.ts"
 
-/** The exchanges of a conversation as one: the status is that of the last, the task that of the first. */
+/** The exchanges of a conversation as one: the status of the last and the task of the first. */
 export interface ConversationSummary extends Omit<RunSummary, "continues"> {
   readonly exchanges: number
 }
 
-/** The nodes that a command about a run is about: the one that is named, else all exchanges in their order. */
+/** The nodes that a command applies to: the named one, else all exchanges in order. */
 export async function exchangesOf(
   { store, runtime }: OpenStore,
   runId: string,
@@ -15,7 +15,7 @@ export async function exchangesOf(
   if (node !== undefined) return [node]
   const { exchangesFrom } = await import("../runtime/conversation.ts")
   const [first, ...later] = await exchangesFrom({ store }, { workspaceId: "default", runId, nodeId: "main" })
-  // One that died before its first record has left a name and nothing else.
+  // An exchange that died before its first record left a name and nothing else.
   for (let last = later.at(-1); last !== undefined; last = later.at(-1)) {
     if ((await runtime.status(runId, last)).status !== "not_found") break
     later.pop()
@@ -23,13 +23,13 @@ export async function exchangesOf(
   return [first, ...later]
 }
 
-/** The one that is named, else the last of the conversation: only that can be under way or waiting. */
+/** The named node, else the last of the conversation: only that one can be active or waiting. */
 export async function openExchange(opened: OpenStore, runId: string, node: string | undefined): Promise<string> {
   const nodes = await exchangesOf(opened, runId, node)
   return nodes.at(-1) ?? nodes[0]
 }
 
-/** One summary for each conversation, the one with the newest exchange first. */
+/** One summary per conversation, the one with the newest exchange first. */
 export function conversationsOf(runs: readonly RunSummary[]): readonly ConversationSummary[] {
   const byKey = new Map(runs.map((run) => [keyOf(run), run]))
   const groups = new Map<string, [RunSummary, ...RunSummary[]]>()
@@ -49,7 +49,7 @@ export function conversationsOf(runs: readonly RunSummary[]): readonly Conversat
     .map(summaryOf)
 }
 
-/** The first exchange's key. The chain cannot be longer than there are runs, whatever a journal says. */
+/** Key of the first exchange. The number of runs bounds the chain, whatever a journal contains. */
 function rootOf(run: RunSummary, byKey: ReadonlyMap<string, RunSummary>): string {
   let root = run
   for (let step = 0; step < byKey.size && root.continues !== undefined; step++) {

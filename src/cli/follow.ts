@@ -6,10 +6,13 @@ import { mayDraw, type Output } from "./output.ts"
 import { createProgress, type Progress, type ProgressOptions } from "./progress.ts"
 import { liveScreen, plainScreen } from "./screen.ts"
 
-/** How a run is shown while it works. */
+/** Options for how a run is shown while it works. */
 export const watchOptions = {
-  "stream-json": { type: "boolean", help: "Write each event as a line of JSON while it runs, the result as the last." },
-  debug: { type: "boolean", help: "Log to stderr, with the exceptions that tools throw; known secrets are replaced." },
+  "stream-json": {
+    type: "boolean",
+    help: "Write each event as a JSON line while the run works, and the result as the last line.",
+  },
+  debug: { type: "boolean", help: "Log to stderr, including exceptions thrown by tools; known secrets are redacted." },
 } as const satisfies OptionTable
 
 export interface WatchChoice {
@@ -21,17 +24,17 @@ export interface WatchChoice {
 
 export type FollowOptions = WatchChoice & Pick<ProgressOptions, "headless" | "typed" | "open">
 
-/** Whether stdout is for programs alone. */
+/** True if stdout is for programs only. */
 export function printsJson(choice: WatchChoice): boolean {
   return (choice.json || choice["stream-json"]) ?? false
 }
 
-/** Where stdout is not for people, only the status of a run is shown, on stderr. */
+/** If stdout is not for people, only the status of a run is shown, on stderr. */
 export function progressFor(output: Output, options: FollowOptions): Progress {
   const { json, quiet, debug, "stream-json": streamJson, ...rest } = options
   const { stdout, stderr, colours, errorColours } = output
   if (streamJson) return { onEvent: output.printJson, say: output.complain, close: () => {} }
-  // Lines of the log would break what is drawn in place.
+  // Log lines would break the status line.
   const canDraw = mayDraw() && !debug
   if (json || quiet) {
     const screen = stderr.isTTY && canDraw && !quiet ? liveScreen(stderr) : plainScreen(stderr)
@@ -41,9 +44,9 @@ export function progressFor(output: Output, options: FollowOptions): Progress {
   return createProgress({ ...rest, screen: terminal ? liveScreen(terminal, stdout) : plainScreen(stdout), colours })
 }
 
-/** Shows a run to its end; signals, and a reader who goes away, stop it. */
+/** Shows a run to its end; signals and a closed stdout stop it. */
 export async function follow(handle: RunHandle, progress: Progress, output: Output): Promise<RunResult> {
-  const giveBackSignals = onSignals(
+  const removeHandlersSignals = onSignals(
     (mode) => handle.interrupt(mode),
     (text) => progress.say(text),
   )
@@ -53,6 +56,6 @@ export async function follow(handle: RunHandle, progress: Progress, output: Outp
     return await handle.result
   } finally {
     progress.close()
-    giveBackSignals()
+    removeHandlersSignals()
   }
 }

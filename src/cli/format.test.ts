@@ -3,11 +3,11 @@ import { invocation } from "./arguments.ts"
 import { clip, dollars, duration, modelLabel, shortArguments, tokens, visible } from "./format.ts"
 import { withEscapes } from "./hidden-characters.ts"
 
-test("what would drive a terminal is made visible; line feeds, tabs and letters stay", () => {
+test("characters that control a terminal are made visible; line feeds, tabs and letters stay", () => {
   expect(visible("a\u001b[2Jb\r\nc\td\u0007\u009b\u202eé灯")).toBe("a␛[2Jb\nc\td␇\ufffd\ufffdé灯")
 })
 
-test("characters that a terminal does not show become visible; the joiners of an emoji stay", () => {
+test("invisible characters are made visible; joiners of an emoji stay", () => {
   const hidden = [
     "\u200b",
     "\u200f",
@@ -25,7 +25,7 @@ test("characters that a terminal does not show become visible; the joiners of an
   expect(visible("👩\u200d👧 ✔\ufe0f ok")).toBe("👩\u200d👧 ✔\ufe0f ok")
 })
 
-test("JSON that is printed holds no character that a terminal obeys or hides, and means the same", () => {
+test("printed JSON contains no control or invisible characters and has the same value", () => {
   const value = { text: "a\u009bb\u202ec\u200bd\u{e0041}e\u2028" }
   const printed = withEscapes(JSON.stringify(value))
   expect(printed).toBe('{"text":"a\\u009bb\\u202ec\\u200bd\\udb40\\udc41e\\u2028"}')
@@ -37,14 +37,14 @@ test("a clipped text is one line and never ends inside a character", () => {
   expect(clip("abc😀def", 5)).toBe("abc…")
 })
 
-test("a call's arguments begin with what it works on", () => {
+test("a call's summary starts with its main argument", () => {
   expect(shortArguments({ path: ".", pattern: "a|b" })).toBe("a|b path=.")
   expect(shortArguments({ content: "x".repeat(500), path: "report.md" })).toBe("report.md content=(500 characters)")
   expect(shortArguments({ deep: { a: [1, true] } })).toBe('deep={"a":[1,true]}')
   expect([null, "text", {}].map((args) => shortArguments(args))).toEqual(["", "text", ""])
 })
 
-test("times and tokens as people say them", () => {
+test("times and token counts are formatted for people", () => {
   expect([7, 1500, 59_999, 61_000, 3_700_000].map(duration)).toEqual(["7ms", "1.5s", "59s", "1m 01s", "1h 01m"])
   expect([1, 9999, 12_345, 123_456, null].map(tokens)).toEqual([
     "1 token",
@@ -63,7 +63,7 @@ test("the offline model is labelled under both of its names", () => {
   ])
 })
 
-test("dollars: unknown is not nothing, and neither is very little", () => {
+test("an unknown or very small cost is not shown as zero", () => {
   expect([null, 0, 0.00001, 0.01234, 12.5].map(dollars)).toEqual([
     "cost unknown",
     "$0.0000",
@@ -73,7 +73,7 @@ test("dollars: unknown is not nothing, and neither is very little", () => {
   ])
 })
 
-test("advice starts the program as it was started", () => {
+test("suggested commands start the program the same way as now", () => {
   expect(invocation("/usr/bin/longhaul", {})).toBe("longhaul")
   expect(invocation("/x/node_modules/.bin/longhaul", { npm_command: "exec" })).toBe("npx longhaul")
   expect(invocation(`${process.cwd()}/dist/cli/main.js`, {})).toBe("node dist/cli/main.js")

@@ -6,7 +6,9 @@ import type { RunState } from "../contract/run.ts"
 import { hiddenCharacters } from "./hidden-characters.ts"
 import type { Colours } from "./output.ts"
 
-/** Text from a model, a tool or a file must not drive the reader's terminal, nor hide in it: such characters are shown. */
+/**
+ * Text from a model, a tool or a file must not control the terminal or hide in it: such characters are made visible.
+ */
 export function visible(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll(hiddenCharacters, (character) => {
     const code = character.charCodeAt(0)
@@ -19,11 +21,11 @@ export function visible(text: string): string {
 export function clip(text: string, length: number): string {
   const line = visible(text).replaceAll(/\s+/g, " ").trim()
   if (line.length <= length) return line
-  // A cut between two halves of a character would print neither.
+  // A cut inside a surrogate pair would print an invalid character.
   return `${line.slice(0, length - 1).replace(/[\ud800-\udbff]$/, "")}…`
 }
 
-/** A call's arguments in a few words: what it works on first, without its name; the rest as name=value. */
+/** A short summary of a call's arguments: its main argument first, without the name; the rest as name=value. */
 export function shortArguments(args: Json, length = 60): string {
   if (args === null || typeof args !== "object" || Array.isArray(args)) return args === null ? "" : shortValue(args, 40)
   const entries = Object.entries(args).sort(([left], [right]) => rankOf(left) - rankOf(right))
@@ -45,7 +47,7 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(minutes / 60)}h ${String(minutes % 60).padStart(2, "0")}m`
 }
 
-/** Everything that was processed; `null` where the provider does not say. */
+/** All processed tokens; `null` if the provider does not report them. */
 export function totalTokens({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number | null {
   const buckets = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens]
   return buckets.every((bucket) => bucket !== null) ? buckets.reduce((sum, bucket) => sum + bucket, 0) : null
@@ -57,13 +59,13 @@ export function tokens(count: number | null): string {
   return `${(count / 1000).toFixed(count < 100_000 ? 1 : 0)}k tokens`
 }
 
-/** Unknown is never nothing, and neither is very little. */
+/** An unknown cost is never shown as zero, and neither is a very small one. */
 export function dollars(costUsd: number | null): string {
   if (costUsd === null) return "cost unknown"
   return costUsd > 0 && costUsd < 0.0001 ? "<$0.0001" : `$${costUsd.toFixed(4)}`
 }
 
-/** What a run or a call took, in words. */
+/** The usage of a run or a call, as text. */
 export function spending(usage: Usage): string {
   return `${tokens(totalTokens(usage))} · ${dollars(usage.costUsd)}`
 }
@@ -72,12 +74,12 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`
 }
 
-/** For commands that are shown to be pasted. */
+/** Quotes a word for commands that users paste. */
 export function shellWord(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** In the reader's own time zone: 2031-04-19 06:30:00. */
+/** In the user's time zone: 2031-04-19 06:30:00. */
 export function localTime(milliseconds: number): string {
   const date = new Date(milliseconds)
   const two = (value: number) => String(value).padStart(2, "0")
@@ -85,13 +87,13 @@ export function localTime(milliseconds: number): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 }
 
-/** The offline model is never shown without saying what it is. */
+/** The offline model is always labelled as such. */
 export function modelLabel(model: string | null | undefined): string {
   if (!model) return "no model"
   return /^offline(:|$)/.test(model) ? "offline model: rules, not an LLM" : visible(model)
 }
 
-/** The word for a run's status. `lost`: on record it is under way, and its process is dead. */
+/** The label of a run's status. `lost`: recorded as running, but its process is dead. */
 export function statusWord({ status, lost }: Shown): RunState["status"] | "lost" {
   return lost ? "lost" : status
 }
@@ -121,15 +123,15 @@ export function failureLines({ code, message, fix }: Failure, colours: Colours):
   return lines
 }
 
-/** What was said to the model between two turns, and why. */
+/** A message sent to the model between two turns, and its reason. */
 export function steered({ text, reason }: RunRecord & { readonly type: "steer" }): string {
-  return `told the model${reason === undefined ? "" : `, as ${steerReasons[reason]}`}: ${clip(text, 200)}`
+  return `sent to the model${reason === undefined ? "" : ` because ${steerReasons[reason]}`}: ${clip(text, 200)}`
 }
 
 const steerReasons: Readonly<Record<SteerReason, string>> = {
-  repair: "its answer did not have its form",
+  repair: "its answer did not match the schema",
   "output-limit": "its answer was cut at the output limit",
-  resume: "the run goes on",
+  resume: "the run was resumed",
 }
 
 const subjects: readonly string[] = ["command", "pattern", "path", "url", "query", "name"]

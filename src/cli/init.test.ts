@@ -13,8 +13,8 @@ const { place, longhaul, json } = commandLine()
 const repository = fileURLToPath(new URL("../..", import.meta.url))
 const read = (...names: readonly string[]) => readFileSync(join(place.workspace, ...names), "utf8")
 
-describe("what init writes", () => {
-  test("works at once: a run with the configuration, and the example where the package is installed", async () => {
+describe("init in an empty folder", () => {
+  test("init writes a working config file and a working example program", async () => {
     const { code, stdout, stderr } = await longhaul(["init"])
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     expect(stdout).toMatch(/^wrote +longhaul\.config\.json\nwrote +longhaul-example\.mjs\nnext .* run "/)
@@ -35,7 +35,7 @@ describe("what init writes", () => {
     expect(shown.stdout).toContain("✓ List")
   })
 
-  test("has every setting, with a comment above it; those that are commented out are right, too", async () => {
+  test("the config file contains every setting with a comment, and commented-out settings are valid", async () => {
     await longhaul(["init"])
     const text = read("longhaul.config.json")
     const everything = text.replaceAll(/^( *)\/\/ (?=")/gm, "$1")
@@ -59,7 +59,7 @@ describe("what init writes", () => {
     for (const index of keys) expect(lines[index - 1]).toMatch(/^ +\/\/ .+\.$/)
   })
 
-  test("goes into the folder that is named, which need not be there", async () => {
+  test("init writes to the named folder and creates it if needed", async () => {
     const { stdout } = await longhaul(["init", "new/place"])
     expect(stdout).toContain("cd new/place")
     expect(readdirSync(join(place.workspace, "new", "place")).toSorted()).toEqual([
@@ -68,7 +68,7 @@ describe("what init writes", () => {
     ])
   })
 
-  test("--json says what was written and what was overwritten", async () => {
+  test("init --json lists written and overwritten files", async () => {
     const written = ["longhaul.config.json", "longhaul-example.mjs"]
     expect(await json(["init", "--json"])).toEqual({ folder: place.workspace, written, overwritten: [] })
     expect(await json(["init", "--json", "--force"])).toEqual({
@@ -79,8 +79,8 @@ describe("what init writes", () => {
   })
 })
 
-describe("what is there", () => {
-  test("is not overwritten, and nothing else is written either", async () => {
+describe("init with existing files", () => {
+  test("existing files are kept, and nothing else is written", async () => {
     await writeFile(join(place.workspace, "longhaul-example.mjs"), "mine")
     const { code, stdout, stderr } = await longhaul(["init"])
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
@@ -92,7 +92,7 @@ describe("what is there", () => {
     expect(await json(["init", "--json"])).toMatchObject({ error: { code: "config_invalid" } })
   })
 
-  test("is overwritten with --force; a link is replaced, not followed", async () => {
+  test("--force overwrites files; a link is replaced, not followed", async () => {
     await symlink("tide.txt", join(place.workspace, "longhaul.config.json"))
     const { code, stdout } = await longhaul(["init", "--force"])
     expect(code).toBe(0)
@@ -101,10 +101,10 @@ describe("what is there", () => {
     expect(lstatSync(join(place.workspace, "longhaul.config.json")).isFile()).toBe(true)
   })
 
-  test("may stand in the way", async () => {
+  test("a path that is blocked by a file is an error", async () => {
     const { code, stderr } = await longhaul(["init", "tide.txt"])
     expect(code).toBe(1)
-    expect(stderr).toMatch(/could not be written in .*tide\.txt: \w+\.\nfix: /)
+    expect(stderr).toMatch(/Could not write the files in .*tide\.txt: \w+\.\nfix: /)
     expect((await longhaul(["init", "a", "b"])).code).toBe(2)
   })
 })

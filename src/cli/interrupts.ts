@@ -1,8 +1,8 @@
 import type { InterruptMode } from "../contract/session.ts"
 
 /**
- * Turns signals into interrupts: Ctrl-C once lets the current step finish, twice stops it; SIGTERM and SIGHUP stop it.
- * Answers with a function that gives the signals back.
+ * Turns signals into interrupts: the first Ctrl-C stops after the current step, the second immediately; SIGTERM and
+ * SIGHUP stop immediately. Returns a function that removes the handlers.
  */
 export function onSignals(interrupt: (mode: InterruptMode) => void, say: (text: string) => void): () => void {
   let firstAt: number | undefined
@@ -28,14 +28,14 @@ export function onSignals(interrupt: (mode: InterruptMode) => void, say: (text: 
 }
 
 /**
- * Ctrl-C where nothing is under way: once it says how to leave, twice it leaves. `isIdle` tells whether that is so;
- * `calm` makes the next one the first again.
+ * Handles Ctrl-C while nothing is running: the first shows how to leave, the second leaves. `isIdle` returns whether
+ * that is the case; `reset` resets the count.
  */
 export function onIdleInterrupt(
   isIdle: () => boolean,
   hint: () => void,
   leave: () => void,
-): { calm(): void; giveBack(): void } {
+): { reset(): void; removeHandlers(): void } {
   let firstAt: number | undefined
   const onInterrupt = () => {
     if (!isIdle()) return
@@ -47,20 +47,20 @@ export function onIdleInterrupt(
   }
   process.on("SIGINT", onInterrupt)
   return {
-    calm() {
+    reset() {
       firstAt = undefined
     },
-    giveBack: () => process.off("SIGINT", onInterrupt),
+    removeHandlers: () => process.off("SIGINT", onInterrupt),
   }
 }
 
-/** npm passes on a Ctrl-C that the terminal has already sent to us: one key press must not count twice. */
+/** npm forwards a Ctrl-C that the terminal has already sent to us: one key press must not count twice. */
 const echoMs = 50
 
-/** Aborts with Ctrl-C, for what only looks on. */
-export function interruptSignal(): { readonly signal: AbortSignal; giveBack(): void } {
+/** Aborts on Ctrl-C, for commands that only watch. */
+export function interruptSignal(): { readonly signal: AbortSignal; removeHandlers(): void } {
   const controller = new AbortController()
   const stop = () => controller.abort()
   process.once("SIGINT", stop)
-  return { signal: controller.signal, giveBack: () => process.off("SIGINT", stop) }
+  return { signal: controller.signal, removeHandlers: () => process.off("SIGINT", stop) }
 }

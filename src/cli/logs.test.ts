@@ -12,7 +12,7 @@ const recordsIn = (stdout: string): RunRecord[] =>
     .split("\n")
     .map((line) => JSON.parse(line))
 
-test("logs prints each record on a line of its own, and --json exactly what the journal holds", async () => {
+test("logs prints one record per line, and --json prints the exact journal lines", async () => {
   await longhaul(["run", "--model", "offline", "--run-id", "first", "Read tide.txt"])
   const exact = await longhaul(["logs", "--json", "first"])
   const records = recordsIn(exact.stdout)
@@ -34,7 +34,7 @@ test("logs prints each record on a line of its own, and --json exactly what the 
   expect(recordsIn(rest.stdout)).toEqual(records.slice(4))
 })
 
-test("no control characters reach the terminal, whatever a record holds", async () => {
+test("logs prints no control characters, whatever a record contains", async () => {
   await writeFile(join(place.workspace, "evil.txt"), "\u001b[2Jgone\u0007\n".repeat(50))
   await simulate({
     script: ({ lastToolResults: [read] }) =>
@@ -68,7 +68,7 @@ test("logs -f follows a run of another process to its end", async () => {
   expect(recordsIn(stdout).at(-1)).toMatchObject({ type: "run-end", status: "done" })
 })
 
-test("Ctrl-C ends logs -f with 130 and leaves the run alone", async () => {
+test("Ctrl-C ends logs -f with 130 and does not affect the run", async () => {
   let mayAnswer = false
   const { requests } = await simulate({
     async script() {
@@ -90,9 +90,9 @@ test.each([
   [["nothing"], 1, "error not_found:"],
   [["-f", "nothing"], 1, "error not_found:"],
   [["--node", "other", "first"], 1, "error not_found:"],
-  [["--after", "x", "first"], 2, "Give --after as a whole number from 0"],
-  [[], 2, "logs needs a runId"],
-])("logs %j: exit code %i", async (args, exitCode, advice) => {
+  [["--after", "x", "first"], 2, "Use a whole number from 0"],
+  [[], 2, "Missing argument for logs: runId"],
+])("logs %j exits with %i", async (args, exitCode, advice) => {
   await longhaul(["run", "--model", "offline", "--run-id", "first", "List"])
   const { code, stdout, stderr } = await longhaul(["logs", ...args])
   expect({ code, stdout }).toEqual({ code: exitCode, stdout: "" })

@@ -20,14 +20,14 @@ const startedOn = (version: string) =>
   )
 
 test.each(["18.20.4", "20.18.0", "16.0.0"])(
-  "on Node %s the program says which Node it needs, and exits with 1",
+  "on Node %s the program names the required version and exits with 1",
   (version) => {
     const { status, stderr, stdout } = startedOn(version)
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
-    expect(stderr).toContain(`Longhaul needs Node 20.19 or newer; this is Node ${version}.`)
+    expect(stderr).toContain(`Longhaul needs Node 20.19 or later; this is Node ${version}.`)
   },
 )
 
-test.each(["20.19.0", "22.1.0"])("on Node %s it starts", (version) => {
+test.each(["20.19.0", "22.1.0"])("on Node %s the program starts", (version) => {
   expect(startedOn(version)).toMatchObject({ status: 0, stderr: "" })
 })

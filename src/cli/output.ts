@@ -1,7 +1,7 @@
 import picocolors from "picocolors"
 import { withEscapes } from "./hidden-characters.ts"
 
-/** The little of a stream that the command line needs, so that tests can stand in for a terminal. */
+/** The subset of a stream that the command line needs, so that tests can replace the terminal. */
 export interface TextStream {
   readonly isTTY?: boolean
   readonly columns?: number
@@ -10,22 +10,22 @@ export interface TextStream {
 
 export type Colours = ReturnType<typeof picocolors.createColors>
 
-/** Where everything the command line says goes. */
+/** The destination of all command line output. */
 export interface Output {
   readonly stdout: TextStream
   readonly stderr: TextStream
-  /** For stdout; plain text where it is not a terminal. */
+  /** For stdout; plain text if it is not a terminal. */
   readonly colours: Colours
   readonly errorColours: Colours
   /** One line on stdout. */
   print(line: string): void
-  /** One line on stderr, while somebody reads stdout: `longhaul … | head` ends without a word. */
+  /** One line on stderr, unless stdout was closed: `longhaul … | head` ends without a message. */
   complain(line: string): void
   /** One JSON value on one line of stdout. */
   printJson(value: unknown): void
-  /** Called once when nobody reads stdout any more; before anybody asks, that ends the process quietly. */
+  /** Called once when stdout is closed; without a handler, that ends the process quietly. */
   onReaderGone(listener: () => void): void
-  /** Resolves when all that was written has left the process. */
+  /** Resolves when all output has left the process. */
   drained(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ export function standardOutput(): Output {
     if (!isReaderGone) readerGone()
     isReaderGone = true
   })
-  // Without stderr there is nobody left to tell.
+  // Without stderr the error cannot be reported.
   stderr.on("error", () => {})
   return {
     stdout,
@@ -63,7 +63,7 @@ export function mayDraw({ NO_COLOR, TERM }: Readonly<Record<string, string | und
   return !NO_COLOR && TERM !== "dumb"
 }
 
-/** picocolors alone would colour pipes too where CI is set. NO_COLOR is a refusal, so it outdoes FORCE_COLOR. */
+/** picocolors alone would also colour pipes if CI is set. NO_COLOR takes precedence over FORCE_COLOR. */
 function coloursFor(stream: TextStream, variables: Readonly<Record<string, string | undefined>>): Colours {
   const { NO_COLOR, FORCE_COLOR } = variables
   const forced = FORCE_COLOR ? !/^(0|false)$/.test(FORCE_COLOR) : undefined

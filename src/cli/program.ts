@@ -9,7 +9,7 @@ import { version } from "./version.ts"
 const output = standardOutput()
 const exitCode = await main(process.argv.slice(2), output)
 await output.drained()
-// Connections kept alive for a next call must not keep the process.
+// Keep-alive connections must not keep the process running.
 process.exit(exitCode)
 
 async function main(args: readonly string[], output: Output): Promise<number> {
@@ -48,7 +48,7 @@ async function dispatch(args: readonly string[], output: Output): Promise<number
 function overview(): string {
   const width = Math.max(...Object.keys(commands).map((name) => name.length))
   return [
-    "Longhaul runs AI agents to the end and keeps every step on disk.",
+    "Longhaul runs AI agents to completion and keeps every step on disk.",
     "",
     "Usage: longhaul <command> [options]",
     "",
@@ -56,12 +56,12 @@ function overview(): string {
     ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
     "",
     "Options:",
-    "  -h, --help     Show this help, or that of a command.",
+    "  -h, --help     Show this help, or the help of a command.",
     "  -v, --version  Show the version.",
     "",
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 paused, 130 cancelled.",
+    "Exit codes: 0 done, 1 failed, 2 usage error, 3 paused, 130 cancelled.",
     "",
-    `Begin with: ${invocation()} run "List the files here and say what they are about"`,
+    `Start with: ${invocation()} run "List the files here and say what they are about"`,
   ].join("\n")
 }
 
@@ -69,15 +69,16 @@ function unknownCommand(name: string): UsageError {
   const isOption = name.startsWith("-")
   const meant = closest(name, Object.keys(commands))
   const help = `See ${invocation()} --help.`
-  if (isOption) return new UsageError(`There is no option ${name} here.`, `Options go after the command. ${help}`)
-  return new UsageError(`There is no command ${JSON.stringify(name)}.`, meant ? `Did you mean ${meant}? ${help}` : help)
+  if (isOption)
+    return new UsageError(`Unknown option ${name} before the command.`, `Put options after the command. ${help}`)
+  return new UsageError(`Unknown command ${JSON.stringify(name)}.`, meant ? `Did you mean ${meant}? ${help}` : help)
 }
 
 function reportError(error: unknown, json: boolean, output: Output): number {
   const known = LonghaulError.is(error)
     ? error
     : new LonghaulError("internal", reasonOf(error), {
-        fix: "This is a bug in longhaul: please report it with what is printed here.",
+        fix: "This is a bug in longhaul: please report it with the output above.",
       })
   if (json) output.printJson({ error: known.toJSON() })
   else for (const line of failureLines(known.toJSON(), output.errorColours)) output.complain(line)

@@ -23,27 +23,27 @@ import { startFolder } from "./start-folder.ts"
 
 export interface Progress {
   onEvent(event: RunEvent): void
-  /** Something the program itself has to say. */
+  /** A message from the program itself. */
   say(text: string): void
-  /** Nothing more will come. */
+  /** Nothing more will be shown. */
   close(): void
 }
 
 export interface ProgressOptions {
   readonly screen: Screen
   readonly colours: Colours
-  /** Leaves lines out, so that only the status shows. */
+  /** Shows only the status. */
   readonly statusOnly?: boolean
-  /** Leaves out the line that names the run. */
+  /** Omits the line that names the run. */
   readonly headless?: boolean
-  /** What the reader is typing while the run works, for the line below the status. */
+  /** The user's current input, for the line below the status. */
   readonly typed?: () => string
-  /** Calls that were made before, whose results are still to come. */
+  /** Earlier calls that have no result yet. */
   readonly open?: readonly ToolCallRecord[]
   readonly now?: () => number
 }
 
-/** Tells a run to the person who waits for it. */
+/** Shows a run to the person who waits for it. */
 export function createProgress(options: ProgressOptions): Progress {
   return new RunProgress(options)
 }
@@ -161,26 +161,26 @@ class RunProgress implements Progress {
     this.#calls.delete(callId)
     const took = colours.dim(duration(durationMs))
     const words = [colours.bold(clip(name, 60)), shortArguments(args), took].filter((word) => word !== "").join(" ")
-    const told = plainText(outcome.output, " ")
+    const message = plainText(outcome.output, " ")
     if (outcome.status === "ok") this.#line(`${colours.green("✓")} ${words}`)
-    else this.#line(`${colours.red("✗")} ${words} ${colours.red(`${outcome.status}: ${clip(told, 200)}`)}`)
+    else this.#line(`${colours.red("✗")} ${words} ${colours.red(`${outcome.status}: ${clip(message, 200)}`)}`)
   }
 
   #showRetry({ failure, delayMs, attempt }: RunEvent & { readonly type: "retry" }): void {
     const { screen, colours } = this.#options
-    const again = `trying again in ${duration(delayMs)} (attempt ${attempt + 1})`
-    const voided = this.#streamed.size > 0 ? "; the text above does not count" : ""
+    const again = `retrying in ${duration(delayMs)} (attempt ${attempt + 1})`
+    const voided = this.#streamed.size > 0 ? "; the text above is discarded" : ""
     this.#streamed.clear()
     screen.endText()
     const message = clip(failure.message, 200).replace(/\.$/, "")
     this.#line(`${colours.yellow("↻")} ${failure.code}: ${message}: ${again}${voided}`)
-    this.#activity = `waiting to try again after ${failure.code}`
+    this.#activity = `waiting to retry after ${failure.code}`
   }
 }
 
 const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 
-/** A price that is not known has no place in a line that is drawn anew each moment, and neither has nothing. */
+/** An unknown or zero price is not shown in a status line. */
 function costOf({ costUsd }: Usage): readonly string[] {
   return costUsd === null || costUsd === 0 ? [] : [dollars(costUsd)]
 }
@@ -196,7 +196,7 @@ function runningOf(calls: ReadonlyMap<string, Call>): string {
   return `running ${Array.from(calls.values(), labelOf).join(", ")}`
 }
 
-/** The tool, and of Bash the command that runs. */
+/** The tool; for Bash, the command that runs. */
 function labelOf(call: Call | undefined): string {
   if (call === undefined) return "a tool"
   const { name, args } = call

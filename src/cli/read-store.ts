@@ -9,15 +9,15 @@ import { shellWord } from "./format.ts"
 import type { Output } from "./output.ts"
 import { chooseStore } from "./run-settings.ts"
 
-/** Runs on disk, to look at. Without tools, so that it may be used from any folder. */
+/** Reads stored runs. Without tools, so that it can be used from any folder. */
 export interface OpenStore {
   readonly store: Store
-  /** The config file that alone names the store, which lies outside the user's state folder. */
+  /** Set if only a config file names the store, which is outside the user's state folder. */
   readonly namedBy?: string
   readonly runtime: Runtime
 }
 
-/** The one that is named, or the one that runs from here are kept in. */
+/** The named store, or the one that runs from here are kept in. */
 export async function openStore(
   choice: ConfigChoice & { readonly store?: string },
   { complain }: Pick<Output, "complain">,
@@ -33,17 +33,17 @@ export async function openStore(
 }
 
 /**
- * For commands that act on what a run recorded: its commands, sandbox, approvals and folders. A store that came with a
- * repository may hold forged runs.
+ * For commands that act on recorded data: its commands, sandbox, approvals and folders. A store that came with a
+ * repository may contain forged runs.
  */
 export function requireNamedStore(command: string, { store, namedBy }: OpenStore): void {
   if (namedBy === undefined) return
-  const message = `Nothing was done: the store ${store.location} is named by ${namedBy} only, and ${command} acts on what is recorded there.`
-  const fix = `If you trust the runs in it, name it: --store ${shellWord(store.location)}.`
+  const message = `Nothing was done: only ${namedBy} names the store ${store.location}, and ${command} acts on the data in it.`
+  const fix = `If you trust its runs, add: --store ${shellWord(store.location)}.`
   throw new LonghaulError("config_invalid", message, { fix })
 }
 
-/** The run whose id is given, or the only one whose id begins so. */
+/** The run with this id, or the only one whose id starts with it. */
 export async function findRunId({ store }: OpenStore, given: string): Promise<string> {
   const { projectsPath } = await import("../journal/paths.ts")
   const ids = await store.list(projectsPath("default"))
@@ -52,13 +52,13 @@ export async function findRunId({ store }: OpenStore, given: string): Promise<st
   const [only, another] = matching
   if (only !== undefined && another === undefined) return only
   if (only === undefined) throw runNotFound(given, store.location)
-  throw new LonghaulError("not_found", `${matching.length} runs begin with ${JSON.stringify(given)}.`, {
-    fix: `Give more of the id: ${matching.slice(0, 5).join(", ")}${matching.length > 5 ? ", …" : ""}.`,
+  throw new LonghaulError("not_found", `${matching.length} run ids start with ${JSON.stringify(given)}.`, {
+    fix: `Use more of the id: ${matching.slice(0, 5).join(", ")}${matching.length > 5 ? ", …" : ""}.`,
   })
 }
 
 export function runNotFound(runId: string, location: string): LonghaulError {
-  return new LonghaulError("not_found", `There is no run ${JSON.stringify(runId)} in ${location}.`, {
-    fix: `List the runs with: ${invocation()} runs. If they are kept elsewhere, give --store.`,
+  return new LonghaulError("not_found", `Run ${JSON.stringify(runId)} was not found in ${location}.`, {
+    fix: `List the runs with: ${invocation()} runs. If they are stored elsewhere, add --store.`,
   })
 }

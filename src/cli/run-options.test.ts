@@ -19,8 +19,8 @@ const file = async (name: string, content: string | Uint8Array) => {
   return path
 }
 
-describe("run", () => {
-  test("--max-cost and --max-tokens end the run, which says what was spent and which option to raise", async () => {
+describe("run options", () => {
+  test("--max-cost and --max-tokens end the run with the amount spent and the option to raise", async () => {
     const { requests } = await simulate({ script: dear })
     const cost = await longhaul(["run", "--max-cost", "0.008", "Go on forever"])
     expect(cost.code).toBe(1)
@@ -34,7 +34,7 @@ describe("run", () => {
     expect(requests).toHaveLength(3)
   })
 
-  test("a limit in dollars on a model without a price is refused, with what can be done about it here", async () => {
+  test("a dollar limit on a model without a price is rejected with a CLI-specific fix", async () => {
     const { requests } = await simulate({ script: dear })
     const { code, stderr } = await longhaul(["run", "--model", "anthropic:unheard-of", "--max-cost", "1", "Go"])
     expect(code).toBe(1)
@@ -42,7 +42,7 @@ describe("run", () => {
     expect(requests).toEqual([])
   })
 
-  test("a price that is not known is said so in the ending, of run and of show", async () => {
+  test("run and show report an unknown price in their summary", async () => {
     await simulate({ script: () => "Done." })
     const ran = await longhaul(["run", "--model", "anthropic:unheard-of", "--run-id", "free", "Go"])
     expect(ran.stdout).toMatch(/done free · 1 turn · \d+ tokens · cost unknown · /)
@@ -57,7 +57,7 @@ describe("run", () => {
     expect(requests[1]?.settings.effort).toBe("low")
   })
 
-  test("--schema gives the answer a form: data alone with --quiet, as JSON", async () => {
+  test("--schema structures the answer; with --quiet only its data is printed as JSON", async () => {
     const schema = await file(
       "form.json",
       JSON.stringify({ type: "object", properties: { high: { type: "string" } }, required: ["high"] }),
@@ -71,7 +71,9 @@ describe("run", () => {
     const strict = await longhaul(["run", "--schema", schema, "When?"])
     expect(strict.code).toBe(1)
     expect(strict.stderr).toContain("error output_not_json:")
-    expect(strict.stdout).toContain("▸ told the model, as its answer did not have its form: The answer is not JSON.")
+    expect(strict.stdout).toContain(
+      "▸ sent to the model because its answer did not match the schema: The answer is not JSON.",
+    )
 
     const forward = await longhaul(["run", "--schema", schema, "--output-mode", "forward", "--quiet", "When?"])
     expect(forward).toMatchObject({ code: 0, stdout: '"At 04:17."\n' })
@@ -81,7 +83,7 @@ describe("run", () => {
   })
 
   test.each(["--json", "--json --quiet"])(
-    "--schema with %s prints one JSON value on one line: the result, with the data in it",
+    "--schema with %s prints one JSON value on one line: the result with its data",
     async (options) => {
       const schema = await file("form.json", JSON.stringify({ type: "object", required: ["high"] }))
       await simulate({ script: ({ index }) => (index === 0 ? '{"high":"04:17"}' : "At 04:17.") })
@@ -94,7 +96,7 @@ describe("run", () => {
     },
   )
 
-  test("--attach takes files from anywhere, as what they are", async () => {
+  test("--attach accepts files from anywhere and detects their type", async () => {
     const { requests } = await simulate({ script: () => "Seen." })
     const image = await file("chart.png", Buffer.from("89504e47", "hex"))
     const note = await file("note.txt", "Mind the buoy.")
@@ -105,7 +107,7 @@ describe("run", () => {
     expect(message?.text).toContain("What is this?")
   })
 
-  test("--tools and --no-tools choose what the model gets", async () => {
+  test("--tools and --no-tools select the tools of the model", async () => {
     const { requests } = await simulate({ script: () => "Done." })
     await longhaul(["run", "--tools", "Read, List", "Go"])
     await longhaul(["run", "--no-tools", "Write,Grep", "Go"])
@@ -116,7 +118,7 @@ describe("run", () => {
     expect(names[1]).not.toContain("Grep")
   })
 
-  test("--cwd is where the tools begin", async () => {
+  test("--cwd sets the tools' working directory", async () => {
     await mkdir(join(place.workspace, "log"))
     await writeFile(join(place.workspace, "log/april.txt"), "Fog.\n")
     await simulate({
@@ -130,31 +132,31 @@ describe("run", () => {
   })
 
   test.each([
-    [["--max-cost", "none"], "Give --max-cost as a number from"],
-    [["--max-cost", "0"], "Give --max-cost as a number from"],
-    [["--max-tokens", "1.5"], "Give --max-tokens as a whole number from 1"],
-    [["--max-output", "0"], "Give --max-output as a whole number from 1"],
-    [["--temperature", "3"], "Give --temperature as a number from 0 to 2"],
-    [["--effort", "extreme"], "Give --effort as one of: minimal, low, medium, high, max"],
-    [["--output-mode", "strict"], "Give a --schema too"],
-    [["--schema", "tide.txt"], "Write a JSON Schema into it"],
-    [["--schema", "none.json"], "--schema none.json is not there"],
-    [["--schema", "tide.txt", "--output-mode", "lax"], "Give --output-mode as one of: strict, forward"],
-    [["--attach", "none.png"], "--attach none.png is not there"],
+    [["--max-cost", "none"], "Use a number from"],
+    [["--max-cost", "0"], "Use a number from"],
+    [["--max-tokens", "1.5"], "Use a whole number from 1"],
+    [["--max-output", "0"], "Use a whole number from 1"],
+    [["--temperature", "3"], "Use a number from 0 to 2"],
+    [["--effort", "extreme"], "Use one of: minimal, low, medium, high, max"],
+    [["--output-mode", "strict"], "Add --schema"],
+    [["--schema", "tide.txt"], "Write a JSON Schema to the file"],
+    [["--schema", "none.json"], "--schema none.json does not exist"],
+    [["--schema", "tide.txt", "--output-mode", "lax"], "Use one of: strict, forward"],
+    [["--attach", "none.png"], "--attach none.png does not exist"],
     [["--attach", process.execPath], "Attach PNG, JPEG, GIF or WebP images, PDFs or text"],
-    [["--tools", "Raed"], "Give some of these, with commas between them: "],
-    [["--no-tools", "Wirte"], '--no-tools names "Wirte", which is no tool here'],
+    [["--tools", "Raed"], "Use a comma-separated list of: "],
+    [["--no-tools", "Wirte"], 'Unknown tool in --no-tools: "Wirte"'],
     [["--ask", "Read,Wirte"], "Did you mean Write?"],
-    [["--cwd", ".."], "lies outside the workspace"],
+    [["--cwd", ".."], "is outside the workspace"],
     [["--cwd", "tide.txt"], "--cwd tide.txt is not a folder"],
-  ])("%j is wrong usage: exit code 2, what to do, and nothing was done", async (options, advice) => {
+  ])("%j is a usage error: exit code 2, a fix, and nothing was done", async (options, advice) => {
     const { code, stdout, stderr } = await longhaul(["run", "--model", "offline", ...options, "Go"])
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
     expect(stderr).toContain(advice)
     expect(await json(["runs", "--json"])).toEqual([])
   })
 
-  test("the help names every provider, the advice every key that suffices", async () => {
+  test("the help names every provider, and the hints name every sufficient key", async () => {
     const { stdout } = await longhaul(["run", "--help"])
     for (const { name } of namedProviders) expect(stdout).toMatch(new RegExp(`Providers: .*\\b${name}\\b`))
     const ending = (await longhaul(["run", "--model", "offline", "List"])).stdout

@@ -14,58 +14,58 @@ import { reasonOf } from "./format.ts"
 const efforts = ["minimal", "low", "medium", "high", "max"] as const satisfies readonly Effort[]
 const outputModes = ["strict", "forward"] as const
 
-/** What everything that starts runs takes. */
+/** Options of every command that starts runs. */
 export const startOptions = {
-  workspace: { type: "string", value: "<dir>", help: "The folder the tools work in. Default: this one." },
+  workspace: { type: "string", value: "<dir>", help: "Folder that the tools work in. Default: the current one." },
   model: {
     type: "string",
     value: "<name>",
-    help: "offline, or <provider>:<model>. Default: by the key in the environment.",
+    help: "offline, or <provider>:<model>. Default: chosen by the key in the environment.",
   },
-  system: { type: "string", value: "<text>", help: "Instructions that stand above the task." },
-  "max-turns": { type: "string", value: "<n>", help: "The most model calls. Default: 100." },
+  system: { type: "string", value: "<text>", help: "System prompt." },
+  "max-turns": { type: "string", value: "<n>", help: "Maximum number of model calls. Default: 100." },
 } as const satisfies OptionTable
 
-/** Notes for the help of a command that takes them. */
+/** Help notes for commands with these options. */
 export const startNotes: readonly string[] = [
   `Providers: ${namedProviders.map(({ name }) => name).join(", ")}.`,
   "Without a key in the environment (such as ANTHROPIC_API_KEY) the model is offline: rules, not an LLM.",
-  "What no option says comes from LONGHAUL_MODEL, LONGHAUL_MAX_TURNS and LONGHAUL_STORE, then from the config file.",
+  "Settings without an option come from LONGHAUL_MODEL, LONGHAUL_MAX_TURNS and LONGHAUL_STORE, then from the config file.",
 ]
 
-/** What one run may be asked beside its task. */
+/** Options of a single run besides its task. */
 export const inputOptions = {
-  timeout: { type: "string", value: "<seconds>", help: "The longest the run may take." },
-  "read-only": { type: "boolean", help: "Take away the tools that change anything." },
-  "max-cost": { type: "string", value: "<dollars>", help: "Stop once the run has cost this much." },
-  "max-tokens": { type: "string", value: "<n>", help: "Stop once the run has used this many tokens." },
-  "max-output": { type: "string", value: "<n>", help: "The most tokens of one answer." },
+  timeout: { type: "string", value: "<seconds>", help: "Time limit of the run." },
+  "read-only": { type: "boolean", help: "Remove the tools that change anything." },
+  "max-cost": { type: "string", value: "<dollars>", help: "Stop when the run has cost this much." },
+  "max-tokens": { type: "string", value: "<n>", help: "Stop when the run has used this many tokens." },
+  "max-output": { type: "string", value: "<n>", help: "Maximum number of tokens of one answer." },
   effort: {
     type: "string",
     value: "<level>",
     values: efforts,
-    help: `How hard the model thinks: ${efforts.join(", ")}.`,
+    help: `Reasoning effort: ${efforts.join(", ")}.`,
   },
   temperature: { type: "string", value: "<n>", help: "From 0 to 2." },
-  schema: { type: "string", value: "<file>", help: "A JSON Schema that the answer must fit." },
+  schema: { type: "string", value: "<file>", help: "JSON Schema that the answer must match." },
   "output-mode": {
     type: "string",
     value: "<mode>",
     values: outputModes,
-    help: "Where the answer does not fit: strict fails, forward takes what came. Default: strict.",
+    help: "If the answer does not match: strict fails, forward returns it anyway. Default: strict.",
   },
   attach: {
     type: "string",
     multiple: true,
     value: "<file>",
-    help: "An image, a PDF or a text. May be given more than once.",
+    help: "Image, PDF or text file to attach. Repeat for more files.",
   },
-  tools: { type: "string", value: "<a,b>", help: "The only tools that the model gets." },
-  "no-tools": { type: "string", value: "<a,b>", help: "Tools that the model does not get." },
-  cwd: { type: "string", value: "<dir>", help: "Where in the workspace the tools begin. Default: at its top." },
+  tools: { type: "string", value: "<a,b>", help: "Offer only these tools to the model." },
+  "no-tools": { type: "string", value: "<a,b>", help: "Do not offer these tools to the model." },
+  cwd: { type: "string", value: "<dir>", help: "Folder inside the workspace where tools start. Default: its root." },
 } as const satisfies OptionTable
 
-/** As the command line says it. */
+/** As given on the command line. */
 export interface InputChoice {
   readonly "max-cost"?: string
   readonly "max-tokens"?: string
@@ -93,7 +93,7 @@ type ChosenInput = Pick<
   | "cwd"
 > & { readonly limits: Partial<Limits> }
 
-/** Refuses what cannot be meant before anything is started. */
+/** Rejects invalid options before anything is started. */
 export async function chosenInput(
   choice: InputChoice,
   { workspace, toolNames }: { readonly workspace: string; readonly toolNames: readonly string[] },
@@ -103,7 +103,7 @@ export async function chosenInput(
   const effort = wordOption("effort", choice.effort, efforts)
   const outputMode = wordOption("output-mode", choice["output-mode"], outputModes)
   if (outputMode !== undefined && choice.schema === undefined) {
-    throw new UsageError("--output-mode has nothing to work on.", "Give a --schema too.")
+    throw new UsageError("--output-mode requires --schema.", "Add --schema, or omit --output-mode.")
   }
   const allowedTools = toolsOption("tools", choice.tools, toolNames)
   const disabledTools = toolsOption("no-tools", choice["no-tools"], toolNames)
@@ -132,18 +132,18 @@ function wordOption<Word extends string>(
 ): Word | undefined {
   const word = known.find((each) => each === given)
   if (word !== undefined || given === undefined) return word
-  throw new UsageError(`--${name} is ${JSON.stringify(given)}.`, `Give --${name} as one of: ${known.join(", ")}.`)
+  throw new UsageError(`Invalid value for --${name}: ${JSON.stringify(given)}.`, `Use one of: ${known.join(", ")}.`)
 }
 
-/** A misspelt name in a list of what is taken away would take nothing away. */
+/** A misspelt name in a list of disabled tools would disable nothing. */
 function toolsOption(name: string, given: string | undefined, known: readonly string[]): readonly string[] | undefined {
   if (given === undefined) return undefined
   const names = given.split(",").map((each) => each.trim())
   const unknown = names.find((each) => !known.includes(each))
   if (unknown === undefined) return names
   throw new UsageError(
-    `--${name} names ${JSON.stringify(unknown)}, which is no tool here.`,
-    `Give some of these, with commas between them: ${known.join(", ")}.`,
+    `Unknown tool in --${name}: ${JSON.stringify(unknown)}.`,
+    `Use a comma-separated list of: ${known.join(", ")}.`,
   )
 }
 
@@ -155,16 +155,16 @@ async function readSchema(path: string): Promise<JsonObject> {
   try {
     schema = JSON.parse(text)
   } catch (error) {
-    throw new UsageError(`--schema ${path} is not JSON: ${reasonOf(error)}.`, "Write a JSON Schema into it.")
+    throw new UsageError(`--schema ${path} is not JSON: ${reasonOf(error)}.`, "Write a JSON Schema to the file.")
   }
   if (isJsonObject(schema)) return schema
   throw new UsageError(
-    `--schema ${path} does not hold an object.`,
+    `--schema ${path} does not contain an object.`,
     'Write a JSON Schema, such as { "type": "object" }.',
   )
 }
 
-/** Read here: whoever gives the command may name any file, which the tools may not. */
+/** Read here: the user may name any file, the tools may not. */
 async function readAttachment(path: string): Promise<Attachment> {
   const { mediaTypeOf } = await import("../runtime/input/attachments.ts")
   const data = await readFile(path).catch((error: NodeJS.ErrnoException) => {
@@ -172,7 +172,10 @@ async function readAttachment(path: string): Promise<Attachment> {
   })
   const mediaType = mediaTypeOf(path)
   if (!mediaType.startsWith("text/") || isUtf8(data)) return { data, mediaType, name: basename(path) }
-  throw new UsageError(`--attach ${path} is not a text.`, "Attach PNG, JPEG, GIF or WebP images, PDFs or text.")
+  throw new UsageError(
+    `--attach ${path} is not text, an image or a PDF.`,
+    "Attach PNG, JPEG, GIF or WebP images, PDFs or text.",
+  )
 }
 
 async function folderInside(workspace: string, given: string): Promise<string> {
@@ -183,7 +186,7 @@ async function folderInside(workspace: string, given: string): Promise<string> {
   const below = relative(root, real)
   if (below === ".." || below.startsWith(`..${sep}`) || isAbsolute(below)) {
     throw new UsageError(
-      `--cwd ${given} lies outside the workspace ${workspace}.`,
+      `--cwd ${given} is outside the workspace ${workspace}.`,
       "Choose a folder inside it, or another --workspace.",
     )
   }
@@ -192,6 +195,6 @@ async function folderInside(workspace: string, given: string): Promise<string> {
 }
 
 function unreadable(option: string, path: string, { code, message }: NodeJS.ErrnoException): UsageError {
-  const reason = code === "ENOENT" ? "is not there" : `cannot be read: ${code ?? message}`
+  const reason = code === "ENOENT" ? "does not exist" : `cannot be read: ${code ?? message}`
   return new UsageError(`--${option} ${path} ${reason}.`, "Check the path.")
 }

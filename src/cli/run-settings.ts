@@ -11,7 +11,10 @@ import { numberOption, numberSetting } from "./arguments.ts"
 import type { ConfigFile } from "./config/file.ts"
 import { isBucket, storeAt } from "./config/store-choice.ts"
 
-/** As the command line says it. An option goes before the environment, that before the config file. */
+/**
+ * As given on the command line. Options take precedence over the environment, which takes precedence over the config
+ * file.
+ */
 export interface RunChoice {
   readonly workspace?: string
   readonly model?: string
@@ -25,16 +28,16 @@ export interface RunChoice {
 export interface OpenRuntime {
   readonly runtime: Runtime
   readonly workspace: string
-  /** Of all tools there are, those that are switched off too. */
+  /** Names of all tools, including disabled ones. */
   readonly toolNames: readonly string[]
-  /** Where runs are kept, if it had to be said. */
+  /** The store, if it is not the default. */
   readonly store?: string
   /** The files that the tools see. */
   readonly files: Files
   readonly allowances: Allowances
 }
 
-/** `questions`: whether the model may ask the person, and the run then waits for the answer. */
+/** `questions`: the model may ask the person, and the run then waits for the answer. */
 export async function openRuntime(
   choice: RunChoice & Pick<GuardChoice, "ask">,
   file: ConfigFile | undefined,
@@ -82,7 +85,7 @@ export async function openRuntime(
   }
 }
 
-/** What goes into each run beside its task. */
+/** Settings of each run besides its task. */
 export function inputSettings(
   choice: RunChoice,
   file: ConfigFile | undefined,
@@ -95,7 +98,7 @@ export function inputSettings(
   }
 }
 
-/** Where runs are kept; undefined: where the environment says, or the state folder. */
+/** The store; undefined: from the environment, or the state folder. */
 export function chooseStore(
   option: string | undefined,
   file: ConfigFile | undefined,
@@ -106,7 +109,7 @@ export function chooseStore(
   return isBucket(named) ? named : undefined
 }
 
-/** The model that is used, and why that one. */
+/** The model and the reason it was chosen. */
 export async function chooseModel(
   option: string | undefined,
   file: ConfigFile | undefined,
@@ -122,7 +125,7 @@ export async function chooseModel(
   )
   const key = provider && keyNameOf(provider, variables)
   if (model !== undefined) return { model, reason: `${key} is set` }
-  return { model: "offline", reason: key === undefined ? "no key is set" : `${key} alone does not say which model` }
+  return { model: "offline", reason: key === undefined ? "no key is set" : `${key} alone does not select a model` }
 }
 
 function limitsOf(choice: RunChoice, file: ConfigFile | undefined, variables = process.env): Partial<Limits> {
@@ -138,10 +141,10 @@ function limitsOf(choice: RunChoice, file: ConfigFile | undefined, variables = p
   }
 }
 
-/** A timer cannot wait longer. */
+/** The maximum delay of a timer. */
 const longestSeconds = 2_147_483
 
-/** The setting at fault may stand in the file, and the reader must know that there is one. */
+/** The invalid setting may come from the file, so the message names the file. */
 function withFile({ code, message, fix, cause }: LonghaulError, path: string): LonghaulError {
   return new LonghaulError(code, `${message} (Settings come from ${path}.)`, {
     cause,

@@ -29,7 +29,7 @@ async function asked(
 }
 
 describe("run --ask at a terminal", () => {
-  test("asks in place with the change, and goes on in the same process once it is approved", async () => {
+  test("--ask shows the change and asks, and the run continues in the same process after approval", async () => {
     await simulate(edits)
     const running = await asked()
     expect(running.shown.stdout).toContain("- High water is at 04:17.")
@@ -43,7 +43,7 @@ describe("run --ask at a terminal", () => {
     expect(await written()).toBe("High water is at 04:29.\n")
   })
 
-  test("waits on record while the question stands there: a process that is killed then loses nothing", async () => {
+  test("a run is recorded as paused while its question is open, so a kill loses nothing", async () => {
     await simulate(edits)
     const running = await asked()
     running.child.kill("SIGKILL")
@@ -56,7 +56,7 @@ describe("run --ask at a terminal", () => {
   test.each([
     ["Ctrl-C", (stdin: NodeJS.WritableStream) => stdin.write("\u0003")],
     ["the end of input", (stdin: NodeJS.WritableStream) => stdin.end()],
-  ])("%s at the question leaves the run paused: exit code 3, and the command that decides", async (_, leave) => {
+  ])("%s at the question leaves the run paused: exit code 3 and the commands to decide", async (_, leave) => {
     await simulate(edits)
     const running = await asked()
     leave(running.child.stdin)
@@ -67,7 +67,7 @@ describe("run --ask at a terminal", () => {
     expect(await written()).toBe(before)
   })
 
-  test("does not take what was typed before the question for an answer", async () => {
+  test("input typed before the question does not answer it", async () => {
     await simulate(edits)
     const running = await asked(undefined, "y\ry\ry\r")
     expect(await written()).toBe(before)
@@ -78,14 +78,14 @@ describe("run --ask at a terminal", () => {
     expect(await written()).toBe(before)
   })
 
-  test("is not asked where a program reads the output: it pauses as in a pipe", async () => {
+  test("the question is not asked if a program reads the output: the run pauses as in a pipe", async () => {
     await simulate(edits)
     const { code, stdout } = await start(["run", "--json", "--ask", "Edit", "Correct the tide"], takenForTerminal).ended
     expect(code).toBe(3)
     expect(JSON.parse(stdout)).toMatchObject({ status: "paused" })
   })
 
-  test("a paused run is asked about when it is resumed there, and its tools keep their names", async () => {
+  test("a paused run asks when it is resumed at a terminal, and its calls keep their names", async () => {
     await simulate(edits)
     await longhaul(["run", "--ask", "Edit", "--run-id", "r", "Correct the tide"])
     const running = await asked(["resume", "r"])
@@ -96,7 +96,7 @@ describe("run --ask at a terminal", () => {
     expect(await written()).toBe("High water is at 04:29.\n")
   })
 
-  test("a question of the model's is answered in place", async () => {
+  test("a question of the model is answered at the terminal", async () => {
     await simulate({
       script: ({ lastToolResults: [answer] }) =>
         answer ? `You said ${answer.text}` : call("AskUser", { question: "Which tide?" }),

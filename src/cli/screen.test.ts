@@ -18,7 +18,7 @@ const usage = { inputTokens: 900, outputTokens: 100, cacheReadTokens: 0, cacheWr
 let seq = 0
 const record = (body: object) => ({ seq: seq++, at: 0, ...body }) as RunEvent
 
-test("the status line shows what goes on, in place, and is gone at the end", () => {
+test("the status line shows the current activity in place and disappears at the end", () => {
   const terminal = fakeTerminal(60)
   const progress = createProgress({ screen: liveScreen(terminal), colours })
   progress.onEvent(record({ type: "turn-start", turn: 1 }))
@@ -47,7 +47,7 @@ test("the status line shows what goes on, in place, and is gone at the end", () 
   expect(terminal.lines()).toEqual(["First line", "and a second", "✗ Read a.md 12ms error: not_found: a.md␛[2J"])
 })
 
-test("a terminal is drawn at most ten times a second, however fast the text comes", () => {
+test("a terminal is redrawn at most ten times a second", () => {
   const terminal = fakeTerminal(60)
   const progress = createProgress({ screen: liveScreen(terminal), colours })
   for (let index = 0; index < 1000; index++) {
@@ -59,7 +59,7 @@ test("a terminal is drawn at most ten times a second, however fast the text come
   expect(terminal.lines().join(" ").match(/word/g)).toHaveLength(1000)
 })
 
-test("text is cut where the terminal ends, between words, and wide characters count as two", () => {
+test("streamed text is wrapped at words to the terminal, and wide characters count as two columns", () => {
   const terminal = fakeTerminal(21)
   const screen = liveScreen(terminal)
   screen.stream("one two three four five six")
@@ -73,7 +73,7 @@ test("text is cut where the terminal ends, between words, and wide characters co
   expect(narrow.lines()).toEqual(["灯".repeat(10), "灯".repeat(10), "灯".repeat(5)])
 })
 
-test("a line that stays is cut where the terminal ends too, and colours take no room", () => {
+test("a permanent line is cut at the terminal width, and colours take no columns", () => {
   const terminal = fakeTerminal(21)
   const screen = liveScreen(terminal)
   screen.line(`${picocolors.createColors(true).red("one two three four")} five six`)
@@ -81,7 +81,7 @@ test("a line that stays is cut where the terminal ends too, and colours take no 
   expect(terminal.text()).toBe("\u001b[31mone two three four\u001b[39m\nfive six\n")
 })
 
-test("a retry says why and how long, and that the text before it does not count", () => {
+test("a retry shows the reason and delay, and that the text before it is discarded", () => {
   const terminal = fakeTerminal(200)
   const progress = createProgress({ screen: liveScreen(terminal), colours })
   progress.onEvent({ type: "text-delta", id: "1.0", delta: "Half an ans" })
@@ -92,12 +92,12 @@ test("a retry says why and how long, and that the text before it does not count"
   progress.close()
   expect(terminal.lines()).toEqual([
     "Half an ans",
-    "↻ stream_incomplete: The answer ended early: trying again in 1.5s (attempt 2); the text above does not count",
+    "↻ stream_incomplete: The answer ended early: retrying in 1.5s (attempt 2); the text above is discarded",
     "A whole answer",
   ])
 })
 
-test("where stdout is a pipe and stderr a terminal, lines go to the one and the status to the other", () => {
+test("with stdout in a pipe and stderr on a terminal, lines go to stdout and the status to stderr", () => {
   const terminal = fakeTerminal(60)
   const pipe = fakeTerminal(60)
   const progress = createProgress({ screen: liveScreen(terminal, pipe), colours })
@@ -110,7 +110,7 @@ test("where stdout is a pipe and stderr a terminal, lines go to the one and the 
   expect(terminal.lines()).toEqual([])
 })
 
-test("in a pipe there are lines and nothing else", () => {
+test("a pipe gets only lines", () => {
   const pipe = fakeTerminal(60)
   const progress = createProgress({ screen: plainScreen(pipe), colours })
   progress.onEvent({ type: "text-delta", id: "1.0", delta: "void" })
@@ -120,7 +120,7 @@ test("in a pipe there are lines and nothing else", () => {
   expect(pipe.text()).toBe("One\nTwo\n")
 })
 
-test("the status has dollars beside tokens, and nothing where the price is not known", () => {
+test("the status shows dollars next to tokens, and none if the price is unknown", () => {
   const terminal = fakeTerminal(80)
   const progress = createProgress({ screen: liveScreen(terminal), colours })
   const spend = (costUsd: number | null) => {
@@ -136,20 +136,20 @@ test("the status has dollars beside tokens, and nothing where the price is not k
   progress.close()
 })
 
-test("what is said to the model between two turns is shown, with the reason", () => {
+test("a steering message is shown with its reason", () => {
   const pipe = fakeTerminal(60)
   const progress = createProgress({ screen: plainScreen(pipe), colours })
   progress.onEvent(record({ type: "steer", text: "Leave the\nharbour\u001b[2J out." }))
   progress.onEvent(record({ type: "steer", text: "Answer with JSON alone.", reason: "repair" }))
   progress.onEvent(record({ type: "steer", text: "Go on.", reason: "output-limit" }))
   expect(pipe.lines()).toEqual([
-    "▸ told the model: Leave the harbour␛[2J out.",
-    "▸ told the model, as its answer did not have its form: Answer with JSON alone.",
-    "▸ told the model, as its answer was cut at the output limit: Go on.",
+    "▸ sent to the model: Leave the harbour␛[2J out.",
+    "▸ sent to the model because its answer did not match the schema: Answer with JSON alone.",
+    "▸ sent to the model because its answer was cut at the output limit: Go on.",
   ])
 })
 
-test("the status names the command that Bash runs, and keeps it beside what the command prints", () => {
+test("the status shows the command that Bash runs next to its output", () => {
   const terminal = fakeTerminal(80)
   const progress = createProgress({ screen: liveScreen(terminal), colours })
   const args = { command: `npm test -- ${"x".repeat(60)}\u001b[2J` }
@@ -162,7 +162,7 @@ test("the status names the command that Bash runs, and keeps it beside what the 
   progress.close()
 })
 
-test("a call that was made before the run was resumed is shown with its name and arguments", () => {
+test("a call made before the resume is shown with its name and arguments", () => {
   const terminal = fakeTerminal(80)
   const open = [
     { id: "1.0", name: "Write", args: { path: "a.md" }, result: null, status: "pending", durationMs: 0 } as const,
@@ -176,7 +176,7 @@ test("a call that was made before the run was resumed is shown with its name and
   expect(terminal.lines()).toEqual(["✓ Write a.md 3ms"])
 })
 
-test("what is being typed stands below the status, and goes with it", () => {
+test("the user's input is shown below the status and removed with it", () => {
   const terminal = fakeTerminal(60)
   let typed = "> al"
   const progress = createProgress({ screen: liveScreen(terminal), colours, typed: () => typed })
@@ -190,7 +190,7 @@ test("what is being typed stands below the status, and goes with it", () => {
   expect(terminal.lines()).toEqual(["Hello"])
 })
 
-test("a text that was drawn before it ended is ended once", () => {
+test("a text drawn before its end is finished once", () => {
   const terminal = fakeTerminal(60)
   const progress = createProgress({ screen: liveScreen(terminal), colours })
   progress.onEvent({ type: "text-delta", id: "1.0", delta: "Hello" })

@@ -1,18 +1,18 @@
 import { visible } from "./format.ts"
 import type { TextStream } from "./output.ts"
 
-/** Where a run's progress is shown: lines that stay, and on a terminal a status line below them. */
+/** Where a run's progress is shown: permanent lines, and on a terminal a status line below them. */
 export interface Screen {
-  /** True where text can be shown while it comes; otherwise only whole lines are of use. */
+  /** True if text can be shown while it streams; otherwise only whole lines are useful. */
   readonly streams: boolean
   line(text: string): void
-  /** Text that continues where the last one stopped. Control characters in it are made visible. */
+  /** Text that continues the previous one. Control characters in it are made visible. */
   stream(text: string): void
   /** Ends a streamed text that stopped inside a line. */
   endText(): void
-  /** Asked for anew each time the status is drawn; each of its lines is cut where the terminal ends. */
+  /** Called each time the status is drawn; each of its lines is cut to the terminal's width. */
   setStatus(describe: (frame: number) => string): void
-  /** Shows what is still held back and takes the status away. */
+  /** Writes buffered text and removes the status. */
   close(): void
 }
 
@@ -29,8 +29,8 @@ export function plainScreen(out: TextStream): Screen {
 }
 
 /**
- * A terminal. Lines that stay go to `out`; the last, unfinished line of a streamed text and the status line below it are
- * drawn on `terminal` in place, at most ten times a second. `out` is another stream where only one of the two is a
+ * A terminal. Permanent lines go to `out`; the last, unfinished line of a streamed text and the status line below it
+ * are drawn on `terminal` in place, at most ten times a second. `out` is a different stream if only one of the two is a
  * terminal; text is then shown as lines.
  */
 export function liveScreen(terminal: TextStream, out: TextStream = terminal): Screen {
@@ -43,14 +43,14 @@ export function liveScreen(terminal: TextStream, out: TextStream = terminal): Sc
     frame++
     draw("")
   }, drawEveryMs)
-  // A screen that nobody closed must not keep the process.
+  // An unclosed screen must not keep the process running.
   timer.unref()
 
   const width = () => Math.max(20, terminal.columns || 80) - 1
 
   const fitted = (text: string) => (out === terminal ? wrap(text, width()).join("\n") : text)
 
-  /** Puts lines above what is drawn in place, and draws that again. */
+  /** Inserts lines above the status and redraws the status. */
   function draw(lines: string): void {
     const finished = lines === "" ? takeFinished() : `${takeFinished()}${takeUnfinished()}${lines}`
     const drawn = [
@@ -69,7 +69,7 @@ export function liveScreen(terminal: TextStream, out: TextStream = terminal): Sc
     if (drawn.length > 0) terminal.write(drawn.join("\n"))
   }
 
-  /** The lines that the streamed text has completed, by its own line feeds or because the terminal is full. */
+  /** The lines completed by the streamed text, through line feeds or because the terminal is full. */
   function takeFinished(): string {
     const lines = `${unfinished}${incoming}`.split("\n").flatMap((line) => wrap(line, width()))
     incoming = ""
@@ -107,7 +107,7 @@ export function liveScreen(terminal: TextStream, out: TextStream = terminal): Sc
 
 const drawEveryMs = 100
 
-/** A line in pieces that fit, cut at spaces where there are any. */
+/** A line split into pieces that fit, at spaces where possible. */
 export function wrap(line: string, width: number): string[] {
   const pieces: string[] = []
   let rest = line
@@ -122,8 +122,8 @@ export function wrap(line: string, width: number): string[] {
 }
 
 /**
- * How many UTF-16 units fit. What may be two columns wide counts as two: too short a line does no harm. Colours take no
- * room; no other escape gets here.
+ * How many UTF-16 units fit. A character that may be two columns wide counts as two: a line that is too short does no
+ * harm. Colours take no columns; no other escape gets here.
  */
 export function fittingLength(text: string, width: number): number {
   let columns = 0

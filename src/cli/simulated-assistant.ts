@@ -2,8 +2,8 @@ import type { Json, JsonObject } from "../contract/json.ts"
 import type { SimulatedAnswer, SimulatedRequest, SimulatedTool } from "../testing/index.ts"
 
 /**
- * What the simulated provider answers: it calls the tools that the task names, else List and then Read, and quotes what
- * they returned. Where it can call nothing it says what it received.
+ * The simulated provider's answer: it calls the tools that the task names, else List and then Read, and quotes their
+ * results. If it cannot call a tool, it describes the request.
  */
 export function simulatedAssistant(request: SimulatedRequest): SimulatedAnswer {
   const next = nextTool(request)
@@ -84,7 +84,7 @@ function valueFor(name: string, schema: Json, request: SimulatedRequest): Json {
   return request.lastUserText
 }
 
-/** A file that the task names, else the first that a listing showed. */
+/** A file that the task names, else the first one in a listing. */
 function fileFor(request: SimulatedRequest): string | undefined {
   const named = /[\w./-]*\w\.[A-Za-z]\w{0,7}\b/.exec(request.lastUserText)?.[0]
   if (named !== undefined) return named

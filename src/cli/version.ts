@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises"
 
-/** Of this package. Bundled or not, every file that may hold this lies two folders below it. */
+/**
+ * The version of this package. Bundled or not, every file that may contain this is two folders below the package root.
+ */
 export async function version(): Promise<string> {
   const file = await readFile(new URL("../../package.json", import.meta.url), "utf8")
   // Safe: npm refuses a package without a version.

@@ -14,7 +14,7 @@ const linesOf = (stdout: string) =>
     .map((line) => JSON.parse(line) as { readonly type?: string; readonly status?: string; readonly delta?: string })
 
 describe("--stream-json", () => {
-  test("run writes each event on a line as it comes, and the result as the last", async () => {
+  test("run --stream-json writes one event per line, and the result as the last line", async () => {
     await simulate({
       script: ({ lastToolResults: [read] }) => (read ? "At 04:17." : call("Read", { path: "tide.txt" })),
     })
@@ -31,7 +31,7 @@ describe("--stream-json", () => {
     expect(lines.at(-1)).toMatchObject({ status: "done", text: "At 04:17." })
   })
 
-  test("resume and chat write the same, one result for each exchange", async () => {
+  test("resume and chat --stream-json write the same, with one result per exchange", async () => {
     await simulate({
       script: ({ lastToolResults: [written] }) =>
         written ? "Written." : call("Write", { path: "a.txt", content: "x" }),
@@ -50,7 +50,7 @@ describe("--stream-json", () => {
     expect(lines.filter(({ status, type }) => status === "done" && type === undefined)).toHaveLength(2)
   })
 
-  test("a run that cannot begin is a failed result, and wrong usage keeps its exit code", async () => {
+  test("--stream-json prints a failed result for a run that cannot start, and usage errors keep exit code 2", async () => {
     const failed = await longhaul(["run", "--stream-json", "--max-turns", "x", "Hello"])
     expect(failed.code).toBe(2)
     expect(JSON.parse(failed.stdout)).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
@@ -70,7 +70,7 @@ describe("--debug", () => {
       sounded ? `Got: ${sounded.text}` : call("Sound", {}),
   }
 
-  test("logs the exception of a tool with its stack and cause to stderr, without secrets and hidden characters", async () => {
+  test("--debug logs a tool's exception with stack and cause to stderr, without secrets and hidden characters", async () => {
     const { requests } = await simulate(sounding)
     await writeFile(join(place.workspace, "own.js"), program)
     const args = ["run", "--config", "own.js", "--quiet", "Sound the depth"]

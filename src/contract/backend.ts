@@ -71,11 +71,11 @@ export interface TurnHost {
    * Before a model request, where the backend can hold one back: opens the turn on record and reserves what it may take.
    * False: a limit of the run is reached, stop with `limit`.
    */
-  beginTurn(turn: number, bound: () => TurnBound): boolean | Promise<boolean>
+  beginTurn(turn: number, bound: () => TurnBound): Promise<boolean>
   /** Closes a turn on record. False: the host wants no other, stop with `done`. */
-  endTurn(turn: number): boolean | Promise<boolean>
+  endTurn(turn: number): Promise<boolean>
   /** What is wrong with a final answer, to be told to the model, which then answers again. Undefined: it stands. */
-  review(text: string): string | undefined | Promise<string | undefined>
+  review(text: string): Promise<string | undefined>
   /** Puts an event on record. */
   emit(event: BackendEvent): void
   /** Tells listeners of something that is not recorded. */

@@ -54,10 +54,10 @@ export class Batch {
 
   /** It may be tried again. False: somebody wanted it, and nobody waits to hear of this. */
   reject(error: unknown): boolean {
-    const isHeard = this.#durable !== undefined || !this.isWanted
+    const isDelivered = this.#durable !== undefined || !this.isWanted
     this.#reject?.(error)
     this.#forget()
-    return isHeard
+    return isDelivered
   }
 
   #forget(): void {

@@ -13,11 +13,11 @@ import { claimOf, scanShard } from "./shard.ts"
 const messages = (records: readonly { type: string }[]) =>
   records.map((record) => ("message" in record ? String(record.message) : record.type))
 
-describe("a shard says who made it as soon as it has a name", () => {
+describe("a shard names its creator as soon as it exists", () => {
   const take = (folder: Folder, name: string) => takeRun(folder, { owner: { name }, first: opening })
 
   test.each(["read", "sync", "sync-folder", "write", "write-half", "write-sync"] as const)(
-    "also where its maker stops before its %s",
+    "the shard names its creator even if the creator stops before its %s",
     async (kind) => {
       const stage = scene()
       await take(stage.folder("A"), "A")
@@ -33,7 +33,7 @@ describe("a shard says who made it as soon as it has a name", () => {
     },
   )
 
-  test("also where an owner takes the next one from itself", async () => {
+  test("the shard names its creator when an owner moves to its next shard", async () => {
     const stage = scene()
     const journal = await take(stage.folder("A"), "A")
     stage.fail("A", "write-half")
@@ -44,7 +44,7 @@ describe("a shard says who made it as soon as it has a name", () => {
     expect((await readRow(stage.folder("C"))).taking?.claim?.owner).toEqual({ name: "A" })
   })
 
-  test("also where it is the first of its run", async () => {
+  test("the first shard of a run names its creator", async () => {
     const stage = scene()
     const stopped = stage.hold("A", "sync-folder")
     take(stage.folder("A"), "A").catch(() => {})
@@ -56,7 +56,7 @@ describe("a shard says who made it as soon as it has a name", () => {
     })
   })
 
-  test("and says nothing where a power loss took its bytes and left its name", async () => {
+  test("a shard whose bytes were lost in a power failure names no creator", async () => {
     const stage = scene()
     await take(stage.folder("A"), "A")
     const stopped = stage.hold("B", "write")
@@ -68,13 +68,13 @@ describe("a shard says who made it as soon as it has a name", () => {
     expect(messages(await stage.history())).toEqual(["start", "run-resume"])
   })
 
-  test("and a row whose top shard has its header is being taken by nobody", async () => {
+  test("a run whose top shard has a header is not being taken", async () => {
     const stage = scene()
     await take(stage.folder("A"), "A")
     expect(await readRow(stage.folder("C"))).not.toHaveProperty("taking")
   })
 
-  test("and who could not write its header hears which shard it leaves behind", async () => {
+  test("an owner that could not write its header learns which shard it left behind", async () => {
     const stage = scene()
     await take(stage.folder("A"), "A")
     const left: number[] = []
@@ -86,7 +86,7 @@ describe("a shard says who made it as soon as it has a name", () => {
   })
 })
 
-describe("a claim in front of its shard's header", () => {
+describe("a claim before the header of its shard", () => {
   const ownership = new Ownership({ name: "A" })
   const base = { shard: 3, bytes: 70 }
 
@@ -97,7 +97,7 @@ describe("a claim in front of its shard's header", () => {
     return { bytes: flush.sealed(0, ownership.claimedHeader(base)), claim: ownership.claim }
   }
 
-  test("is the first part of the first flush", () => {
+  test("the claim is the first part of the first flush", () => {
     const { bytes, claim } = shard()
     expect(bytes.subarray(0, claim.length)).toEqual(claim)
     expect(scanShard(bytes)).toMatchObject({
@@ -106,7 +106,7 @@ describe("a claim in front of its shard's header", () => {
     })
   })
 
-  test("is read from its line feed on, and the shard is void until its first flush is whole", () => {
+  test("the claim is readable once its line is complete, and the shard is void until its first flush is complete", () => {
     const { bytes, claim } = shard()
     for (let cut = 0; cut < bytes.length; cut++) {
       const part = bytes.subarray(0, cut)
@@ -115,7 +115,7 @@ describe("a claim in front of its shard's header", () => {
     }
   })
 
-  test("altered anywhere, is not the claim of a flush that counts", () => {
+  test("an altered claim invalidates the flush", () => {
     const { bytes, claim } = shard()
     for (let at = 0; at < claim.length; at++) {
       const altered = bytes.slice()
@@ -124,15 +124,15 @@ describe("a claim in front of its shard's header", () => {
     }
   })
 
-  test.each(["", "\0\0\0\n", "{}\n", "null\n", '{"v":2}\n', "[1]\n"])("%j is none", (text) => {
+  test.each(["", "\0\0\0\n", "{}\n", "null\n", '{"v":2}\n', "[1]\n"])("%j is not a claim", (text) => {
     expect(claimOf(new TextEncoder().encode(text))).toBeNull()
   })
 })
 
-describe("a row with shards of version 1", () => {
+describe("a run with shards of version 1", () => {
   const fixture = readFileSync(new URL("./__fixtures__/v1/000000.jsonl", import.meta.url))
 
-  test("is gone on with in shards of today, and read as one history", async () => {
+  test("a version 1 run continues in current shards and is read as one history", async () => {
     const folder = memoryStore().folder("run")
     await folder.create(shardName(0), fixture)
     const before = await createReader(folder).next()
@@ -141,7 +141,7 @@ describe("a row with shards of version 1", () => {
     expect(await createReader(folder).next()).toMatchObject([...before, { type: "warning", seq: before.length }])
   })
 
-  test("whose top was made empty by version 1 is gone on with behind it", async () => {
+  test("a version 1 run with an empty top shard continues after it", async () => {
     const folder = memoryStore().folder("run")
     await folder.create(shardName(0), fixture)
     await folder.append?.open(shardName(1), new Uint8Array())
@@ -152,8 +152,8 @@ describe("a row with shards of version 1", () => {
   })
 })
 
-describe("a shard that is deleted under its owner", () => {
-  test("acknowledges nothing more, and the owner builds nothing on it", async () => {
+describe("a shard deleted while its owner writes", () => {
+  test("after its shard is deleted, an owner acknowledges nothing more and continues nothing", async () => {
     const stage = scene()
     const a = await stage.take("A")
     await stage.folder("B").delete(shardName(0))
@@ -165,7 +165,7 @@ describe("a shard that is deleted under its owner", () => {
     expect(stage.disk.bytes(shardName(1))).toBeUndefined()
   })
 
-  test("and put back from a copy that is older acknowledges nothing more either", async () => {
+  test("after its shard is replaced by an older copy, an owner acknowledges nothing more", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const older = (stage.disk.bytes(shardName(0)) as Uint8Array).slice()
@@ -179,7 +179,7 @@ describe("a shard that is deleted under its owner", () => {
     expect(messages(await stage.history())).toEqual(["start"])
   })
 
-  test("fences its owner where it was deleted by whoever took the run", async () => {
+  test("deletion of the shard by the process that took the run fences the old owner", async () => {
     const stage = scene()
     const a = await stage.take("A")
     await stage.take("B")

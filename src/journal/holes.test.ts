@@ -12,7 +12,7 @@ const fenced = expect.objectContaining({ code: "fenced" })
 const messages = (records: readonly { type: string }[]) =>
   records.map((record) => ("message" in record ? String(record.message) : record.type))
 
-describe("local disk: the holes of the protocol's first draft stay closed", () => {
+describe("local disk: flaws of the first protocol draft", () => {
   test("F1: a flush that a successor did not read is not acknowledged", async () => {
     const stage = scene()
     const a = await stage.take("A")
@@ -31,7 +31,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(a.acknowledged).toHaveLength(1)
   })
 
-  test("F1: a look before the append would not do: a takeover in between is seen", async () => {
+  test("F1: a takeover between look and append is detected, because the look comes after", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const write = stage.hold("A", "write")
@@ -66,7 +66,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     }
   })
 
-  test("F2: a header names the last headed shard, so that a void one hides no zombie's record", async () => {
+  test("F2: a header names the last shard with a header, so a void shard cannot hide a fenced owner's record", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const half = stage.hold("A", "write-half")
@@ -84,7 +84,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await stage.history())).not.toContain("zombie")
   })
 
-  test("F3: what a header counts survives a power loss", async () => {
+  test("F3: bytes counted by a header survive a power loss", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const unsynced = stage.hold("A", "write-sync")
@@ -97,7 +97,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await stage.history())).toEqual(["start", "counted", "run-resume"])
   })
 
-  test("F3: a header never outlives the bytes it counts", async () => {
+  test("F3: a header is never durable before the bytes it counts", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const unsynced = stage.hold("A", "write-sync")
@@ -112,7 +112,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await stage.history())).toEqual(["start", "run-resume"])
   })
 
-  test("F3: a header never outlives the name of the shard it counts", async () => {
+  test("F3: a header is never durable before the name of the shard it counts", async () => {
     const stage = scene()
     const names = stage.hold("A", "sync-folder")
     stage.take("A").catch(() => {})
@@ -126,7 +126,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(c.acknowledged).toHaveLength(1)
   })
 
-  test("F3: acknowledged records survive a power loss, names included", async () => {
+  test("F3: acknowledged records and their file names survive a power loss", async () => {
     const stage = scene()
     const a = await stage.take("A")
     a.journal.append(note("kept"))
@@ -135,7 +135,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await stage.history())).toEqual(["start", "kept"])
   })
 
-  test("F4: after a short write the shard is never written again; the owner takes the next one from itself", async () => {
+  test("F4: after a short write the owner never writes the shard again and moves to the next one", async () => {
     const stage = scene()
     const a = await stage.take("A")
     stage.fail("A", "write-half")
@@ -149,7 +149,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(results).toMatchObject([{ callId: "1", outcome: { status: "unknown" } }])
   })
 
-  test("F4: after a failed sync nothing unacknowledged counts twice, and the own running call is not flagged", async () => {
+  test("F4: after a failed sync no unacknowledged record counts twice, and the owner's running call is not flagged", async () => {
     const stage = scene()
     const a = await stage.take("A")
     for (const body of call("1")) a.journal.append(body)
@@ -165,7 +165,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(history.map(({ seq }) => seq)).toEqual(history.map((_, index) => index))
   })
 
-  test("F4: when the owner's own next shard was taken by somebody else it is fenced", async () => {
+  test("F4: an owner whose next shard was created by another process is fenced", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const failing = stage.hold("A", "write-half")
@@ -179,7 +179,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await stage.history())).not.toContain("lost")
   })
 
-  test("F4: where nothing can be written, the flush fails typed, acknowledges nothing, and works when space is back", async () => {
+  test("F4: on a full disk a flush fails with a typed error, acknowledges nothing, and succeeds once space is free", async () => {
     const stage = scene()
     const a = await stage.take("A")
     stage.fail("A", "write-half")
@@ -191,7 +191,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await stage.history())).toEqual(["start", "later"])
   })
 
-  test("F4: where not even the next shard can be created, the flush fails once and typed, and works later", async () => {
+  test("F4: if the next shard cannot be created, the flush fails once with a typed error and succeeds later", async () => {
     const stage = scene()
     const a = await stage.take("A")
     stage.fail("A", "write-half")
@@ -202,7 +202,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await stage.history())).toEqual(["start", "later"])
   })
 
-  test("F5: a reader publishes nothing that a takeover under way may cut", async () => {
+  test("F5: a reader publishes nothing that a concurrent takeover may cut", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const reader = createReader(stage.folder("reader"))
@@ -223,7 +223,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(reader.unsettled).toBe(false)
   })
 
-  test("F5: a reader's look comes after its read: a takeover that began in between is seen", async () => {
+  test("F5: a reader looks after reading, so a takeover in between is detected", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const reader = createReader(stage.folder("reader"))
@@ -246,7 +246,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await reader.next())).toEqual([expect.stringContaining("dropped"), "run-resume"])
   })
 
-  test("F5: a reader that cannot sync what it read shows none of it", async () => {
+  test("F5: a reader that cannot sync its read publishes none of it", async () => {
     const stage = scene()
     await stage.take("A")
     const reader = createReader(stage.folder("reader"))
@@ -256,7 +256,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await reader.next())).toEqual(["start"])
   })
 
-  test("F5: not even what a fenced owner's late header counts is published while a takeover is under way", async () => {
+  test("F5: during a takeover, records counted by a fenced owner's late header are not published", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const slow = stage.hold("B", "read")
@@ -279,7 +279,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await stage.history()).slice(0, published.length)).toEqual(messages(published))
   })
 
-  test("F5: while a takeover is under way a reader still shows what is certain to stay", async () => {
+  test("F5: during a takeover a reader still publishes records that are certain to stay", async () => {
     const stage = scene()
     const a = await stage.take("A")
     a.journal.append(note("acknowledged"))
@@ -296,7 +296,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await reader.next())).toEqual(["newest", "run-resume"])
   })
 
-  test("F5: a reader publishes whole flushes only, each record once, across takeovers", async () => {
+  test("F5: a reader publishes complete flushes only, each record once, across takeovers", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const reader = createReader(stage.folder("reader"))
@@ -315,7 +315,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(await reader.next()).toEqual([])
   })
 
-  test("F5: what a reader published survives a power loss", async () => {
+  test("F5: records published by a reader survive a power loss", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const unsynced = stage.hold("A", "write-sync")
@@ -344,7 +344,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(messages(await stage.history())).toEqual(["start", "run-resume", "on"])
   })
 
-  test("the successor reads after its create, so it sees every intent that its predecessor could act on", async () => {
+  test("a successor reads after its create, so it sees every intent that its predecessor could act on", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const create = stage.hold("B", "open")
@@ -358,7 +358,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect((await stage.history()).at(-1)).toMatchObject({ type: "tool-result", outcome: { status: "unknown" } })
   })
 
-  test("of two that take at once exactly one owns the run", async () => {
+  test("of two concurrent takeovers exactly one owns the run", async () => {
     const stage = scene()
     await stage.take("A")
     const create = stage.hold("B", "open")
@@ -369,7 +369,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     await expect(taking).rejects.toEqual(fenced)
   })
 
-  test("a fresh run is refused where the id is in use, and its owner is not fenced by the attempt", async () => {
+  test("creating a run with a used id is rejected and does not fence its owner", async () => {
     const stage = scene()
     const a = await stage.take("A")
     await expect(takeRun(stage.folder("B"), { fresh: true, first: opening })).rejects.toMatchObject({
@@ -379,7 +379,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     await a.journal.flush()
   })
 
-  test("a damaged flush in front of a complete one is a typed error for owners and readers, never skipped", async () => {
+  test("a damaged flush before a complete one is a typed error for owners and readers", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const first = (stage.disk.bytes(shardName(0)) as Uint8Array).length
@@ -394,7 +394,7 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     await expect(stage.take("B")).rejects.toEqual(damaged)
   })
 
-  test("a flush that the disk holds twice counts once", () => {
+  test("a flush that is stored twice counts once", () => {
     const flush = new FlushLines()
     flush.add('{"seq":0}')
     const first = flush.sealed(0, JSON.stringify({ v: 1, writer: "w", base: null }))
@@ -406,28 +406,25 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
     expect(scanned.validBytes).toBe(first.length + second.length)
   })
 
-  test.each([false, true])(
-    "a listing that lags hides nothing from a successor (create-only: %s)",
-    async (createOnly) => {
-      const stage = scene({ createOnly })
-      const a = await stage.take("A")
-      a.journal.append(note("kept"))
-      await a.journal.flush()
-      const found: string[] = []
-      await takeRun(
-        { ...stage.folder("B"), list: async () => [] },
-        {
-          first(history) {
-            found.push(...messages(history))
-            return opening(history)
-          },
+  test.each([false, true])("a stale listing hides nothing from a successor (create-only: %s)", async (createOnly) => {
+    const stage = scene({ createOnly })
+    const a = await stage.take("A")
+    a.journal.append(note("kept"))
+    await a.journal.flush()
+    const found: string[] = []
+    await takeRun(
+      { ...stage.folder("B"), list: async () => [] },
+      {
+        first(history) {
+          found.push(...messages(history))
+          return opening(history)
         },
-      )
-      expect(found).toEqual(["start", "kept"])
-    },
-  )
+      },
+    )
+    expect(found).toEqual(["start", "kept"])
+  })
 
-  test("a torn tail is dropped with a warning; the record that was torn is not in history", async () => {
+  test("a torn tail is dropped with a warning, and its record is not in history", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const half = stage.hold("A", "write-half")
@@ -441,10 +438,10 @@ describe("local disk: the holes of the protocol's first draft stay closed", () =
   })
 })
 
-describe("create-only stores: the holes of ambiguous answers stay closed", () => {
+describe("create-only stores: flaws with ambiguous responses", () => {
   const lost = new Error("the answer was lost")
 
-  test("O1: an owner recognises its own write whose answer was lost", async () => {
+  test("O1: an owner recognises its own write after a lost response", async () => {
     const stage = scene({ createOnly: true })
     const a = await stage.take("A")
     stage.fail("A", "created", lost)
@@ -453,7 +450,7 @@ describe("create-only stores: the holes of ambiguous answers stay closed", () =>
     expect(messages(await stage.history())).toEqual(["start", "mine"])
   })
 
-  test("O1: a slot that exists and cannot be read yet is read again before anything is concluded", async () => {
+  test("O1: an existing slot that is not yet readable is read again before a conclusion", async () => {
     const stage = scene({ createOnly: true })
     const folder = stage.folder("A")
     let stale = 0
@@ -466,7 +463,7 @@ describe("create-only stores: the holes of ambiguous answers stay closed", () =>
     expect(messages(await stage.history())).toEqual(["start", "mine"])
   })
 
-  test("O2: what comes after an ambiguous write goes behind it, never in its place", async () => {
+  test("O2: records after an ambiguous write go into the next slot, never into the same one", async () => {
     const stage = scene({ createOnly: true })
     const a = await stage.take("A")
     for (let attempt = 0; attempt < 6; attempt++) stage.fail("A", attempt === 0 ? "created" : "create", lost)
@@ -478,7 +475,7 @@ describe("create-only stores: the holes of ambiguous answers stay closed", () =>
     expect(messages(a.acknowledged)).toEqual(["start", "intent", "cancel"])
   })
 
-  test("O3: two resumers that say the same are told apart by their nonce", async () => {
+  test("O3: two resumers that write the same content are distinguished by their nonce", async () => {
     const stage = scene({ createOnly: true })
     await stage.take("A")
     const create = stage.hold("B", "create")
@@ -489,7 +486,7 @@ describe("create-only stores: the holes of ambiguous answers stay closed", () =>
     await expect(taking).rejects.toEqual(fenced)
   })
 
-  test("O4: a foreign slot fences for good; the zombie writes nothing behind it", async () => {
+  test("O4: a foreign slot fences permanently; the old owner writes nothing after it", async () => {
     const stage = scene({ createOnly: true })
     const a = await stage.take("A")
     await stage.take("B")
@@ -499,7 +496,7 @@ describe("create-only stores: the holes of ambiguous answers stay closed", () =>
     expect(messages(await stage.history())).toEqual(["start", "run-resume"])
   })
 
-  test("O5: one create in flight; what waits goes together in the next", async () => {
+  test("O5: only one create is in flight; waiting records are batched into the next", async () => {
     const stage = scene({ createOnly: true })
     const a = await stage.take("A")
     const first = stage.hold("A", "create", shardName(1))
@@ -518,7 +515,7 @@ describe("create-only stores: the holes of ambiguous answers stay closed", () =>
     expect(messages(await stage.history())).toEqual(["start", "1", "2", "3"])
   })
 
-  test("O8: a conflict without an outcome is tried again with the same bytes", async () => {
+  test("O8: a conflict without an outcome is retried with the same bytes", async () => {
     const stage = scene({ createOnly: true })
     const a = await stage.take("A")
     stage.fail("A", "create", new Error("409 ConditionalRequestConflict"))
@@ -527,7 +524,7 @@ describe("create-only stores: the holes of ambiguous answers stay closed", () =>
     expect(messages(await stage.history())).toEqual(["start", "again"])
   })
 
-  test("of two that start the same run one is told that it exists", async () => {
+  test("of two processes that start the same run one gets an error that it exists", async () => {
     const stage = scene({ createOnly: true })
     await stage.take("A")
     await expect(takeRun(stage.folder("B"), { fresh: true, first: opening })).rejects.toMatchObject({
@@ -536,8 +533,8 @@ describe("create-only stores: the holes of ambiguous answers stay closed", () =>
   })
 })
 
-describe("what was acknowledged is never dropped silently", () => {
-  test("a shard whose first flush is damaged in front of complete ones is damaged, not void", async () => {
+describe("acknowledged records are never dropped silently", () => {
+  test("a shard with a damaged first flush before complete ones is damaged, not void", async () => {
     const stage = scene()
     const a = await stage.take("A")
     a.journal.append(note("second flush"))
@@ -547,7 +544,7 @@ describe("what was acknowledged is never dropped silently", () => {
     await expect(stage.take("B")).rejects.toMatchObject({ code: "storage" })
   })
 
-  test("on create-only stores a slot that cannot be read as a shard is damaged, not void", async () => {
+  test("on create-only stores an unreadable slot is damaged, not void", async () => {
     const stage = scene({ createOnly: true })
     await stage.take("A")
     const bytes = stage.disk.bytes(shardName(0)) as Uint8Array
@@ -555,7 +552,7 @@ describe("what was acknowledged is never dropped silently", () => {
     await expect(stage.take("B")).rejects.toMatchObject({ code: "storage" })
   })
 
-  test("a slot that is there but reads as absent is read again, and never passed over", async () => {
+  test("an existing slot that reads as absent is read again, never skipped", async () => {
     const stage = scene({ createOnly: true })
     const a = await stage.take("A")
     a.journal.append(note("acknowledged"))
@@ -569,7 +566,7 @@ describe("what was acknowledged is never dropped silently", () => {
     expect(messages(await stage.history())).toEqual(["start", "acknowledged", "run-resume"])
   })
 
-  test("after a release nothing is written or acknowledged, whoever still asks", async () => {
+  test("after a release nothing is written or acknowledged, whichever caller asks", async () => {
     const stage = scene()
     const a = await stage.take("A")
     const write = stage.hold("A", "write")
@@ -587,7 +584,7 @@ describe("what was acknowledged is never dropped silently", () => {
   })
 })
 
-test("F4: a base whose sync failed once is not counted because a second sync said nothing", async () => {
+test("F4: a base whose sync failed once is not trusted after a second successful sync", async () => {
   const stage = scene()
   const a = await stage.take("A")
   const hold = stage.hold("A", "write-sync")
@@ -615,7 +612,7 @@ test("F4: a base whose sync failed once is not counted because a second sync sai
 })
 
 describe("the inbox", () => {
-  test("M1: a message stands in the next free slot, whole, and its sender recognises it", async () => {
+  test("M1: a message is stored in the next free slot, and its sender recognises it", async () => {
     const stage = scene()
     expect(await postMessage(stage.folder("S"), { type: "cancel" })).toBe(0)
     stage.fail("T", "created", new Error("lost"))
@@ -628,7 +625,7 @@ describe("the inbox", () => {
     expect(stage.disk.steps.some(({ kind, name }) => kind === "open" && name === inboxName(0))).toBe(false)
   })
 
-  test("M1: a sender whose store answers exists to its own lost success posts once", async () => {
+  test('M1: a sender whose successful post returned "exists" posts only once', async () => {
     const stage = scene()
     const folder = stage.folder("S")
     let answers = 0

@@ -21,7 +21,7 @@ async function take({ fails = 0 } = {}) {
   return { journal, failed, acknowledged }
 }
 
-test("all who wait for the same records hear the same, and records that came later go behind them", async () => {
+test("concurrent waiters for the same records get the same result, and later records follow", async () => {
   const { journal, acknowledged } = await take()
   journal.append(note("one"))
   const first = journal.flush()
@@ -33,7 +33,7 @@ test("all who wait for the same records hear the same, and records that came lat
   expect(journal.newestPending).toBe(-1)
 })
 
-test("a flush that nobody waits for tells its owner why it failed, and is made up for by the next", async () => {
+test("a background flush reports its failure to the owner, and the next flush repeats its records", async () => {
   const { journal, failed, acknowledged } = await take({ fails: 1 })
   journal.append(note("one"))
   journal.flushSoon()
@@ -45,21 +45,21 @@ test("a flush that nobody waits for tells its owner why it failed, and is made u
   expect(failed).toHaveBeenCalledTimes(1)
 })
 
-test("a flush that somebody waits for tells nobody else", async () => {
+test("an awaited flush reports its failure only to its waiters", async () => {
   const { journal, failed } = await take({ fails: 1 })
   journal.append(note("one"))
   await expect(journal.flush()).rejects.toThrow("EIO")
   expect(failed).not.toHaveBeenCalled()
 })
 
-test("what rides becomes durable by itself", async () => {
+test("riding records become durable without an explicit flush", async () => {
   const { journal, acknowledged } = await take()
   journal.append(note("riding"))
   expect(acknowledged).toEqual(["start"])
   await vi.waitFor(() => expect(acknowledged).toEqual(["start", "riding"]))
 })
 
-test("a record is as it was when it was appended, whatever becomes of what it was made from", async () => {
+test("a record keeps its value at append time, even if its source changes later", async () => {
   const stage = scene()
   const journal = await takeRun(stage.folder("A"), { first: () => [note("start")] })
   const paths = ["as it was"]
@@ -69,7 +69,7 @@ test("a record is as it was when it was appended, whatever becomes of what it wa
   expect(await stage.history()).toMatchObject([{ message: "start" }, { paths: ["as it was"] }])
 })
 
-test("who lost the run hears of it at once from a flush that nobody waits for", async () => {
+test("a fenced owner is notified immediately by a background flush", async () => {
   const stage = scene()
   const failed = vi.fn()
   const journal = await takeRun(stage.folder("A"), { first: () => [note("start")], failed })
@@ -80,7 +80,7 @@ test("who lost the run hears of it at once from a flush that nobody waits for", 
   expect(failed).toHaveBeenCalledWith(expect.objectContaining({ code: "fenced" }))
 })
 
-test("a record that cannot be written as JSON takes no number and leaves no trace", async () => {
+test("a record that is not valid JSON gets no number and leaves no trace", async () => {
   const folder = memoryStore().folder("run")
   const told: number[] = []
   const journal = await takeRun(folder, {

@@ -212,15 +212,15 @@ class OwnedJournal implements Journal {
     this.#options.acknowledged?.(records)
     // So long that a takeover may have begun, and somebody waits who is about to act.
     if (waitedMs >= LEASE_MS / 2) return this.#lookAgain()
-    this.#goOn()
+    this.#resumeAndShow()
   }
 
   async #lookAgain(): Promise<void> {
     if (await this.#folder.exists(shardName(this.#writer.top + 1))) throw fenced()
-    this.#goOn()
+    this.#resumeAndShow()
   }
 
-  #goOn(): void {
+  #resumeAndShow(): void {
     this.#flushed.resolve()
     if (this.#riding.isWanted) this.#drain()
     else this.#flushing = false
@@ -229,8 +229,8 @@ class OwnedJournal implements Journal {
   readonly #failed = async (error: unknown): Promise<void> => {
     if (isFenced(error)) await this.#lose(error)
     this.#flushing = false
-    const isHeard = [this.#flushed.reject(error), this.#riding.reject(error)]
-    if (isHeard.includes(false)) this.#options.failed?.(error)
+    const isDelivered = [this.#flushed.reject(error), this.#riding.reject(error)]
+    if (isDelivered.includes(false)) this.#options.failed?.(error)
   }
 
   async #lose(error: LonghaulError): Promise<void> {

@@ -20,7 +20,7 @@ const bodies: readonly RecordBody[] = [
 ]
 const records = bodies.map((body, seq): RunRecord => ({ seq, at: seq, ...body }))
 
-test("a conversation that was handed over is not kept: reading it throws, and everything else is folded on", () => {
+test("after the conversation is handed over, reading it throws and all else is still folded", () => {
   const [kept, given] = [new RunProjection(), new RunProjection()]
   expect(given.handOver()).toEqual([])
   for (const record of records) {
@@ -36,7 +36,7 @@ test("a conversation that was handed over is not kept: reading it throws, and ev
   }
 })
 
-test("what was given away is all that was said until then", () => {
+test("a handed-over conversation contains all messages so far", () => {
   const projection = new RunProjection()
   for (const record of records) projection.apply(record)
   expect(projection.handOver()).toMatchObject([
@@ -46,22 +46,22 @@ test("what was given away is all that was said until then", () => {
   ])
 })
 
-describe("a reserve of a turn that was never answered", () => {
+describe("the reservation of an unanswered turn", () => {
   const asked: RecordBody = { type: "turn-start", turn: 1, reserve: { tokens: 500, usd: 0.25 } }
   const spentAfter = (...after: RecordBody[]) =>
     project([asked, ...after].map((body, seq): RunRecord => ({ seq, at: seq, ...body }))).spent
 
-  test("counts as spent once the run is resumed, and only once", () => {
+  test("an unanswered reservation counts as spent after a resume, and only once", () => {
     const resumed: RecordBody = { type: "run-resume", cause: "recovery" }
     expect(spentAfter(resumed)).toEqual({ tokens: 500, usd: 0.25 })
     expect(spentAfter(resumed, resumed)).toEqual({ tokens: 500, usd: 0.25 })
   })
 
-  test("counts as spent once the next turn begins", () => {
+  test("an unanswered reservation counts as spent when the next turn starts", () => {
     expect(spentAfter({ type: "turn-start", turn: 1 })).toEqual({ tokens: 500, usd: 0.25 })
   })
 
-  test("does not count where the turn was answered", () => {
+  test("a reservation does not count if the turn was answered", () => {
     const answered: RecordBody = {
       type: "usage",
       turn: 1,
@@ -74,7 +74,7 @@ describe("a reserve of a turn that was never answered", () => {
   })
 })
 
-test("the results of a step stand in the order of its calls, whatever order and duration they had", () => {
+test("results of a step are ordered like its calls, whatever their order and duration", () => {
   const callIds = ["1.0", "1.1", "1.2"]
   const called = callIds.map(
     (callId): RecordBody => ({ type: "tool-call", turn: 1, callId, wireId: `w${callId}`, name: "Read", args: {} }),

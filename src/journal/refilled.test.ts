@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { Refilled } from "./refilled.ts"
 
-test("what is taken is all that was put in since the last time, and stays as it was", () => {
+test("a refilled buffer returns everything added since the last time, and the returned value stays unchanged", () => {
   const list = new Refilled<number>()
   const taken: number[][] = []
   for (const count of [3, 0, 1, 40, 2]) {

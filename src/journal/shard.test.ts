@@ -28,7 +28,7 @@ function flushOf(lines: readonly string[], from = 0): Uint8Array {
 const line = (seq: number, text = "x") => JSON.stringify({ seq, type: "note", text })
 
 describe("a shard", () => {
-  test("gives back the lines of its complete flushes", () => {
+  test("a shard returns the lines of its complete flushes", () => {
     const { bytes } = shard([line(0)], [line(1), line(2, 'ünïcode\n{},"end":"0.00000000"}')])
     const scanned = scanShard(bytes)
     expect(scanned.header).toMatchObject({ v: 1, writer: "w", base: null })
@@ -38,20 +38,23 @@ describe("a shard", () => {
     expect(scanned.damaged).toBe(false)
   })
 
-  test.each(["x", "é", "☕"])("is whole whatever its length and characters, in memory used again (%s)", (character) => {
-    const flush = new FlushLines()
-    for (let length = 0; length < 1400; length += 1) {
-      flush.clear()
-      flush.add(line(0, character.repeat(length / 3)))
-      flush.add(line(1, character.repeat(length)))
-      const bytes = flush.sealed(0, header)
-      const { lines, validBytes } = scanShard(bytes)
-      expect(validBytes, `${length} × ${character}`).toBe(bytes.length)
-      expect(lines).toMatchObject([{ seq: 0 }, { seq: 1, text: character.repeat(length) }])
-    }
-  })
+  test.each(["x", "é", "☕"])(
+    "a shard in reused memory is complete for any length and characters (%s)",
+    (character) => {
+      const flush = new FlushLines()
+      for (let length = 0; length < 1400; length += 1) {
+        flush.clear()
+        flush.add(line(0, character.repeat(length / 3)))
+        flush.add(line(1, character.repeat(length)))
+        const bytes = flush.sealed(0, header)
+        const { lines, validBytes } = scanShard(bytes)
+        expect(validBytes, `${length} × ${character}`).toBe(bytes.length)
+        expect(lines).toMatchObject([{ seq: 0 }, { seq: 1, text: character.repeat(length) }])
+      }
+    },
+  )
 
-  test("is the same however often it is sealed, and whether its header comes first or was its first line", () => {
+  test("sealing a shard is deterministic, whether the header comes first or was its first line", () => {
     const flush = new FlushLines()
     flush.add(line(0))
     flush.add(line(1))
@@ -61,7 +64,7 @@ describe("a shard", () => {
     expect(flushOf([header, line(0), line(1)])).toEqual(first)
   })
 
-  test("keeps no more memory than small flushes need", () => {
+  test("a shard keeps no more memory than small flushes need", () => {
     const flush = new FlushLines()
     flush.add(line(0, "x".repeat(1_000_000)))
     flush.clear()
@@ -69,7 +72,7 @@ describe("a shard", () => {
     expect(flush.sealed(0).buffer.byteLength).toBeLessThan(2048)
   })
 
-  test.each(["x", "é", "☕"])("longer than what is read at once gives back every line (%s)", (character) => {
+  test.each(["x", "é", "☕"])("a shard longer than one read returns every line (%s)", (character) => {
     // Flushes of all sizes up to one that is longer than two reads, so that reads end anywhere in them.
     const lengths = [...Array.from({ length: 97 }, (_, index) => 1000 * index), 9_000_000, 10, 4_200_000, 10]
     const texts = lengths.map((length) => character.repeat(length / new TextEncoder().encode(character).length))
@@ -81,7 +84,7 @@ describe("a shard", () => {
     expect(read.every((text, at) => text === texts[at])).toBe(true)
   })
 
-  test("takes no key that is called end for a mark", () => {
+  test('a key named "end" is not mistaken for a flush mark', () => {
     const last = JSON.stringify({ seq: 1, args: { from: 0, end: "0.00000000" } })
     const inside = JSON.stringify({ seq: 2, args: { from: 0, end: "0.00000000" }, more: [{ a: 1, end: "0.00000000" }] })
     const { bytes } = shard([line(0)], [last, inside, last])
@@ -89,7 +92,7 @@ describe("a shard", () => {
     expect(scanShard(bytes).lines.map(({ seq }) => seq)).toEqual([0, 1, 2, 1])
   })
 
-  test("counts nothing of a flush with a line that is no JSON, whatever its mark says", () => {
+  test("a flush with an invalid JSON line does not count, whatever its mark", () => {
     const { bytes, ends } = shard([line(0)], [line(1), "{broken}", line(2)], [line(3)])
     const scanned = scanShard(bytes)
     expect(scanned.lines.map(({ seq }) => seq)).toEqual([0])
@@ -97,7 +100,7 @@ describe("a shard", () => {
     expect(scanShard(bytes.subarray(0, ends[1]))).toMatchObject({ validBytes: ends[0], damaged: false })
   })
 
-  test("cut at every byte keeps exactly the flushes that are whole, and calls nothing damaged", () => {
+  test("a shard cut at any byte keeps exactly its complete flushes and reports no damage", () => {
     const { bytes, ends } = shard([line(0)], [line(1, "é☕"), line(2)], [line(3, "☕")])
     for (let cut = 0; cut <= bytes.length; cut++) {
       const scanned = scanShard(bytes.subarray(0, cut))
@@ -108,7 +111,7 @@ describe("a shard", () => {
     }
   })
 
-  test("with any byte of an earlier flush altered is damaged, never skipped", () => {
+  test("a shard with any altered byte in an earlier flush is damaged", () => {
     const { bytes, ends } = shard([line(0)], [line(1, "é☕\ufffd"), line(2)], [line(3)])
     for (let at = ends[0] as number; at < (ends[1] as number); at++) {
       const altered = bytes.slice()
@@ -127,7 +130,7 @@ describe("a shard", () => {
     expect(scanned.validBytes).toBe(ends[0])
   })
 
-  test("of which a base counts more bytes than can be read is a typed error", () => {
+  test("a base that counts more bytes than are readable is a typed error", () => {
     const { bytes, ends } = shard([line(0)], [line(1)])
     expect(scanShard(bytes, ends[0]).lines).toHaveLength(1)
     expect(() => scanShard(bytes, (ends[1] as number) - 1)).toThrow(expect.objectContaining({ code: "storage" }))
@@ -148,7 +151,7 @@ describe("a shard", () => {
     expect(scanShard(bytes, undefined, undefined, () => 0).lines).toEqual([])
   })
 
-  test("bytes behind what a base counts are never judged", () => {
+  test("bytes after those counted by a base are never checked", () => {
     const { bytes, ends } = shard([line(0)], [line(1)])
     expect(scanShard(new Uint8Array([...bytes, 1, 2, 3, 10]), ends[1]).lines).toHaveLength(2)
   })

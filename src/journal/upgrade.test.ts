@@ -7,7 +7,7 @@ import { resultOf } from "./result.ts"
 import { claimOf } from "./shard.ts"
 import { SCHEMA_VERSION, upgradeRecord } from "./upgrade.ts"
 
-test("a journal of version 1 is read for ever", async () => {
+test("a journal of version 1 stays readable", async () => {
   const bytes = readFileSync(new URL("./__fixtures__/v1/000000.jsonl", import.meta.url))
   const folder = memoryStore().folder("run")
   await folder.create("000000.jsonl", bytes)
@@ -32,7 +32,7 @@ test("a journal of version 1 is read for ever", async () => {
   expect(run.input).toMatchObject({ system: "Be brief", metadata: { ticket: 7 } })
 })
 
-test("a journal of version 2 is read for ever, with a shard that was made and never begun with", async () => {
+test("a journal of version 2 stays readable, including a shard without a header", async () => {
   const folder = memoryStore().folder("run")
   for (const name of ["000000.jsonl", "000001.jsonl", "000002.jsonl"]) {
     await folder.create(name, readFileSync(new URL(`./__fixtures__/v2/${name}`, import.meta.url)))
@@ -49,7 +49,7 @@ test("a journal of version 2 is read for ever, with a shard that was made and ne
   expect(claim).toMatchObject({ v: 2, owner: { pid: 2 } })
 })
 
-test("an older record goes through every step up to today's version", () => {
+test("an older record passes every upgrade step up to the current version", () => {
   const steps = {
     1: (record: object) => ({ ...record, type: "noted" }),
     2: (record: object) => ({ ...record, by: "nobody" }),
@@ -60,7 +60,7 @@ test("an older record goes through every step up to today's version", () => {
   expect(upgradeRecord(line, SCHEMA_VERSION)).toBe(line)
 })
 
-test("what a newer version wrote is refused with the fix, never guessed at", () => {
+test("a journal of a newer version is rejected with a fix", () => {
   expect(() => upgradeRecord({ seq: 0 }, SCHEMA_VERSION + 1)).toThrow(
     expect.objectContaining({ code: "storage", retryable: false, fix: expect.stringContaining("Upgrade") }),
   )

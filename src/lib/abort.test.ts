@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest"
 import { Aborter, addAbortListener, delay, onAbort, removeAbortListener } from "./abort.ts"
 
-test("everyone who waits is called once, in order, except those who took it back", () => {
+test("each waiter is called once, in order, unless it was removed", () => {
   const abort = new AbortController()
   const add = vi.spyOn(abort.signal, "addEventListener")
   const called: string[] = []
@@ -14,7 +14,7 @@ test("everyone who waits is called once, in order, except those who took it back
   expect(add).toHaveBeenCalledTimes(1)
 })
 
-test("who is taken back by somebody called before is not called", () => {
+test("a waiter removed by an earlier waiter is not called", () => {
   const abort = new AbortController()
   const called = vi.fn()
   onAbort(abort.signal, () => unlink())
@@ -23,7 +23,7 @@ test("who is taken back by somebody called before is not called", () => {
   expect(called).not.toHaveBeenCalled()
 })
 
-test("a signal that has aborted calls, but not before the caller goes on", async () => {
+test("an aborted signal calls its waiter, but not before the caller continues", async () => {
   const called = vi.fn()
   onAbort(AbortSignal.abort(), called)
   expect(called).not.toHaveBeenCalled()
@@ -40,7 +40,7 @@ test("a delay ends with its time or with the signal, whichever comes first", asy
   await delay(1_000_000, abort.signal)
 })
 
-test("a signal of ours tells those who wait here without an event, and everybody else with one", () => {
+test("our signal notifies internal waiters without an event, and all others with one", () => {
   const abort = new Aborter()
   const add = vi.spyOn(abort.signal, "addEventListener")
   const called: string[] = []
@@ -57,7 +57,7 @@ test("a signal of ours tells those who wait here without an event, and everybody
   expect(abort.signal.reason).toBe("why")
 })
 
-test("a signal of ours that nobody asked for before it was aborted is aborted", async () => {
+test("a signal first requested after the abort is aborted", async () => {
   const abort = new Aborter()
   abort.abort()
   expect(abort.signal.aborted).toBe(true)

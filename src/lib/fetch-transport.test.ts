@@ -3,7 +3,7 @@ import { fetchTransport } from "./fetch-transport.ts"
 
 const silent = { head() {}, chunk() {} }
 
-test("each request has a signal of its own, so that nothing piles up on one that outlives them", async () => {
+test("each request has its own signal, so that listeners do not accumulate on a long-lived one", async () => {
   const run = new AbortController()
   const listening = vi.spyOn(run.signal, "addEventListener")
   const signals: (AbortSignal | null | undefined)[] = []
@@ -20,7 +20,7 @@ test("each request has a signal of its own, so that nothing piles up on one that
   expect(signals.map((signal) => signal?.aborted)).toEqual([false, false, false])
 })
 
-test("an abort reaches the request that is under way", async () => {
+test("an abort reaches the active request", async () => {
   const run = new AbortController()
   const transport = fetchTransport(
     (_url, init) =>
@@ -34,7 +34,7 @@ test("an abort reaches the request that is under way", async () => {
   await expect(streaming).rejects.toMatchObject({ code: "network", cause: "enough" })
 })
 
-test("no redirect is followed: it is an answer until there was another one, and again after a failure", async () => {
+test("a redirect is not followed: it is the response on the first request, later and after a failure", async () => {
   const answers: (() => Response)[] = [
     () => new Response(null, { status: 307 }),
     () => new Response("ok"),

@@ -27,8 +27,8 @@ function convertStandard(schema: StandardSchema, place: SchemaPlace, problem: Sc
   const { jsonSchema, vendor } = schema["~standard"]
   if (jsonSchema === undefined) {
     throw problem(
-      `an ${place.kind} schema of ${vendor}, which cannot give its JSON Schema`,
-      `Use a version of ${vendor} with Standard JSON Schema, or give \`${place.setting}\` as a JSON Schema.`,
+      `an ${place.kind} schema of ${vendor}, which cannot be converted to JSON Schema`,
+      `Use a version of ${vendor} that supports Standard JSON Schema, or pass \`${place.setting}\` as a JSON Schema.`,
     )
   }
   let converted: Record<string, unknown>
@@ -37,7 +37,7 @@ function convertStandard(schema: StandardSchema, place: SchemaPlace, problem: Sc
   } catch (cause) {
     throw problem(
       `an ${place.kind} schema that JSON Schema cannot express`,
-      `Use only types that JSON has in \`${place.setting}\`.`,
+      `Use only JSON types in \`${place.setting}\`.`,
       cause,
     )
   }
@@ -51,10 +51,10 @@ function copyAsJson(schema: unknown, place: SchemaPlace, problem: SchemaProblem)
   try {
     copy = JSON.parse(JSON.stringify(schema) ?? "null")
   } catch (cause) {
-    throw problem(`an ${place.kind} schema that is not JSON`, `Give \`${place.setting}\` as plain JSON Schema.`, cause)
+    throw problem(`an ${place.kind} schema that is not JSON`, `Pass \`${place.setting}\` as plain JSON Schema.`, cause)
   }
   if (typeof copy !== "object" || copy === null || Array.isArray(copy)) {
-    throw problem(`no ${place.kind} schema`, `Give \`${place.setting}\` a JSON Schema object or a Standard Schema.`)
+    throw problem(`no ${place.kind} schema`, `Pass a JSON Schema object or a Standard Schema as \`${place.setting}\`.`)
   }
   return copy as JsonObject // Safe: JSON.parse made it, and it is neither null nor an array.
 }

@@ -65,15 +65,15 @@ const publicOnes = [
 ]
 
 describe("isPublicIp", () => {
-  test.each(notPublic)("no: %s", (_, addresses) => {
+  test.each(notPublic)("not public: %s", (_, addresses) => {
     for (const address of addresses) expect(isPublicIp(address), address).toBe(false)
   })
 
-  test.each(publicOnes)("yes: %s", (address) => {
+  test.each(publicOnes)("public: %s", (address) => {
     expect(isPublicIp(address)).toBe(true)
   })
 
-  test("a carried IPv4 address decides, however it is written", () => {
+  test("an embedded IPv4 address decides, in any notation", () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number)
@@ -88,7 +88,7 @@ describe("isPublicIp", () => {
 })
 
 describe("parseIp", () => {
-  test("reads what Node takes for an address, and gives the bytes that URLs write", () => {
+  test("parseIp accepts what Node accepts and returns the bytes of URL notation", () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV6(), fc.ipV4(), fc.stringMatching(/^[0-9a-f:.]{0,24}$/)), (text) => {
         const bytes = parseIp(text)

@@ -66,7 +66,7 @@ const maxIssues = 20
 function describe(errors: readonly OutputUnit[], whole: string): readonly string[] {
   const issues = new Set<string>()
   for (const error of errors) if (!wrappers.has(error.keyword)) issues.add(describeOne(error, whole))
-  const all = issues.size > 0 ? [...issues] : [`${whole}: do not match the schema`]
+  const all = issues.size > 0 ? [...issues] : [`${whole}: does not match the schema`]
   return all.length <= maxIssues ? all : [...all.slice(0, maxIssues), `… ${all.length - maxIssues} more`]
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest"
 import type { Json, JsonObject } from "../contract/json.ts"
 import { canonicalJson } from "./json.ts"
 
-test("its text is the same for ever: journals hold digests of it", () => {
+test("canonical JSON text is stable, because journals contain digests of it", () => {
   const value = { b: [1, { z: null, a: "" }, []], 10: true, 9: "ü\n", a: {} }
   expect(canonicalJson(value)).toBe('{"10":true,"9":"ü\\n","a":{},"b":[1,{"a":"","z":null},[]]}')
   expect(["", 0, false, null, [[]], [""]].map((each) => canonicalJson(each as Json))).toEqual([
@@ -16,7 +16,7 @@ test("its text is the same for ever: journals hold digests of it", () => {
   ])
 })
 
-test("says what the value is, in whatever order its keys came", () => {
+test("canonical JSON is independent of key order", () => {
   const shuffled = (value: Json): Json => {
     if (Array.isArray(value)) return value.map(shuffled)
     if (value === null || typeof value !== "object") return value

@@ -32,7 +32,7 @@ function issueIn(value: unknown, name: string, above: unknown[]): string | undef
     const isOther = typeof value === "bigint" || typeof value === "symbol" || typeof value === "function"
     return isOther ? `${name} is a ${typeof value}` : undefined
   }
-  if (above.includes(value)) return `${name} holds itself`
+  if (above.includes(value)) return `${name} contains itself`
   if (above.length === DEEPEST) return `it is nested more than ${DEEPEST} levels deep`
   above.push(value)
   const issue =

@@ -16,7 +16,7 @@ export function keys<T>() {
 export function checkKeys(where: string, given: unknown, known: readonly string[], open = false): void {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     throw new LonghaulError("config_invalid", `${where} is ${kindOf(given)}, not an object.`, {
-      fix: `Pass ${where} an object with any of: ${known.join(", ")}.`,
+      fix: `Pass an object as ${where} with any of: ${known.join(", ")}.`,
     })
   }
   const mayHaveOthers = open || !isPlain(given)

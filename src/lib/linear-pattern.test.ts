@@ -26,14 +26,14 @@ describe("compileLinearPattern", () => {
     for (const text of others) expect(pattern.test(text), text).toBe(false)
   })
 
-  test("ignores case where asked to", async () => {
+  test("a case-insensitive pattern ignores case", async () => {
     const ignoreCase = true
     expect((await compileLinearPattern("straße [a-c]É", { ignoreCase })).test("STRAßE Bé")).toBe(true)
     expect((await compileLinearPattern("[^a]", { ignoreCase })).test("A")).toBe(false)
     expect((await compileLinearPattern("a")).test("A")).toBe(false)
   })
 
-  test("multiline: ^ and $ match at the ends of lines, \\A and \\z at those of the text", async () => {
+  test("multiline: ^ and $ match at line ends, \\A and \\z at text ends", async () => {
     const multiline = true
     expect((await compileLinearPattern("^b$", { multiline })).test("a\nb\nc")).toBe(true)
     expect((await compileLinearPattern("^b$")).test("a\nb\nc")).toBe(false)
@@ -53,7 +53,7 @@ describe("compileLinearPattern", () => {
     ["a|x$", 0, 1, true],
     ["", 3, 3, true],
     ["$", 1, 2, false],
-  ])("%s is searched for in a part of aab, from %i to %i, with the rest in view", async (source, from, to, found) => {
+  ])("%s is searched in a part of aab, from %i to %i, with the rest as context", async (source, from, to, found) => {
     expect((await compileLinearPattern(source)).test("aab", from, to)).toBe(found)
   })
 
@@ -71,25 +71,25 @@ describe("compileLinearPattern", () => {
     ["*a", "missing argument"],
     ["a{2000}", "invalid repeat count"],
     ["\\w{0,900}!", "too large"],
-    ["a\\Q)", "has a \\Q without its \\E"],
+    ["a\\Q)", "has a \\Q without a matching \\E"],
     ["(".repeat(990), "missing closing )"],
     ["a".repeat(1001), "longer than 1000"],
     ["\\u00e9", "invalid escape sequence: `\\u`"],
     ["\\C", "invalid escape sequence"],
-  ])("refuses %s and says why", async (source, reason) => {
+  ])("the pattern %s is rejected with the reason", async (source, reason) => {
     await expect(compileLinearPattern(source)).rejects.toThrow(PatternError)
     await expect(compileLinearPattern(source)).rejects.toThrow(reason)
   })
 
   test.each(["(a+)+$", "(a|a)*[xy]$", "(a|b)*a(a|b){20}[xy]", "a*a*a*a*a*[xy]", "(.*)(.*)(.*)[xy]$", "\\s+[xy]"])(
-    "%s ends on a text that makes a backtracking engine explode",
+    "%s finishes on a text that makes a backtracking engine explode",
     async (source) => {
       const pattern = await compileLinearPattern(source)
       expect(pattern.test(`${"a".repeat(100_000)}${" ".repeat(100_000)}!`)).toBe(false)
     },
   )
 
-  test("agrees with JavaScript's engine on arbitrary small patterns and texts, also in parts of them", async () => {
+  test("results agree with JavaScript's engine on arbitrary small patterns and texts, also in parts of them", async () => {
     // No surrogate pairs: V8 finds a \\B inside one, which the specification does not.
     const character = fc.constantFrom("a", "b", "B", " ", "é", "中", "\n")
     const leaf = fc.oneof(

@@ -45,7 +45,7 @@ export async function compileLinearPattern(
   const size = whole.programSize()
   if (size > maxProgramSize) {
     throw new PatternError(
-      `is too large once its repetitions are written out (${size} instructions, at most ${maxProgramSize}); ` +
+      `is too large when its repetitions are expanded (${size} instructions, at most ${maxProgramSize}); ` +
         "use smaller bounds, * or +",
     )
   }
@@ -77,7 +77,7 @@ function compileQuoted(compile: () => unknown): void {
   try {
     compile()
   } catch (error) {
-    throw error instanceof PatternError ? new PatternError("has a \\Q without its \\E") : error
+    throw error instanceof PatternError ? new PatternError("has a \\Q without a matching \\E") : error
   }
 }
 

@@ -11,7 +11,7 @@ function windowOf(maxBytes: number, ...pieces: readonly (string | Uint8Array)[])
 }
 
 describe("OutputWindow", () => {
-  test("gives back all that fits, and then only what is new", () => {
+  test("an output window returns all text that fits, then only new text", () => {
     const window = windowOf(10, "abc", "defgh", "ij")
     expect(window.take(true)).toEqual({ text: "abcdefghij", leftOutBytes: 0 })
     window.add(bytesOf("k"))
@@ -19,21 +19,21 @@ describe("OutputWindow", () => {
     expect(window.take(false)).toEqual({ text: "", leftOutBytes: 0 })
   })
 
-  test("keeps the first and the last part of what is too long", () => {
-    const expected = { text: "abc\n[… 4 bytes left out …]\nhij", leftOutBytes: 4 }
+  test("an output window keeps the first and last part of long text", () => {
+    const expected = { text: "abc\n[… 4 bytes omitted …]\nhij", leftOutBytes: 4 }
     expect(windowOf(6, "abcdefghij").take(false)).toEqual(expected)
     expect(windowOf(6, ..."abcdefghij").take(false)).toEqual(expected)
     expect(windowOf(6, "ab", "cdefghi", "j").take(false)).toEqual(expected)
   })
 
-  test("cuts neither part inside a character", () => {
+  test("an output window never cuts inside a character", () => {
     expect(windowOf(8, "ab€€€€cd").take(false)).toEqual({
-      text: "ab\n[… 12 bytes left out …]\ncd",
+      text: "ab\n[… 12 bytes omitted …]\ncd",
       leftOutBytes: 12,
     })
   })
 
-  test("a character that came by half waits for its rest, and is replaced where there is none", () => {
+  test("a partial character waits for its rest, and is replaced if none comes", () => {
     const euro = bytesOf("€")
     const window = windowOf(100, "a", euro.subarray(0, 2))
     expect(window.take(true).text).toBe("a")
@@ -43,12 +43,12 @@ describe("OutputWindow", () => {
     expect(window.take(false).text).toBe("\ufffd")
   })
 
-  test("bytes that are no UTF-8 are replaced, a byte order mark stays", () => {
+  test("invalid UTF-8 is replaced, and a byte order mark stays", () => {
     expect(windowOf(100, new Uint8Array([0x61, 0xff, 0x62])).take(false).text).toBe("a\ufffdb")
     expect(windowOf(100, "\ufeffa").take(false).text).toBe("\ufeffa")
   })
 
-  test("whatever the pieces, the text is the same and its parts are those of the whole", () => {
+  test("any chunking of the input gives the same text", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" })), fc.integer({ min: 8, max: 60 }), (pieces, maxBytes) => {
         const whole = pieces.join("")
@@ -59,7 +59,7 @@ describe("OutputWindow", () => {
           expect(text).toBe(whole)
           return
         }
-        const [head = "", tail = ""] = text.split(`\n[… ${leftOutBytes} bytes left out …]\n`)
+        const [head = "", tail = ""] = text.split(`\n[… ${leftOutBytes} bytes omitted …]\n`)
         expect(whole.startsWith(head) && whole.endsWith(tail)).toBe(true)
         expect(bytesOf(head).length + bytesOf(tail).length + leftOutBytes).toBe(size)
         expect(leftOutBytes).toBeLessThanOrEqual(size - maxBytes + 6)

@@ -45,7 +45,7 @@ export class OutputWindow {
     this.#pastHead = 0
     this.add(last.slice(end))
     const texts = [...parts, last.subarray(0, end)].map((part) => decoder.decode(part))
-    return { text: texts.join(`\n[… ${leftOutBytes} bytes left out …]\n`), leftOutBytes }
+    return { text: texts.join(`\n[… ${leftOutBytes} bytes omitted …]\n`), leftOutBytes }
   }
 
   #lastOf(): Uint8Array {

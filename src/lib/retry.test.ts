@@ -5,7 +5,7 @@ import { createRetry, defaultRetry, parseRetryAfter } from "./retry.ts"
 
 const failure = (code: ErrorCode, more: Partial<Failure> = {}) => new LonghaulError(code, "x", more).toJSON()
 
-test("waits grow, are jittered between half and whole, and end after the last attempt", () => {
+test("delays grow, are jittered between half and full, and end after the last attempt", () => {
   for (const [roll, share] of [
     [0, 0.5],
     [0.999999, 1],
@@ -16,11 +16,11 @@ test("waits grow, are jittered between half and whole, and end after the last at
   }
 })
 
-test("what is not retryable is given up at once", () => {
+test("a non-retryable failure is not retried", () => {
   expect(createRetry(defaultRetry).delayAfter(failure("auth"))).toBeNull()
 })
 
-test("five overloads in a row give up; another failure in between starts the count again", () => {
+test("five overloads in a row stop the retries; another failure in between restarts the count", () => {
   const retry = createRetry({ ...defaultRetry, attempts: 100 })
   const overloaded = () => retry.delayAfter(failure("overloaded"))
   for (let time = 0; time < 4; time++) expect(overloaded()).not.toBeNull()
@@ -29,13 +29,13 @@ test("five overloads in a row give up; another failure in between starts the cou
   expect(overloaded()).toBeNull()
 })
 
-test("Retry-After is honoured exactly, unless it asks for longer than a run should stand open", () => {
+test("Retry-After is honoured exactly, unless it exceeds the maximum wait", () => {
   const retry = createRetry(defaultRetry)
   expect(retry.delayAfter(failure("rate_limited", { retryAfterMs: 7000 }))).toBe(7000)
   expect(retry.delayAfter(failure("rate_limited", { retryAfterMs: 3_600_000 }))).toBeNull()
 })
 
-test("Retry-After is read as seconds or as a date", () => {
+test("Retry-After is parsed as seconds or as a date", () => {
   expect(parseRetryAfter("2")).toBe(2000)
   expect(parseRetryAfter("0.5")).toBe(500)
   expect(parseRetryAfter("Thu, 01 Jan 2026 00:00:10 GMT", Date.UTC(2026, 0, 1))).toBe(10_000)

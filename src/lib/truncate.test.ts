@@ -6,27 +6,27 @@ const encoder = new TextEncoder()
 const anyText = fc.string({ unit: "binary", maxLength: 60 })
 
 describe("truncateUtf8", () => {
-  test("leaves a text that fits alone", () => {
+  test("a text that fits is unchanged", () => {
     expect(truncateUtf8("héllo", { maxBytes: 6 })).toEqual({ text: "héllo", truncated: false, bytes: 0 })
   })
 
-  test("cuts before a character that would not fit as a whole", () => {
+  test("a text is cut before a character that would not fit", () => {
     expect(truncateUtf8("héllo", { maxBytes: 2 })).toEqual({ text: "h", truncated: true, bytes: 5 })
     expect(truncateUtf8("a😀b", { maxBytes: 4 })).toEqual({ text: "a", truncated: true, bytes: 5 })
     expect(truncateUtf8("a😀b", { maxBytes: 5 })).toEqual({ text: "a😀", truncated: true, bytes: 1 })
   })
 
-  test("counts characters as length does and never ends on half of one", () => {
+  test("characters are counted like length, and a cut never ends on half of one", () => {
     expect(truncateUtf8("a😀b", { maxBytes: 100, maxCharacters: 2 })).toEqual({ text: "a", truncated: true, bytes: 5 })
     expect(truncateUtf8("a😀b", { maxBytes: 100, maxCharacters: 3 }).text).toBe("a😀")
   })
 
-  test("keeps nothing where nothing is allowed", () => {
+  test("a limit of zero keeps nothing", () => {
     expect(truncateUtf8("abc", { maxBytes: 0 })).toEqual({ text: "", truncated: true, bytes: 3 })
     expect(truncateUtf8("", { maxBytes: 0 })).toEqual({ text: "", truncated: false, bytes: 0 })
   })
 
-  test("TOOL-25 never splits a character, fits the limits and keeps as much as they allow", () => {
+  test("TOOL-25 a cut never splits a character, respects the limits and keeps as much as they allow", () => {
     fc.assert(
       fc.property(anyText, fc.nat(80), fc.nat(60), (text, maxBytes, maxCharacters) => {
         const cut = truncateUtf8(text, { maxBytes, maxCharacters })
@@ -47,7 +47,7 @@ describe("truncateUtf8", () => {
     )
   })
 
-  test("counts bytes as TextEncoder writes them, lone surrogates included", () => {
+  test("bytes are counted as TextEncoder writes them, including lone surrogates", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 20 }), (units) => {
         const text = String.fromCharCode(...units)
@@ -57,7 +57,7 @@ describe("truncateUtf8", () => {
   })
 })
 
-test("lastOfUtf8 is the longest end within the limits that begins with a whole character", () => {
+test("lastOfUtf8 returns the longest end within the limits that starts with a whole character", () => {
   expect(lastOfUtf8("a😀b", { maxBytes: 4 })).toBe("b")
   expect(lastOfUtf8("a😀b", { maxBytes: 5 })).toBe("😀b")
   expect(lastOfUtf8("abc", { maxBytes: 0 })).toBe("")

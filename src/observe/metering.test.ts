@@ -28,7 +28,7 @@ function fold(...timed: readonly (readonly [at: number, body: RecordBody])[]) {
 
 const choice: RecordBody = { type: "choice", backend: "native", model: "p:m", reasons: [] }
 
-test("a request starts with its turn and ends with its usage", () => {
+test("a request metric starts with its turn and ends with its usage", () => {
   const metrics = fold(
     [1, choice],
     [5, { type: "turn-start", turn: 1 }],
@@ -42,12 +42,12 @@ test("a request starts with its turn and ends with its usage", () => {
   ])
 })
 
-test("the backend's own measure of a request comes before ours", () => {
+test("the backend's own request duration takes precedence", () => {
   const [, end] = fold([5, { type: "turn-start", turn: 1 }], [30, answered(1, {}, 12)])
   expect(end).toMatchObject({ type: "request-end", durationMs: 12 })
 })
 
-test("a failed attempt and the wait after it are no part of the request that was answered", () => {
+test("a failed attempt and its delay are not part of the answered request", () => {
   const failure = { code: "overloaded", message: "x", retryable: true } as const
   const [, end] = fold(
     [5, { type: "turn-start", turn: 1 }],
@@ -57,7 +57,7 @@ test("a failed attempt and the wait after it are no part of the request that was
   expect(end).toMatchObject({ type: "request-end", durationMs: 7 })
 })
 
-test("a model is not known before it is told, and a session may name another one", () => {
+test("the model is unknown before it is reported, and a session may report another one", () => {
   const ref = { backend: "other", version: "1", id: "s", cwd: "/", resumable: false }
   const [unnamed, named] = fold(
     [1, { type: "choice", backend: "other", reasons: [] }],
@@ -69,7 +69,7 @@ test("a model is not known before it is told, and a session may name another one
   expect(named).toMatchObject({ backend: "other", model: "theirs" })
 })
 
-test("caching is told where the provider tells, and only there", () => {
+test("caching is reported only if the provider reports it", () => {
   const cached = (cacheReadTokens: number | null) =>
     fold([1, answered(1, { cacheReadTokens })]).filter(({ type }) => type.startsWith("cache"))
   expect(cached(7)).toEqual([{ type: "cache-hit", readTokens: 7 }])
@@ -77,7 +77,7 @@ test("caching is told where the provider tells, and only there", () => {
   expect(cached(null)).toEqual([])
 })
 
-test("cost and usage add up over the run, until one is not known", () => {
+test("cost and usage are summed over the run until one is unknown", () => {
   const costs = fold(
     [1, answered(1, { costUsd: 0.25, cacheReadTokens: 1 })],
     [2, answered(2, { costUsd: 0.5, cacheReadTokens: 2 })],

@@ -47,7 +47,7 @@ function observe(...events: readonly Told[]) {
   return observer
 }
 
-test("a run from its start to its end", () => {
+test("the metrics observer counts a run from start to end", () => {
   const snapshot = observe(
     ...told("a", [
       [0, start],
@@ -84,14 +84,14 @@ test("a run from its start to its end", () => {
   expectWithin(turns.p95Ms, 200)
 })
 
-test("nothing heard is nothing counted, and no ratio or percentile is made up", () => {
+test("without events all counts are zero and no ratio or percentile is reported", () => {
   const { turns, cache, runs } = observe().snapshot()
   expect(turns).toEqual({ count: 0, p50Ms: null, p95Ms: null })
   expect(cache.hitRatio).toBeNull()
   expect(runs.active).toBe(0)
 })
 
-test("what has started is active, or has ended in one of four ways", () => {
+test("a started run is active or has one of four endings", () => {
   const pause: RecordBody = { type: "run-pause", reason: "approval" }
   const resume: RecordBody = { type: "run-resume", cause: "decision" }
   const observer = observe(
@@ -121,7 +121,7 @@ test("what has started is active, or has ended in one of four ways", () => {
   expect(errors.total).toBe(0)
 })
 
-test("nodes of one run are runs of their own", () => {
+test("nodes of one run count as separate runs", () => {
   const observer = createMetricsObserver()
   for (const nodeId of ["main", "helper"]) {
     observer.recordEvent({ seq: 0, at: 0, ...start } as RunRecord, { runId: "a", nodeId })
@@ -129,7 +129,7 @@ test("nodes of one run are runs of their own", () => {
   expect(observer.snapshot().runs).toMatchObject({ started: 2, active: 2 })
 })
 
-test("the result of a call that another process heard is counted all the same", () => {
+test("the result of a call that another process started is counted", () => {
   const { tools } = observe(
     ...told("a", [
       [0, { type: "run-resume", cause: "takeover" }],
@@ -139,7 +139,7 @@ test("the result of a call that another process heard is counted all the same", 
   expect(tools.errorsByName).toEqual({ other: 1 })
 })
 
-test("names that a model makes up do not pile up", () => {
+test("tool names invented by a model do not accumulate without bound", () => {
   const names = [
     ...Array.from({ length: 5000 }, (_, index) => `tool ${index}`),
     "tool 0",
@@ -156,14 +156,14 @@ test("names that a model makes up do not pile up", () => {
   expect(callsByName).toMatchObject({ "tool 0": 2, "tool 99": 1, other: 4902 })
 })
 
-test("runs that are never heard to end do not pile up", () => {
+test("runs without an end event do not accumulate without bound", () => {
   const observer = createMetricsObserver()
   const event = { seq: 0, at: 0, ...start } as RunRecord
   for (let run = 0; run < 65_540; run++) observer.recordEvent(event, { runId: String(run), nodeId: "main" })
   expect(observer.snapshot().runs).toMatchObject({ started: 65_540, active: 65_536 })
 })
 
-test("reset forgets the sums but not what is under way", () => {
+test("reset clears the totals but not the active runs", () => {
   const observer = observe(
     ...told("a", [
       [0, start],
@@ -191,7 +191,7 @@ test("percentiles are within 1 % of the exact ones", () => {
   )
 })
 
-test("a duration that is absurdly long or negative does no harm", () => {
+test("an absurdly long or negative duration is tolerated", () => {
   const histogram = new Histogram()
   for (const value of [-5, 0.4, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) histogram.add(value)
   expect(histogram.count).toBe(4)
@@ -199,7 +199,7 @@ test("a duration that is absurdly long or negative does no harm", () => {
   expectWithin(histogram.percentile(1), 30 * 24 * 3_600_000)
 })
 
-test("how runs interleave changes no sum, and neither does sharing them out among observers", () => {
+test("totals do not depend on interleaving or on splitting runs among observers", () => {
   fc.assert(
     fc.property(fc.array(runs(), { maxLength: 6 }), fc.infiniteStream(fc.nat()), (sequences, picks) => {
       const streams = sequences.map((timed, index) => told(`run ${index}`, timed))

@@ -14,11 +14,11 @@ import { costOf, lookUpPricing } from "./price.ts"
 const providers = (await waitForUpdate()) as Provider[]
 const now = new Date("2026-08-25T12:00:00Z")
 
-test("the table is what the installed package says: after a bump, run node scripts/prices.mjs", async () => {
+test("the price table matches the installed package: after an update, run node scripts/prices.mjs", async () => {
   expect(readFileSync(new URL("./price-table.ts", import.meta.url), "utf8")).toBe(await priceModule())
 })
 
-test("every model of every provider costs what genai-prices says, at every length and moment", async () => {
+test("every model of every provider costs what genai-prices reports, at every length and time", async () => {
   const random = seeded(20260825)
   let compared = 0
   let unpriced = 0
@@ -76,7 +76,7 @@ test.each([
   expect(costOf(usage, pricing)).toBeGreaterThan(0)
 })
 
-test("a model that is free costs nothing, which is not the same as having no price", async () => {
+test("a free model costs zero, which differs from an unknown price", async () => {
   const free = providers
     .find(({ id }) => id === "openrouter")
     ?.models.find(({ id, prices }) => id.endsWith(":free") && Object.keys(prices).length === 0)
@@ -120,12 +120,12 @@ const usage: Usage = {
   costUsd: null,
 }
 
-test("a call's length is all of its input, and its tier holds for every token of it", () => {
+test("the tier of a call depends on its whole input and applies to all its tokens", () => {
   expect(costOf(usage, pricing)).toBeCloseTo(0.3 + 0.15 + 0.018 + 0.15, 12)
   expect(costOf({ ...usage, cacheReadTokens: 60_001 }, pricing)).toBeCloseTo(0.6 + 0.15 + 0.0180003 + 0.15, 12)
 })
 
-test("the highest tier that is reached counts, in whatever order they are given", () => {
+test("the highest tier that is reached applies, in any order of tiers", () => {
   const tiers = [
     { above: 50, price: 8 },
     { above: 10, price: 4 },
@@ -135,24 +135,24 @@ test("the highest tier that is reached counts, in whatever order they are given"
   expect([10, 11, 50, 51].map((tokens) => ((cost(tokens) as number) * 1_000_000) / tokens)).toEqual([2, 4, 4, 8])
 })
 
-test("a bucket that is not told makes the cost unknown", () => {
+test("an unreported token count makes the cost unknown", () => {
   for (const bucket of ["inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"]) {
     expect(costOf({ ...usage, [bucket]: null }, pricing), bucket).toBeNull()
   }
 })
 
-test("a bucket that is not told does not matter where it could not change the cost", () => {
+test("an unreported token count does not matter if it could not change the cost", () => {
   const uncached = { ...usage, cacheReadTokens: null, cacheWriteTokens: null }
   expect(costOf(uncached, { input: 3, output: 15 })).toBeCloseTo(0.3 + 0.15, 12)
   const untold = { ...uncached, inputTokens: null, outputTokens: null }
   expect(costOf(untold, { input: 0, output: 0 })).toBe(0)
 })
 
-test("cached tokens without a price of their own cost what input costs", () => {
+test("cached tokens without their own price cost the input price", () => {
   expect(costOf(usage, { input: 3, output: 15 })).toBeCloseTo(0.6 + 0.15, 12)
 })
 
-test("tells what a fresh process pays for its first price", async () => {
+test("the first price in a fresh process is reported with its load time", async () => {
   const folder = mkdtempSync(join(tmpdir(), "longhaul-price-"))
   try {
     await build({

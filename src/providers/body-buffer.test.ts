@@ -12,7 +12,7 @@ const step = fc.oneof(
 )
 
 test.each([{ marked: true }, { marked: false }])(
-  "is what serialising everything anew would give (marked: $marked)",
+  "the buffered body equals a full serialisation (marked: $marked)",
   ({ marked }) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
@@ -44,7 +44,7 @@ test.each([{ marked: true }, { marked: false }])(
   },
 )
 
-test("outgrows its memory at any length, in the last bytes too", () => {
+test("the body buffer grows at any length, including in the last bytes", () => {
   for (let length = 1900; length < 2200; length++) {
     const buffer = new BodyBuffer({
       prefix: '{"messages":[',

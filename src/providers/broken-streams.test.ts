@@ -102,13 +102,13 @@ async function ask(model: Model, served: Served, tools: Parameters<typeof create
 const done = { status: "done", text: "Hello." }
 
 describe.each(wires)("$name", ({ name, stream, model }) => {
-  test("a complete answer whose body stays open counts, and is asked for once", async () => {
+  test("a complete answer whose body stays open counts, with one request", async () => {
     const { result, asked } = await ask(model({ deadlines: { idleMs: 3_000 } }), { body: [stream], open: true })
     expect(result).toMatchObject(done)
     expect(asked).toBe(1)
   })
 
-  test("a complete answer without its last line ends counts, and is asked for once", async () => {
+  test("a complete answer without its last line ends counts, with one request", async () => {
     for (const body of [stream.trimEnd(), `${stream.trimEnd()}\n`, stream.replaceAll("\n", "\r\n").trimEnd()]) {
       const { result, asked } = await ask(model(), { body: [body] })
       expect(result).toMatchObject(done)
@@ -116,7 +116,7 @@ describe.each(wires)("$name", ({ name, stream, model }) => {
     }
   })
 
-  test("an error in JSON under status 200 keeps the provider's message", async () => {
+  test("a JSON error with status 200 keeps the provider's message", async () => {
     const error = { error: { type: "invalid_request_error", status: "INVALID_ARGUMENT", message: "No such voice." } }
     for (const type of ["application/json", "application/problem+json; charset=utf-8"]) {
       const { result } = await ask(model(), { type, body: [JSON.stringify(error)] })
@@ -147,7 +147,7 @@ test("pings keep a slow stream alive for ten times the idle deadline", async () 
   expect(asked).toBe(1)
 })
 
-test("a line that never ends is refused before it fills the memory", async () => {
+test("an endless line is rejected before it fills the memory", async () => {
   const { SseCutter } = await import("./sse.ts")
   const cutter = new SseCutter({ event: () => {} })
   const chunk = new Uint8Array(8 * 1024 * 1024).fill(97)
@@ -162,7 +162,7 @@ test("a line that never ends is refused before it fills the memory", async () =>
   }).toThrow(expect.objectContaining({ code: "stream_malformed" }))
 })
 
-describe("calls", () => {
+describe("calls in broken streams", () => {
   const ran: unknown[] = []
   const tools = [
     defineTool({
@@ -179,7 +179,7 @@ describe("calls", () => {
     ran.length = 0
   })
 
-  test("a Gemini stream that is repeated in one body runs its call once", async () => {
+  test("a Gemini stream repeated in one body runs its call once", async () => {
     const call = (id: object) => [
       {
         candidates: [
@@ -208,7 +208,7 @@ describe("calls", () => {
   })
 })
 
-test("what an unknown Anthropic block holds does not become text", async () => {
+test("the content of an unknown Anthropic block does not become text", async () => {
   const block = { type: "server_tool_use", id: "s1", name: "web_search", input: {} }
   const delta = (text: string) => ({
     type: "content_block_delta",
@@ -232,7 +232,7 @@ test.each([
   [403, "auth"],
   [404, "model_not_found"],
   [400, "invalid_request"],
-])("an Anthropic api_error under status %s is %s, and is not tried again", async (status, code) => {
+])("an Anthropic api_error with status %s is %s, and is not retried", async (status, code) => {
   const body = JSON.stringify({ type: "error", error: { type: "api_error", message: "Nope." } })
   const { result, asked } = await ask(anthropic(settings), { status, type: "application/json", body: [body] })
   expect(result.error).toMatchObject({ code, retryable: false })

@@ -28,7 +28,7 @@ async function errorOf(create: (typeof providers)[number][1], answer: () => Resp
   return error
 }
 
-test.each(providers)("%s: a key that the server quotes is not told on", async (_, create) => {
+test.each(providers)("%s: a key quoted by the server is not passed on", async (_, create) => {
   const message = `Incorrect API key provided: ${apiKey}.`
   const body = { error: { type: "authentication_error", message } }
   const error = await errorOf(create, () => Response.json(body, { status: 401 }))
@@ -37,14 +37,14 @@ test.each(providers)("%s: a key that the server quotes is not told on", async (_
   expect(String(error.stack)).not.toContain("recognisable")
 })
 
-test.each(providers)("%s: every echo of a key in a refusal is replaced, not only the first", async (_, create) => {
+test.each(providers)("%s: every echo of a key in an error is redacted, not only the first", async (_, create) => {
   const message = `Key ${apiKey} is not known. Sent: "Bearer ${apiKey}". Hint: ${apiKey}${apiKey}.`
   const error = await errorOf(create, () => Response.json({ error: { message } }, { status: 401 }))
   expect(error.message).toContain('Key … is not known. Sent: "Bearer …". Hint: …….')
   expect(JSON.stringify(error)).not.toContain("recognisable")
 })
 
-test.each(providers)("%s: a retry-after-ms header counts before retry-after", async (_, create) => {
+test.each(providers)("%s: a retry-after-ms header takes precedence over retry-after", async (_, create) => {
   const refusal = (headers: Record<string, string>) =>
     errorOf(create, () => Response.json({ error: { message: "Slow down." } }, { status: 429, headers }))
   expect(await refusal({ "retry-after-ms": "1250", "retry-after": "7" })).toMatchObject({ retryAfterMs: 1250 })
@@ -52,14 +52,14 @@ test.each(providers)("%s: a retry-after-ms header counts before retry-after", as
   expect(await refusal({ "retry-after-ms": "soon", "retry-after": "7" })).toMatchObject({ retryAfterMs: 7000 })
 })
 
-test("a key that was copied with something else is config_invalid before any request", () => {
+test("a key with stray characters is config_invalid before any request", () => {
   for (const create of [anthropic, openai, google]) {
     const model = create({ model: "m", apiKey: "sk-0123…" })
-    expect(() => model.converse({ tools: [], transport: fetchTransport() })).toThrow(/no header can carry/)
+    expect(() => model.converse({ tools: [], transport: fetchTransport() })).toThrow(/headers cannot contain/)
   }
 })
 
-test("what one answer may take at most is told, thinking included, and never more than was asked for without it", () => {
+test("the maximum answer size is reported including thinking, and never above the requested limit without it", () => {
   const limit = (model: Model, setup: object) =>
     model.converse({ tools: [], transport: fetchTransport(), ...setup }).maxOutputTokens
   const claude = anthropic({ model: "claude-sonnet-4-5" })
@@ -70,7 +70,7 @@ test("what one answer may take at most is told, thinking included, and never mor
   expect(limit(gemini, { maxOutputTokens: 200, effort: "high" })).toBe(16_384 + 1024)
 })
 
-test("a fetch of one's own may keep the bodies it was given", async () => {
+test("a custom fetch may keep the bodies it receives", async () => {
   const bodies: Uint8Array[] = []
   const keeping: typeof fetch = async (_url, init) => {
     bodies.push(init?.body as Uint8Array)

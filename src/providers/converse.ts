@@ -127,8 +127,8 @@ export class WireConversation implements Conversation, WatchedSink {
 function refuseBadHeaders(headers: Wire["headers"]): void {
   const bad = Object.keys(headers).find((name) => /[^\t\x20-\x7e\x80-\xff]/.test(headers[name] ?? ""))
   if (bad === undefined) return
-  throw new LonghaulError("config_invalid", `The header ${bad} holds a character that no header can carry.`, {
-    fix: "Check the API key and the headers: something else may have been copied with them.",
+  throw new LonghaulError("config_invalid", `The header ${bad} contains a character that headers cannot contain.`, {
+    fix: "Check the API key and the headers for stray characters.",
   })
 }
 

@@ -25,7 +25,7 @@ export function refusalError({ status, header }: Refusal, told: ToldError, keyNa
   const code = told.code === undefined || told.code === "provider_error" ? codeOfStatus(status) : told.code
   const fix = fixOf(code, status, keyName)
   const retryAfterMs = retryAfter(header) ?? told.retryAfterMs
-  return new LonghaulError(code, `The provider answered ${status}: ${clip(told.message) || "no reason given"}`, {
+  return new LonghaulError(code, `The provider responded with ${status}: ${clip(told.message) || "no reason given"}`, {
     data: { status },
     ...(fix !== undefined && { fix }),
     ...withRequestId(told.requestId),
@@ -35,17 +35,17 @@ export function refusalError({ status, header }: Refusal, told: ToldError, keyNa
 
 /** The server's own error in the middle of a stream. */
 export function brokenOff(code: ErrorCode, message: string, requestId: string | undefined): LonghaulError {
-  return new LonghaulError(code, `The provider broke off: ${clip(message)}`, withRequestId(requestId))
+  return new LonghaulError(code, `The provider aborted the response: ${clip(message)}`, withRequestId(requestId))
 }
 
 /** A stream that breaks its protocol. `what` is ours: the stream is never quoted. */
 export function malformed(what: string, requestId: string | undefined): LonghaulError {
-  const message = `The provider's stream breaks its protocol: ${what}.`
+  const message = `The provider's stream violates its protocol: ${what}.`
   return new LonghaulError("stream_malformed", message, withRequestId(requestId))
 }
 
 export function incomplete(requestId: string | undefined): LonghaulError {
-  const message = "The answer ended before the provider said it was complete."
+  const message = "The response ended before the provider marked it complete."
   return new LonghaulError("stream_incomplete", message, withRequestId(requestId))
 }
 
@@ -77,13 +77,13 @@ export function codeOfStatus(status: number): ErrorCode {
 
 function fixOf(code: ErrorCode, status: number, keyName: string): string | undefined {
   if (isRedirect(status)) {
-    return "Set baseUrl to where the service is: no redirect is followed, since the key would go along."
+    return "Set baseUrl to the final address: redirects are not followed, because they would receive the key."
   }
   return code === "auth" ? `Check the API key: set ${keyName} or pass apiKey.` : fixes[code]
 }
 
 const fixes: Partial<Record<ErrorCode, string>> = {
-  billing: "Check the account's credit with the provider.",
+  billing: "Check the account's credit at the provider.",
   model_not_found: "Check the model's name and the baseUrl.",
   context_overflow: "Shorten the task or its history.",
   rate_limited: "Wait, or raise the account's rate limit.",

@@ -8,7 +8,7 @@ export type { StreamDeadlines }
 export function checkProviderOptions(name: string, options: ProviderOptions, own: readonly string[]): void {
   checkKeys(name, options, [...sharedKeys, ...own])
   if (typeof options.model !== "string" || options.model === "") {
-    throw new LonghaulError("config_invalid", `${name} was given no model.`, { fix: "Name the model as `model`." })
+    throw new LonghaulError("config_invalid", `${name} has no model.`, { fix: "Pass the model's name as `model`." })
   }
   if (options.deadlines !== undefined) checkKeys(`deadlines of ${name}`, options.deadlines, deadlineKeys)
 }

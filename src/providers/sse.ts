@@ -99,7 +99,7 @@ function fieldValue(text: string, start: number, end: number): string {
 }
 
 function endless(): LonghaulError {
-  return new LonghaulError("stream_malformed", "The provider's stream breaks its protocol: an event does not end.")
+  return new LonghaulError("stream_malformed", "The provider's stream violates its protocol: an event does not end.")
 }
 
 /** Twice the longest answer that a provider is known to send in one event. */

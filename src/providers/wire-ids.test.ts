@@ -10,7 +10,7 @@ const call = (callId: string, wireId?: string): ToolCallPart => ({
   ...(wireId !== undefined && { wireId }),
 })
 
-test("every call has an id of its own, and its result has the same", () => {
+test("every call has a unique id, and its result has the same id", () => {
   const ids = new WireIds({})
   expect(["1.0", "2.0", "3.0"].map((callId) => ids.ofCall(call(callId, "call_0")))).toEqual([
     "call_0",
@@ -21,7 +21,7 @@ test("every call has an id of its own, and its result has the same", () => {
   expect(ids.ofCall(call("4.0"))).toBe("4.0")
 })
 
-test("an id is never longer than the server takes, also where it had to be told from another", () => {
+test("an id never exceeds the server's length limit, even if made unique", () => {
   const ids = new WireIds({ longest: 6 })
   const given = ["abcdef", "abcdefgh", "abcdefij", ...Array.from({ length: 9 }, () => "abcdef")]
   const made = given.map((wireId, index) => ids.ofCall(call(`1.${index}`, wireId)))
@@ -30,6 +30,6 @@ test("an id is never longer than the server takes, also where it had to be told 
   expect(Math.max(...made.map(({ length }) => length))).toBe(6)
 })
 
-test("what a server refuses in an id is replaced", () => {
+test("characters that a server rejects in an id are replaced", () => {
   expect(new WireIds({ refused: /[^a-z]/g }).ofCall(call("1.0", "functions.read:0"))).toBe("functions_read__")
 })

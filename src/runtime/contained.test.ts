@@ -27,7 +27,7 @@ const never = () => new Promise<never>(() => {})
 const logger = (broken: () => never): Logger => ({ debug: broken, info: broken, warn: broken, error: broken })
 const asyncLogger = logger(rejects as unknown as () => never)
 
-describe("what the host's own code throws or rejects costs no run its result", () => {
+describe("exceptions and rejections of host code do not cost a run its result", () => {
   const configs: readonly [string, RuntimeConfig][] = [
     ["a logger that throws", { logger: logger(throws) }],
     ["an async logger that rejects", { logger: asyncLogger }],
@@ -37,7 +37,7 @@ describe("what the host's own code throws or rejects costs no run its result", (
     ["a hook that rejects", { hooks: { preRun: rejects, postRun: rejects, postTurn: rejects } }],
     ["an executor that throws", { executor: { run: throws } }],
   ]
-  test.each(configs)("%s", async (_, config) => {
+  test.each(configs)("host code that fails: %s", async (_, config) => {
     const runtime = runtimeWith(config, [...paying, ...paying])
     expect(await runtime.run({ task: "Pay." })).toMatchObject({ status: "done", text: "Paid." })
     const { runId } = await runtime.start({ task: "Pay." })
@@ -45,7 +45,7 @@ describe("what the host's own code throws or rejects costs no run its result", (
     await runtime.close()
   })
 
-  test("listeners of one run that throw or reject", async () => {
+  test("throwing and rejecting listeners of one run are contained", async () => {
     const runtime = runtimeWith({}, [...paying, ...paying])
     for (const broken of [throws, rejects]) {
       const result = await runtime.run({ task: "Pay.", onEvent: broken, onProgress: broken })
@@ -58,12 +58,12 @@ describe("what the host's own code throws or rejects costs no run its result", (
 describe("a hook that never returns", () => {
   const hanging: Hooks = { postRun: never }
 
-  test("postRun: the time limit of the run still holds", async () => {
+  test("the run's time limit applies during a hanging postRun", async () => {
     const result = await runtimeWith({ hooks: hanging }).run({ task: "Pay.", limits: { timeMs: 300 } })
     expect(result).toMatchObject({ status: "done", text: "Paid." })
   })
 
-  test("postRun: cancelling the run still gives its result, with the caller's signal too", async () => {
+  test("cancelling during a hanging postRun still returns the result, also with the caller's signal", async () => {
     const events: RunEvent["type"][] = []
     const abort = new AbortController()
     const runtime = runtimeWith({ hooks: hanging }, [...paying, ...paying])

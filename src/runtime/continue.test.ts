@@ -31,7 +31,7 @@ async function recordsOf(store: Store, nodeId: string): Promise<RunRecord[]> {
 }
 
 describe("a conversation", () => {
-  test("goes on in another process: the model gets all that was said, the journal holds only what is new", async () => {
+  test("a conversation continues in another process: the model gets all messages, the journal only new ones", async () => {
     const store = memoryStore()
     const first = processOver(store, [callsPay, "Paid 5."])
     await first.runtime.run({ task: "Pay 5", runId: "talk", system: "Be brief.", metadata: { user: "ann" } })
@@ -71,7 +71,7 @@ describe("a conversation", () => {
     )
   })
 
-  test("its journals grow with what is said, not with the square of it", async () => {
+  test("journals of a conversation grow linearly with its messages", async () => {
     const store = memoryStore()
     const task = "x".repeat(1000)
     const { runtime } = processOver(
@@ -84,7 +84,7 @@ describe("a conversation", () => {
     expect(Math.abs((await size("main__12")) - (await size("main__2")))).toBeLessThan(100)
   })
 
-  test("an exchange that pauses is resumed with the whole conversation, in another process", async () => {
+  test("a paused exchange is resumed with the whole conversation in another process", async () => {
     const store = memoryStore()
     await processOver(store, ["Hello."]).runtime.run({ task: "Hi", runId: "talk" })
     const paused = await processOver(store, [callsPay], asksBeforePay).runtime.continue("talk", "Pay 5")
@@ -105,7 +105,7 @@ describe("a conversation", () => {
     ])
   })
 
-  test("goes on after an exchange that failed, with other settings if they are given", async () => {
+  test("a conversation continues after a failed exchange, with other settings if given", async () => {
     const store = memoryStore()
     const { runtime } = processOver(store, [callsPay, "Sorry."])
     const failed = await runtime.run({ task: "Pay", runId: "talk", limits: { turns: 1 } })
@@ -113,7 +113,7 @@ describe("a conversation", () => {
     expect(await runtime.continue("talk", "Go on", { limits: { turns: 3 } })).toMatchObject({ status: "done" })
   })
 
-  test("two processes that continue it at once: one does, the other is told that the run is active", async () => {
+  test("of two concurrent continues one succeeds, the other gets run_active", async () => {
     for (let round = 0; round < 20; round++) {
       const store = memoryStore()
       await processOver(store, ["Hello."]).runtime.run({ task: "Hi", runId: "talk" })
@@ -125,7 +125,7 @@ describe("a conversation", () => {
     }
   })
 
-  test("a fork of an exchange stands for itself, and removing the run removes all of its exchanges", async () => {
+  test("a fork of an exchange is independent, and removing the run removes all its exchanges", async () => {
     const store = memoryStore()
     const { runtime, model } = processOver(store, ["Hello.", "Two.", "Other.", "More."])
     await runtime.run({ task: "Hi", runId: "talk" })
@@ -140,7 +140,7 @@ describe("a conversation", () => {
     expect(await runtime.continue(runId, "Third")).toMatchObject({ status: "done", nodeId: "main__2" })
   })
 
-  test("a conversation goes on after a process that died as it began the next exchange", async () => {
+  test("a conversation continues after a process died while starting the next exchange", async () => {
     const folder = await mkdtemp(join(tmpdir(), "longhaul-continue-"))
     const store = fsStore(folder)
     const { runtime } = processOver(store, ["Hello.", "Two."])
@@ -152,7 +152,7 @@ describe("a conversation", () => {
     await rm(folder, { recursive: true })
   })
 
-  test("bad input is a failed result with the reason", async () => {
+  test("invalid input is a failed result with the reason", async () => {
     const store = memoryStore()
     const { runtime } = processOver(store, ["Hello."])
     await runtime.run({ task: "Hi", runId: "talk" })

@@ -59,8 +59,8 @@ async function crashed(store: Store, name: string, more: object = {}, config: Ru
   await started.promise
 }
 
-describe("a run that lost its process", () => {
-  test("is active until a takeover is asked for", async () => {
+describe("a run whose process died", () => {
+  test("a run with an unknown owner is run_active until a takeover is requested", async () => {
     const store = memoryStore()
     await crashed(store, "pay")
     const { runtime } = runtimeOver(store, ["Done."], { tools: [tool("pay", () => "paid")] })
@@ -102,7 +102,7 @@ describe("a run that lost its process", () => {
     expect(await runtimeOver(inner, []).runtime.status("r")).toMatchObject({ status: "done", text: "Done." })
   })
 
-  test("a `once` call whose outcome is not known is flagged and never run again", async () => {
+  test("a `once` call with an unknown outcome is flagged and never run again", async () => {
     const store = memoryStore()
     await crashed(store, "pay")
     const again: string[] = []
@@ -113,7 +113,7 @@ describe("a run that lost its process", () => {
     expect(again).toEqual([])
   })
 
-  test("a `repeatable` one is run again only where nobody else can still be at it", async () => {
+  test("a `repeatable` call is run again only if no other process can still be running it", async () => {
     for (const gone of [true, false]) {
       const store = memoryStore()
       await crashed(store, "put", { effect: "repeatable" })
@@ -127,7 +127,7 @@ describe("a run that lost its process", () => {
     }
   })
 
-  test("a `repeatable` call whose owner gave no sign for a lease is flagged as unknown, not run beside it", async () => {
+  test("a `repeatable` call of an owner without a sign of life for a lease is flagged as unknown, not run again", async () => {
     const store = await unresponsive("put", { effect: "repeatable" })
     const again: string[] = []
     const tools = [tool("put", () => again.push("put") && "put", { effect: "repeatable" })]
@@ -143,7 +143,7 @@ describe("a run that lost its process", () => {
     expect(again).toEqual([])
   })
 
-  test("recovery flags a `repeatable` call of an unresponsive owner as unknown, and does not run it", async () => {
+  test("recovery flags a `repeatable` call of an unresponsive owner as unknown and does not run it", async () => {
     const store = await unresponsive("put", { effect: "repeatable" })
     const again: string[] = []
     const tools = [tool("put", () => again.push("put") && "put", { effect: "repeatable" })]
@@ -153,7 +153,7 @@ describe("a run that lost its process", () => {
     expect(again).toEqual([])
   })
 
-  test("a `once` call with an intent and no result is not run again where its owner is known to be gone", async () => {
+  test("a `once` call with an intent and no result is not run again if its owner is known to be dead", async () => {
     for (const unknownOutcome of ["tell", "pause"] as const) {
       const store = memoryStore()
       await crashed(store, "pay")
@@ -168,7 +168,7 @@ describe("a run that lost its process", () => {
     }
   })
 
-  test("pauses where a person is to decide about the unknown, and does what they say", async () => {
+  test("a run with an unknown outcome pauses for a person and follows their decision", async () => {
     for (const decision of ["approve", "deny"] as const) {
       const store = memoryStore()
       await crashed(store, "pay")
@@ -189,7 +189,7 @@ describe("a run that lost its process", () => {
     }
   })
 
-  test("after its last answer ends as done, without asking the model again", async () => {
+  test("a run lost after its last answer ends as done without another model call", async () => {
     const store = memoryStore()
     const { runtime } = runtimeOver(store, ["The answer."])
     await runtime.run({ task: "x", runId: "whole" })
@@ -206,7 +206,7 @@ describe("a run that lost its process", () => {
     })
   })
 
-  test("ASY-06 is found and marked, or resumed; one that lives is left alone", async () => {
+  test("ASY-06 a lost run is found and marked, or resumed; an active one is not touched", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] })
     onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
@@ -220,7 +220,7 @@ describe("a run that lost its process", () => {
     expect(await runtime.recoverOrphanedRuns({ staleMs: 10 })).toEqual([])
   })
 
-  test("ASY-06 without any sign for as long as was asked it is taken", async () => {
+  test("ASY-06 a run without a sign of life for the requested time is taken", async () => {
     for (const action of ["mark", "resume"] as const) {
       const store = memoryStore()
       await abandoned(store)
@@ -235,7 +235,7 @@ describe("a run that lost its process", () => {
   })
 })
 
-describe("a shard that was made and has no header", () => {
+describe("a shard without a header", () => {
   const folderOf = (store: Store) => store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
   const dead: JsonObject = { name: "dead" }
   const alive: JsonObject = { name: "alive" }
@@ -264,14 +264,14 @@ describe("a shard that was made and has no header", () => {
     await hostOver(store, [call("pay")], asks).run({ task: "x", runId: "r" })
   }
 
-  test("over a paused run, by a process that is gone: the next decision counts at once", async () => {
+  test("a headerless shard of a dead process over a paused run: the next decision applies immediately", async () => {
     const store = memoryStore()
     await paused(store)
     await take(store, 1, dead)
     expect(await hostOver(store, ["Done."], asks).resume(approve)).toMatchObject({ status: "done", text: "Done." })
   })
 
-  test("over a paused run, by a process that is alive: refused as run_active until a takeover is asked for", async () => {
+  test("a headerless shard of a living process over a paused run: run_active until a takeover is requested", async () => {
     const store = memoryStore()
     await paused(store)
     await take(store, 1, alive)
@@ -281,7 +281,7 @@ describe("a shard that was made and has no header", () => {
     expect(await taken).toMatchObject({ status: "done", text: "Done." })
   })
 
-  test("over a paused run, by a process that does not say who it is: refused as run_active", async () => {
+  test("a headerless shard of an unnamed process over a paused run: run_active", async () => {
     const store = memoryStore()
     await paused(store)
     await take(store, 1)
@@ -292,14 +292,17 @@ describe("a shard that was made and has no header", () => {
     ["empty", ""],
     ["cut in its first line", '{"v":2,"writer":"a'],
     ["zeros", "\0\0\0\0\n"],
-  ])("over a paused run and unreadable after a power loss (%s): the next decision counts at once", async (_, text) => {
-    const store = memoryStore()
-    await paused(store)
-    await folderOf(store).append?.open(shardName(1), new TextEncoder().encode(text))
-    expect(await hostOver(store, ["Done."], asks).resume(approve)).toMatchObject({ status: "done", text: "Done." })
-  })
+  ])(
+    "a headerless shard over a paused run, unreadable after a power loss (%s): the next decision applies immediately",
+    async (_, text) => {
+      const store = memoryStore()
+      await paused(store)
+      await folderOf(store).append?.open(shardName(1), new TextEncoder().encode(text))
+      expect(await hostOver(store, ["Done."], asks).resume(approve)).toMatchObject({ status: "done", text: "Done." })
+    },
+  )
 
-  test("unreadable on a store that machines share: nothing is concluded from it", async () => {
+  test("an unreadable headerless shard on a shared store proves nothing", async () => {
     const store = memoryStore()
     await paused(store)
     await folderOf(store).create(shardName(1), new Uint8Array())
@@ -313,7 +316,7 @@ describe("a shard that was made and has no header", () => {
     expect((await hostOver(shared, ["Done."], asks).resume(approve)).error?.code).toBe("run_active")
   })
 
-  test("over a run whose owner is gone, by a process that is gone: a repeatable call is repeated", async () => {
+  test("a headerless shard of a dead process over a run with a dead owner: a repeatable call is repeated", async () => {
     const store = memoryStore()
     await crashed(store, "put", { effect: "repeatable" }, { owner: dead })
     await take(store, 1, dead)
@@ -324,16 +327,19 @@ describe("a shard that was made and has no header", () => {
   test.each([
     ["a process that is gone", dead],
     ["nobody that can be read", null],
-  ])("over a run whose owner may be alive, by %s: taken, and a repeatable call is flagged", async (_, owner) => {
-    const store = memoryStore()
-    await crashed(store, "put", { effect: "repeatable" }, { owner: alive })
-    if (owner) await take(store, 1, owner)
-    else await folderOf(store).append?.open(shardName(1), new Uint8Array())
-    const again = hostOver(store, ["Done."], { tools: [tool("put", () => "put", { effect: "repeatable" })] })
-    expect(await again.resume({ runId: "r" })).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
-  })
+  ])(
+    "a headerless shard of %s over a run whose owner may be alive: taken, and a repeatable call is flagged",
+    async (_, owner) => {
+      const store = memoryStore()
+      await crashed(store, "put", { effect: "repeatable" }, { owner: alive })
+      if (owner) await take(store, 1, owner)
+      else await folderOf(store).append?.open(shardName(1), new Uint8Array())
+      const again = hostOver(store, ["Done."], { tools: [tool("put", () => "put", { effect: "repeatable" })] })
+      expect(await again.resume({ runId: "r" })).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
+    },
+  )
 
-  test("over a run with one flush hides nothing of it", async () => {
+  test("a headerless shard over a run with one flush hides none of its records", async () => {
     const store = memoryStore()
     await abandoned(store)
     await take(store, 1, alive)
@@ -343,14 +349,14 @@ describe("a shard that was made and has no header", () => {
     expect(await runtime.resume({ runId: "r", takeover: true })).toMatchObject({ status: "done" })
   })
 
-  test("where there is no run, by a process that is gone: the id is free at once", async () => {
+  test("a headerless shard of a dead process without a run: the id is free immediately", async () => {
     const store = memoryStore()
     await take(store, 0, dead)
     expect(await hostOver(store, ["Done."]).run({ task: "x", runId: "r" })).toMatchObject({ status: "done" })
     expect(await hostOver(store, []).status("r")).toMatchObject({ status: "done" })
   })
 
-  test("where there is no run, by a process that is alive: the id is free after a lease without a sign of it", async () => {
+  test("a headerless shard of a living process without a run: the id is free after a lease without a sign of life", async () => {
     const store = memoryStore()
     await take(store, 0, alive)
     const runtime = hostOver(store, ["Done."])
@@ -364,7 +370,7 @@ describe("a shard that was made and has no header", () => {
   })
 
   test.each(["mark", "resume"] as const)(
-    "over a paused run, by a process that is gone: recovery (%s) leaves it paused and shows its newest records again",
+    "a headerless shard of a dead process over a paused run: recovery (%s) keeps it paused and readable",
     async (action) => {
       const store = memoryStore()
       await paused(store)
@@ -381,7 +387,7 @@ describe("a shard that was made and has no header", () => {
     },
   )
 
-  test("by this process, which could not write its header: the run goes on here when there is room again", async () => {
+  test("a headerless shard of this process after a failed header write: the run continues here once there is space", async () => {
     const store = memoryStore()
     await paused(store)
     let isFull = true
@@ -405,7 +411,7 @@ describe("a shard that was made and has no header", () => {
   })
 })
 
-test("a run that could not be written any more goes on in the same process when there is room again", async () => {
+test("a run that could not be written continues in the same process once there is space", async () => {
   const store = memoryStore()
   let isFull = false
   const full = () => {
@@ -444,7 +450,7 @@ test("a run that could not be written any more goes on in the same process when 
   expect(await runtime.resume({ runId: "r" })).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
 })
 
-test("a runtime that is asked to picks up lost runs as soon as it is made", async () => {
+test("a runtime with recover resumes lost runs when it is created", async () => {
   const store = memoryStore()
   await abandoned(store)
   const { runtime } = runtimeOver(store, ["Done."], { owner: { pid: 1 }, recover: "resume" })
@@ -483,8 +489,8 @@ async function unresponsive(name: string, more: object): Promise<Store> {
   return store
 }
 
-describe("in the background", () => {
-  test("ASY-01 ASY-02 ASY-03 a run begins at once, can be asked about, and waited for from anywhere", async () => {
+describe("background runs", () => {
+  test("ASY-01 ASY-02 ASY-03 a background run starts immediately, reports its status, and can be awaited from anywhere", async () => {
     const store = memoryStore()
     const gate = deferred<string>()
     const { runtime } = runtimeOver(store, [() => gate.promise])
@@ -499,7 +505,7 @@ describe("in the background", () => {
     expect(await elsewhere.waitFor("nobody")).toMatchObject({ status: "not_found", error: { code: "not_found" } })
   })
 
-  test("ASY-01 what cannot begin says so", async () => {
+  test("ASY-01 a background run that cannot start reports the reason", async () => {
     const { runtime } = runtimeOver(memoryStore(), ["Done."])
     await runtime.run({ task: "x", runId: "r" })
     expect(await runtime.start({ task: "x", runId: "r" })).toMatchObject({
@@ -508,7 +514,7 @@ describe("in the background", () => {
     })
   })
 
-  test("PAU-07 a paused run goes on in the background", async () => {
+  test("PAU-07 a paused run is resumed in the background", async () => {
     const store = memoryStore()
     const tools = [tool("pay", () => "paid")]
     const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
@@ -522,7 +528,7 @@ describe("in the background", () => {
     expect(await runtime.waitFor("r")).toMatchObject({ status: "done" })
   })
 
-  test("RES-05 every status a run can be asked in, the same shape for all", async () => {
+  test("RES-05 every status of a run is reported in the same shape", async () => {
     const store = memoryStore()
     const gate = deferred<string>()
     const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
@@ -545,7 +551,7 @@ describe("in the background", () => {
     }
   })
 
-  test("start with a concurrency limit and a free slot reports an id that is taken, and is queued only without one", async () => {
+  test("start with a free concurrency slot reports a taken id; without one it is queued", async () => {
     const gate = deferred<string>()
     const { runtime } = runtimeOver(memoryStore(), ["Done.", () => gate.promise, "Done."], { concurrency: 1 })
     await runtime.run({ task: "x", runId: "taken" })
@@ -556,7 +562,7 @@ describe("in the background", () => {
     expect(await runtime.waitFor("second")).toMatchObject({ status: "done" })
   })
 
-  test("a concurrency slot is free again after a run that failed, could not begin, or threw", async () => {
+  test("a concurrency slot is released after a run that failed, could not start, or threw", async () => {
     const store = memoryStore()
     let breaks = false
     const breaking: Store = {
@@ -576,7 +582,7 @@ describe("in the background", () => {
     expect(await runtime.waitFor("last")).toMatchObject({ status: "done" })
   })
 
-  test("a run cancelled while it waits for a concurrency slot leaves the queue, and takes no slot with it", async () => {
+  test("a run cancelled while queued leaves the queue and takes no slot", async () => {
     const gates = [deferred<string>(), deferred<string>()]
     const steps = gates.map((gate) => () => gate.promise)
     const { runtime, model } = runtimeOver(memoryStore(), [...steps, "Done."], { concurrency: 1 })
@@ -594,7 +600,7 @@ describe("in the background", () => {
     expect(await Promise.all([third, fourth])).toMatchObject([{ status: "done" }, { status: "done" }])
   })
 
-  test("ASY-10 the executor is handed the work", async () => {
+  test("ASY-10 the executor receives the work", async () => {
     const handed: Promise<unknown>[] = []
     const executor = { run: (work: Promise<unknown>) => void handed.push(work) }
     const { runtime } = runtimeOver(memoryStore(), ["Done."], { executor })
@@ -618,7 +624,7 @@ describe("from another process", () => {
     return { result, model }
   }
 
-  test("ASY-04 cancelling reaches a live run through its inbox, and stops it", async () => {
+  test("ASY-04 cancel reaches an active run through its inbox and stops it", async () => {
     const store = memoryStore()
     const { result } = await liveRun(store)
     const elsewhere = runtimeOver(store, []).runtime
@@ -630,7 +636,7 @@ describe("from another process", () => {
     expect(await elsewhere.cancel("nobody")).toBe(false)
   })
 
-  test("cancelling a paused run ends it at once", async () => {
+  test("cancelling a paused run ends it immediately", async () => {
     const store = memoryStore()
     const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
     const { runtime } = runtimeOver(store, [call("pay")], { tools: [tool("pay", () => "paid")], hooks })
@@ -640,7 +646,7 @@ describe("from another process", () => {
     expect(await elsewhere.status("r")).toMatchObject({ status: "cancelled", error: { code: "cancelled" } })
   })
 
-  test("what is said to a live run is heard by the model, once, and is on record with its slot", async () => {
+  test("a steering message to an active run reaches the model once and is recorded with its slot", async () => {
     const store = memoryStore()
     const release = deferred<string>()
     const started = deferred<void>()
@@ -660,7 +666,7 @@ describe("from another process", () => {
     expect(records.filter(({ type }) => type === "steer")).toMatchObject([{ text: "Hurry up.", inbox: 0 }])
   })
 
-  test("what is said to a paused run is heard when it goes on", async () => {
+  test("a steering message to a paused run reaches the model after the resume", async () => {
     const store = memoryStore()
     const tools = [tool("pay", () => "paid")]
     const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
@@ -674,7 +680,7 @@ describe("from another process", () => {
     expect(project(records).messages.slice(0, -1)).toEqual(second.model.calls[0])
   })
 
-  test("what was said in the turn in which a run failed is on record, and heard once when it is resumed", async () => {
+  test("a steering message in the turn in which a run failed is recorded, and delivered once after the resume", async () => {
     const store = memoryStore()
     const steps = [async () => ((await runtime.steer("r", "Use the other account.")) ? { fail: noAccount } : "lost")]
     const { runtime } = runtimeOver(store, steps)
@@ -686,7 +692,7 @@ describe("from another process", () => {
     expect(records.filter(({ type }) => type === "steer")).toMatchObject([{ text: "Use the other account." }])
   })
 
-  test("what was said in the turn in which a run paused is heard when it goes on", async () => {
+  test("a steering message in the turn in which a run paused is delivered after the resume", async () => {
     const store = memoryStore()
     const tools = [tool("pay", () => "paid")]
     const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
@@ -716,7 +722,7 @@ describe("from another process", () => {
     ["of an unknown type", '{"type":"dance"}'],
     ["empty", ""],
   ])(
-    "a message that is %s does not lock a paused run: it is skipped with a warning, the next is heard",
+    "a message that is %s does not block a paused run: it is skipped with a warning, and the next one is delivered",
     async (_, text) => {
       const store = memoryStore()
       const tools = [tool("pay", () => "paid")]
@@ -734,7 +740,7 @@ describe("from another process", () => {
   )
 
   test.each(['{"type":"cancel"}', '{"type":"interrupt","mode":"graceful"}'])(
-    "%s that waited for a lost owner is consumed by the first resume: no later one finds it again",
+    "%s left for a dead owner is consumed by the first resume only",
     async (text) => {
       const store = await unresponsive("pay", {})
       await post(store, 0, text)
@@ -749,7 +755,7 @@ describe("from another process", () => {
     },
   )
 
-  test("a message that cannot be read does not deafen a live run: a cancellation behind it is heeded", async () => {
+  test("an unreadable message does not block an active run: a later cancellation is received", async () => {
     const store = memoryStore()
     const { result } = await liveRun(store)
     await post(store, 0, "{")
@@ -759,7 +765,7 @@ describe("from another process", () => {
     expect(records.filter((record) => "inbox" in record)).toMatchObject([skipped, { inbox: 1 }])
   })
 
-  test("ASY-07 ASY-08 the state file shows what a live run is at, and in the end how it ended", async () => {
+  test("ASY-07 ASY-08 the state file shows the activity of an active run and finally its outcome", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
     onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
@@ -785,7 +791,7 @@ describe("from another process", () => {
     expect(await state()).toMatchObject({ status: "cancelled" })
   })
 
-  test("its events are followed as they come, until it is over", async () => {
+  test("events of a run are followed until it ends", async () => {
     const store = memoryStore()
     const { result } = await liveRun(store)
     const elsewhere = runtimeOver(store, []).runtime
@@ -811,7 +817,7 @@ describe("forks, replays and removals", () => {
     return { ledger, tools, runtime, records: await recordsOf(runtime, "r") }
   }
 
-  test("a fork at any record folds to what the run was there, and calls nothing", async () => {
+  test("a fork at any record folds to the run's state there, and calls nothing", async () => {
     const store = memoryStore()
     const { runtime, records, ledger } = await finished(store)
     for (const { seq } of records) {
@@ -828,7 +834,7 @@ describe("forks, replays and removals", () => {
     await expect(runtime.fork("nobody")).rejects.toMatchObject({ code: "not_found" })
   })
 
-  test("a fork goes on from its record, with effects of its own", async () => {
+  test("a fork continues from its record, with its own effects", async () => {
     const store = memoryStore()
     const { records, tools, ledger, runtime } = await finished(store)
     const at = records.findIndex((record) => record.type === "turn-end" && record.turn === 1)
@@ -840,7 +846,7 @@ describe("forks, replays and removals", () => {
     expect((await runtime.status("r")).text).toBe("Done.")
   })
 
-  test("a replay tells all records again and calls nothing", async () => {
+  test("a replay publishes all records again and calls nothing", async () => {
     const store = memoryStore()
     const { records, ledger, runtime } = await finished(store)
     const told: unknown[] = []
@@ -850,7 +856,7 @@ describe("forks, replays and removals", () => {
     expect(ledger).toHaveLength(2)
   })
 
-  test("a removed run is gone, its name stays taken, and nothing of it is left but that", async () => {
+  test("a removed run leaves nothing but its reserved id", async () => {
     const store = memoryStore()
     const { runtime } = await finished(store)
     await runtime.steer("r", "x")
@@ -865,13 +871,13 @@ describe("forks, replays and removals", () => {
     expect(tombstone).not.toContain("pay")
   })
 
-  test("a run that is under way is not removed", async () => {
+  test("an active run is not removed", async () => {
     const store = memoryStore()
     await crashed(store, "pay")
     await expect(runtimeOver(store, []).runtime.remove("r")).rejects.toMatchObject({ code: "run_active" })
   })
 
-  test("runs are listed by status and by pages", async () => {
+  test("runs are listed by status and by page", async () => {
     const store = memoryStore()
     const { runtime } = runtimeOver(store, ["a", "b", "c"])
     for (const runId of ["one", "two", "three"]) {

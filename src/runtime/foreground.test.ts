@@ -57,7 +57,7 @@ async function recordsOf(runtime: Runtime): Promise<unknown[]> {
   return records
 }
 
-test("ASY-11 a run in the foreground is the same, whatever is set up for others, and the same as one in the background", async () => {
+test("ASY-11 a foreground run is unaffected by background settings and equals a background run", async () => {
   const plain = open()
   const expected = [
     await plain.runtime.run({ task: "Count.", runId: "r" }),

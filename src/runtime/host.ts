@@ -17,8 +17,6 @@ export class SessionHost implements TurnHost {
   readonly #pricing: Pricing | null
   /** Of the turn under way. */
   #reserve: Reserve | undefined
-  /** The turn under way called a tool. */
-  #called = false
   /** Turns that were begun here, and since when. */
   #turns = 0
   readonly #since = performance.now()
@@ -34,8 +32,8 @@ export class SessionHost implements TurnHost {
     return this.#run.publisher.hasDeltas
   }
 
-  beginTurn(turn: number, bound: () => TurnBound): boolean | Promise<boolean> {
-    const { ledger, hooks, input } = this.#run
+  async beginTurn(turn: number, bound: () => TurnBound): Promise<boolean> {
+    const { ledger, hooks, input, journal, controls } = this.#run
     if (turn > input.limits.turns) {
       this.#run.limit = new LonghaulError("max_turns", `Maximum turns reached: ${input.limits.turns}.`, {
         fix: "Raise limits.turns.",
@@ -46,22 +44,35 @@ export class SessionHost implements TurnHost {
       this.#run.released = true
       return false
     }
-    this.#turns++
-    if (hooks.has("preTurn")) return this.#hookedTurn(turn, bound)
-    if (ledger.limited) return this.#reservedTurn(turn, bound)
-    this.#run.journal.append({ type: "turn-start", turn })
-    return true
+    try {
+      if (hooks.has("preTurn")) {
+        journal.flushSoon()
+        await hooks.call("preTurn", (hook, run) => hook.preTurn?.({ ...run, turn }))
+      }
+      const reserve = ledger.limited ? await ledger.reserve(this.#bounded(bound()), controls.signal) : undefined
+      this.#reserve = reserve
+      journal.append({ type: "turn-start", turn, ...(reserve && { reserve }) })
+      // A reserve is durable before the money can be spent: a process that takes the run over must know of it.
+      if (reserve) await journal.flush()
+      // The results of the turn before become durable while the model is asked.
+      else if (this.#turns > 0) journal.flushSoon()
+      this.#turns++
+      return true
+    } catch (error) {
+      if (LonghaulError.is(error) && error.code === "budget_exceeded") this.#run.limit = error
+      else controls.lose(error)
+      return false
+    }
   }
 
-  endTurn(turn: number): boolean | Promise<boolean> {
+  async endTurn(turn: number): Promise<boolean> {
     const { journal, hooks } = this.#run
     journal.append({ type: "turn-end", turn })
-    if (this.#called) {
-      // A turn that called nothing is the last one: its end goes with the end of the run, which follows at once.
-      this.#called = false
-      journal.flushSoon()
-    }
-    return hooks.has("postTurn") || hooks.has("stop") ? this.#afterTurn(turn) : true
+    if (!hooks.has("postTurn") && !hooks.has("stop")) return true
+    // Results become durable while a hook is called.
+    journal.flushSoon()
+    if (hooks.has("postTurn")) await hooks.call("postTurn", (hook, run) => hook.postTurn?.({ ...run, turn }))
+    return (await hooks.call("stop", (hook, run) => hook.stop?.({ ...run, turn }))) !== true
   }
 
   callTool(call: ToolCall): Promise<ToolOutcome | Suspended> {
@@ -83,7 +94,6 @@ export class SessionHost implements TurnHost {
   emit(event: BackendEvent): void {
     this.#run.journal.append(this.#recorded(event))
     if (event.type === "tool-call") {
-      this.#called = true
       this.#calls.announce(event.callId)
     } else if (event.type === "retry" || event.type === "steer") {
       // Either way the answer that early calls came from counts no more.
@@ -114,32 +124,6 @@ export class SessionHost implements TurnHost {
     this.#reserve = undefined
   }
 
-  async #hookedTurn(turn: number, bound: () => TurnBound): Promise<boolean> {
-    const { ledger, hooks, journal } = this.#run
-    await hooks.call("preTurn", (hook, run) => hook.preTurn?.({ ...run, turn }))
-    if (ledger.limited) return this.#reservedTurn(turn, bound)
-    journal.append({ type: "turn-start", turn })
-    return true
-  }
-
-  /** Nothing is waited for before the turn is on record: so it goes into the flush that the end of the last one began. */
-  async #reservedTurn(turn: number, bound: () => TurnBound): Promise<boolean> {
-    const { ledger, journal, controls } = this.#run
-    try {
-      const reserving = ledger.reserve(this.#bounded(bound()), controls.signal)
-      const reserve = "then" in reserving ? await reserving : reserving
-      this.#reserve = reserve
-      journal.append({ type: "turn-start", turn, reserve })
-      // Durable before the money can be spent: whoever takes the run over must know of it.
-      await journal.flush()
-      return true
-    } catch (error) {
-      if (LonghaulError.is(error) && error.code === "budget_exceeded") this.#run.limit = error
-      else controls.lose(error)
-      return false
-    }
-  }
-
   #bounded({ inputTokens, outputTokens }: TurnBound): Reserve {
     const tokens = inputTokens + outputTokens
     if (this.#pricing === null) return { tokens, usd: null }
@@ -155,13 +139,6 @@ export class SessionHost implements TurnHost {
     if (this.#reserve) this.#run.ledger.settle(this.#reserve, usage)
     this.#reserve = undefined
     return { ...event, usage }
-  }
-
-  async #afterTurn(turn: number): Promise<boolean> {
-    const { hooks } = this.#run
-    if (hooks.has("postTurn")) await hooks.call("postTurn", (hook, run) => hook.postTurn?.({ ...run, turn }))
-    if (!hooks.has("stop")) return true
-    return (await hooks.call("stop", (hook, run) => hook.stop?.({ ...run, turn }))) !== true
   }
 }
 

@@ -24,7 +24,7 @@ const usageOf = (tokens: number | null, costUsd: number | null): Usage => ({
 const never = new AbortController().signal
 const call = { parts: [{ toolCall: { name: "look", args: {} } }] }
 
-test("LOOP-09 LOOP-10 over random prices, failures and untold usage, no limit is overshot by more than one call", async () => {
+test("LOOP-09 LOOP-10 for random prices, failures and unreported usage, no limit is exceeded by more than one call", async () => {
   const calls = fc.array(
     fc.record({
       bound: fc.integer({ min: 1, max: 500 }),
@@ -76,7 +76,7 @@ test("LOOP-09 LOOP-10 over random prices, failures and untold usage, no limit is
   expect(overshot).toBeGreaterThan(0)
 })
 
-test("a $0.05 limit over 20 parallel runs of one ledger is overshot by no more than one reserved call", async () => {
+test("a $0.05 limit over 20 parallel runs of one ledger is exceeded by at most one reserved call", async () => {
   const ledger = new Ledger({ usd: 0.05 })
   const usage = { inputTokens: 0, outputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0 }
   const step: ScriptedStep = async () => {
@@ -114,7 +114,7 @@ test("a $0.05 limit over 20 parallel runs of one ledger is overshot by no more t
   expect(spent).toBeLessThanOrEqual(0.05 + 0.004 + 0.002)
 })
 
-test("LOOP-10 a run stops before the call that its budget does not allow, with what it really used", async () => {
+test("LOOP-10 a run stops before the call that its budget does not allow, with its actual usage", async () => {
   const usage = { inputTokens: 600, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
   const model = scriptedModel([
     { ...call, usage },
@@ -130,7 +130,7 @@ test("LOOP-10 a run stops before the call that its budget does not allow, with w
   })
 })
 
-test("HOST-02 cost comes from resolvePricing, then our table; an unknown price is null, never 0", async () => {
+test("HOST-02 cost comes from resolvePricing, then the included table; an unknown price is null, never 0", async () => {
   const usage = { inputTokens: 1_000_000, outputTokens: 1_000_000, cacheReadTokens: 0, cacheWriteTokens: 0 }
   const step = { parts: [{ text: "ok" }], usage }
   const known = { ...scriptedModel([step, step]), provider: "anthropic", id: "claude-sonnet-4-5" }
@@ -148,7 +148,7 @@ test("HOST-02 cost comes from resolvePricing, then our table; an unknown price i
   expect((await createRuntime({ model: scriptedModel([step]) }).run({ task: "x" })).usage.costUsd).toBeNull()
 })
 
-test("runs that start together ask for a price once, and again after it could not be had", async () => {
+test("concurrent runs request a price once, and again after a failure", async () => {
   let asked = 0
   const runtime = createRuntime({
     model: scriptedModel(["ok", "ok"]),
@@ -163,7 +163,7 @@ test("runs that start together ask for a price once, and again after it could no
   expect(asked).toBe(2)
 })
 
-test("a dollar limit with an unknown price is refused, or warned of where that was asked for", async () => {
+test("a dollar limit with an unknown price is rejected, or a warning if requested", async () => {
   const refused = await createRuntime({ model: scriptedModel([]) }).run({ task: "x", limits: { usd: 1 } })
   expect(refused).toMatchObject({
     status: "failed",
@@ -176,7 +176,7 @@ test("a dollar limit with an unknown price is refused, or warned of where that w
   })
 })
 
-test("what was set aside for a turn is on record before the turn, and comes back where nothing was answered", async () => {
+test("the reservation of a turn is recorded before it, and released if nothing was answered", async () => {
   const model = scriptedModel([{ fail: new LonghaulError("auth", "no") }, "ok"])
   const runtime = createRuntime({ model })
   await runtime.run({ task: "x", runId: "r", limits: { tokens: 50_000 } })

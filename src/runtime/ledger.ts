@@ -5,9 +5,9 @@ import { onAbort } from "../lib/abort.ts"
 import { totalTokens } from "../lib/usage.ts"
 
 /**
- * What a run and everything below it may take of tokens and dollars. A call is let in while what was spent and what is
- * set aside for calls under way stay below the limits; so the limits are overshot by one call at most, and a call that
- * finds all of the rest set aside waits until some of it comes back.
+ * The tokens and dollars that a run and everything below it may spend. A call may begin while the sum of what was spent and
+ * what is reserved for other calls is below the limits, so that they are exceeded by one call at most. A call that finds the
+ * rest reserved waits until a reserve is settled or refunded.
  */
 export class Ledger {
   readonly #limits: Pick<Limits, "tokens" | "usd">
@@ -15,13 +15,13 @@ export class Ledger {
   readonly #reserved = new Set<Reserve>()
   #waiting: (() => void)[] = []
 
-  /** `spent`: by the run so far, where it goes on. */
+  /** `spent`: by a resumed run before. */
   constructor(limits: Pick<Limits, "tokens" | "usd">, spent = { tokens: 0, usd: 0 }) {
     this.#limits = limits
     this.#spent = { ...spent }
   }
 
-  /** Whether anything has to be set aside at all. */
+  /** True where tokens or dollars are limited, so that calls need a reserve. */
   get limited(): boolean {
     return this.#limits.tokens !== undefined || this.#limits.usd !== undefined
   }
@@ -30,22 +30,20 @@ export class Ledger {
     return this.#spent
   }
 
-  /** Sets aside what a call may take, at once where it can. Throws `budget_exceeded` where nothing is left to give. */
-  reserve(bound: Reserve, signal: AbortSignal): Reserve | Promise<Reserve> {
-    const exceeded = this.#exceeded()
-    if (exceeded) throw exceeded
-    if (!this.#hasRoom() && !signal.aborted) return this.#reserveLater(bound, signal)
+  /** Reserves the most that a call can cost, once there is room. Rejects with `budget_exceeded` where a limit is reached. */
+  async reserve(bound: Reserve, signal: AbortSignal): Promise<Reserve> {
+    for (;;) {
+      const exceeded = this.#exceeded()
+      if (exceeded) throw exceeded
+      if (this.#hasRoom() || signal.aborted) break
+      await this.#nextRefund(signal)
+    }
     const reserve = { ...bound }
     this.#reserved.add(reserve)
     return reserve
   }
 
-  async #reserveLater(bound: Reserve, signal: AbortSignal): Promise<Reserve> {
-    await this.#somethingComesBack(signal)
-    return this.reserve(bound, signal)
-  }
-
-  /** The call was answered. What its provider does not tell counts as all that was set aside for it. */
+  /** Settles a call that was answered. Where its provider reports no usage, the whole reserve counts as spent. */
   settle(reserve: Reserve, usage: Usage): void {
     if (!this.#reserved.has(reserve)) return
     this.#spent.tokens += totalTokens(usage) ?? reserve.tokens
@@ -53,7 +51,7 @@ export class Ledger {
     this.refund(reserve)
   }
 
-  /** The call came to nothing. */
+  /** Returns the reserve of a call that was not answered. */
   refund(reserve: Reserve): void {
     this.#reserved.delete(reserve)
     const waiting = this.#waiting
@@ -83,7 +81,7 @@ export class Ledger {
     return held < tokens && heldUsd < usd
   }
 
-  #somethingComesBack(signal: AbortSignal): Promise<void> {
+  #nextRefund(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const unlink = onAbort(signal, resolve)
       this.#waiting.push(() => {

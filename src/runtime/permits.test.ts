@@ -3,7 +3,7 @@ import { Permits } from "./permits.ts"
 
 const never = new AbortController().signal
 
-test("a permit that is given back goes to the waiter that came first", async () => {
+test("a released permit goes to the first waiter", async () => {
   const permits = new Permits(1)
   const order: string[] = []
   const leave = await permits.take(never)
@@ -19,7 +19,7 @@ test("a permit that is given back goes to the waiter that came first", async () 
   expect(permits.hasFree).toBe(true)
 })
 
-test("a waiter that is aborted leaves the queue: the permit goes to the next one, and is free at the end", async () => {
+test("an aborted waiter leaves the queue: the permit goes to the next waiter and is free at the end", async () => {
   const permits = new Permits(1)
   const abort = new AbortController()
   const leave = await permits.take(never)
@@ -42,7 +42,7 @@ test("a waiter that is aborted leaves the queue: the permit goes to the next one
   expect(permits.hasFree).toBe(true)
 })
 
-test("an abort after a waiter has its permit takes nothing from it", async () => {
+test("an abort after a waiter got its permit does not revoke it", async () => {
   const permits = new Permits(1)
   const abort = new AbortController()
   const leave = await permits.take(never)

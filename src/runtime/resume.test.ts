@@ -50,7 +50,7 @@ function runtimeOver(store: Store, steps: readonly ScriptedStep[], config: Runti
 const lastResult = (messages: readonly Message[]) => JSON.stringify(messages.at(-1)?.content)
 
 describe("a gate", () => {
-  test("PAU-01 PAU-02 PAU-03 RES-09 APR-13 pauses the run with what is to be reviewed, before any effect", async () => {
+  test("PAU-01 PAU-02 PAU-03 RES-09 APR-13 a gate pauses the run with the call to review, before any effect", async () => {
     const ledger: Json[] = []
     const { runtime } = runtimeOver(memoryStore(), [{ parts: [{ text: "Paying." }, part("pay", { usd: 5 })] }], {
       tools: [paying(ledger)],
@@ -93,7 +93,7 @@ describe("a gate", () => {
   })
 
   test.each(["another digest", "other arguments"])(
-    "an approval on record with %s runs nothing: it is asked again",
+    "a recorded approval with %s runs nothing: the question is asked again",
     async (forged) => {
       const store = memoryStore()
       const ledger: Json[] = []
@@ -124,7 +124,7 @@ describe("a gate", () => {
     },
   )
 
-  test("a denied call does not run, and the model hears why", async () => {
+  test("a denied call does not run, and the model gets the reason", async () => {
     const store = memoryStore()
     const ledger: Json[] = []
     const config = { tools: [paying(ledger)], ...asksBeforePay }
@@ -136,7 +136,7 @@ describe("a gate", () => {
     expect(ledger).toEqual([])
   })
 
-  test("APR-15 a free answer reaches the model: as the call's result, or beside an approval", async () => {
+  test("APR-15 a free answer reaches the model as the call's result, or together with an approval", async () => {
     for (const decision of [undefined, "approve"] as const) {
       const store = memoryStore()
       const ledger: Json[] = []
@@ -153,7 +153,7 @@ describe("a gate", () => {
     }
   })
 
-  test("APR-16 a later gate pauses again, as often as there is one", async () => {
+  test("APR-16 a later gate pauses again, as often as needed", async () => {
     const store = memoryStore()
     const ledger: Json[] = []
     const config = { tools: [paying(ledger)], ...asksBeforePay }
@@ -170,7 +170,7 @@ describe("a gate", () => {
     expect(ledger).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
   })
 
-  test("edited arguments are judged again; what ran and why is told to the model", async () => {
+  test("edited arguments pass the gate again, and the model learns what ran and why", async () => {
     const store = memoryStore()
     const ledger: Json[] = []
     const config = {
@@ -192,7 +192,7 @@ describe("a gate", () => {
     expect(result.text).toContain("a reviewer changed")
   })
 
-  test("approving what was edited before runs what was shown", async () => {
+  test("approving an edited call runs what was shown", async () => {
     const store = memoryStore()
     const ledger: Json[] = []
     const config = { tools: [paying(ledger)], ...asksBeforePay }
@@ -207,7 +207,7 @@ describe("a gate", () => {
     expect(ledger).toEqual([{ usd: 2 }])
   })
 
-  test("behind a call that waits nothing of its step begins; what came before it finishes", async () => {
+  test("no call after a waiting one in the step starts; calls before it finish", async () => {
     const store = memoryStore()
     const ledger: Json[] = []
     const order: string[] = []
@@ -229,7 +229,7 @@ describe("a gate", () => {
     expect(second.model.calls[0]?.map(({ role }) => role)).toEqual(["user", "assistant", "tool"])
   })
 
-  test("one that throws denies the call, with a warning", async () => {
+  test("a gate that throws denies the call with a warning", async () => {
     const ledger: Json[] = []
     const { runtime } = runtimeOver(memoryStore(), [call("pay"), (messages) => lastResult(messages)], {
       tools: [paying(ledger)],
@@ -246,7 +246,7 @@ describe("a gate", () => {
     expect(JSON.stringify(result)).not.toContain("secret words")
   })
 
-  test("the fold of a paused and resumed run is what the model was sent", async () => {
+  test("the fold of a paused and resumed run equals the messages sent to the model", async () => {
     const store = memoryStore()
     const config = { tools: [paying([])], ...asksBeforePay }
     await runtimeOver(store, [{ parts: [part("pay"), part("pay")] }], config).runtime.run({ task: "x", runId: "r" })
@@ -269,7 +269,7 @@ describe("a decision", () => {
     return { ledger, ticket, over: (steps: readonly ScriptedStep[]) => runtimeOver(store, steps, config).runtime }
   }
 
-  test("with the ticket of another question is stale, and changes nothing", async () => {
+  test("a decision with the ticket of another question is stale and changes nothing", async () => {
     const { ledger, over, ticket } = await paused()
     const first = await over([call("pay", { n: 2 })]).resume({ runId: "r", decision: "approve", ticket })
     expect(first.status).toBe("paused")
@@ -279,7 +279,7 @@ describe("a decision", () => {
     expect((await over([]).status("r")).status).toBe("paused")
   })
 
-  test("of two at the same time one counts, the other is told so", async () => {
+  test("of two concurrent decisions one applies, the other is rejected", async () => {
     const { ledger, over } = await paused()
     const results = await Promise.all([
       over(["Done."]).resume({ runId: "r", decision: "approve" }),
@@ -290,7 +290,7 @@ describe("a decision", () => {
     expect(ledger).toHaveLength(1)
   })
 
-  test("is needed where a run waits for one, and refused where it does not", async () => {
+  test("a decision is required if a run waits for one, and rejected otherwise", async () => {
     const { over } = await paused()
     expect(await over([]).resume({ runId: "r" })).toMatchObject({
       status: "failed",
@@ -304,7 +304,7 @@ describe("a decision", () => {
     expect(await over([]).resume({ runId: "../x" })).toMatchObject({ error: { code: "config_invalid" } })
   })
 
-  test("with arguments that the tool does not take is refused, and the run still waits", async () => {
+  test("a decision with invalid arguments is rejected, and the run keeps waiting", async () => {
     const store = memoryStore()
     const ledger: Json[] = []
     const input = { type: "object", properties: { usd: { type: "number" } }, required: ["usd"] } as const
@@ -318,7 +318,7 @@ describe("a decision", () => {
     expect(await runtime.status("r")).toMatchObject({ status: "paused", data: { args: { usd: 5 } } })
   })
 
-  test("about a call whose tool is not here is refused, and the run still waits", async () => {
+  test("a decision about a call whose tool is not available is rejected, and the run keeps waiting", async () => {
     const { over } = await paused()
     const without = over([]).with({ tools: [] })
     expect(await without.resume({ runId: "r", decision: "approve" })).toMatchObject({
@@ -330,7 +330,7 @@ describe("a decision", () => {
 })
 
 describe("AskUser", () => {
-  test("pauses for input; the answer is its result", async () => {
+  test("AskUser pauses for input, and the answer is its result", async () => {
     const store = memoryStore()
     const config = { tools: [askUserTool()] }
     const asked = await runtimeOver(
@@ -352,14 +352,14 @@ describe("AskUser", () => {
     expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "ok", result: "The second." }] })
   })
 
-  test("with arguments that do not fit is an error for the model, not a pause", async () => {
+  test("AskUser with invalid arguments is an error for the model, not a pause", async () => {
     const { runtime } = runtimeOver(memoryStore(), [call("AskUser", {}), "Never mind."], { tools: [askUserTool()] })
     expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done", toolCalls: [{ status: "error" }] })
   })
 })
 
-describe("a run that ended", () => {
-  test("cancelled goes on where it was, with its turns and its spending", async () => {
+describe("an ended run", () => {
+  test("a cancelled run resumes where it stopped, keeping its turns and spending", async () => {
     const store = memoryStore()
     const ledger: Json[] = []
     const tools = [paying(ledger)]
@@ -375,7 +375,7 @@ describe("a run that ended", () => {
     expect(ledger).toEqual([{ n: 1 }, { n: 2 }])
   })
 
-  test("at its limit goes on where the limit is raised", async () => {
+  test("a run at its limit resumes if the limit is raised", async () => {
     const store = memoryStore()
     const config = { tools: [paying([])] }
     const failed = await runtimeOver(store, [call("pay")], config).runtime.run({

@@ -42,7 +42,7 @@ async function collect(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
 }
 
 describe("a run", () => {
-  test("asks, runs what the model calls, hands back the results and ends with its text", async () => {
+  test("a run calls the model, runs its tool calls, returns the results and ends with its text", async () => {
     const { model, runtime } = setup(
       [
         { parts: [{ text: "Looking." }, call("add", { a: 2, b: 3 })] },
@@ -74,7 +74,7 @@ describe("a run", () => {
     expect(JSON.parse(JSON.stringify(result))).toEqual(result)
   })
 
-  test("takes a conversation instead of a task, or both", async () => {
+  test("a run accepts a conversation instead of a task, or both", async () => {
     const { model, runtime } = setup(["one", "two"])
     const history = [
       { role: "user", content: [{ type: "text", text: "Hi" }] },
@@ -89,7 +89,7 @@ describe("a run", () => {
     expect(model.calls[0]).toHaveLength(3)
   })
 
-  test("without an id gets run_<uuid>; with one that is in use it is refused and the first run stands", async () => {
+  test("a run without an id gets run_<uuid>; a used id is rejected and the first run is unaffected", async () => {
     const { runtime } = setup(["a", "b"])
     const first = await runtime.run({ task: "x" })
     expect(first.runId).toMatch(/^run_[0-9a-f-]{36}$/)
@@ -99,7 +99,7 @@ describe("a run", () => {
     expect(await runtime.run({ task: "x", runId: first.runId, nodeId: "other" })).toMatchObject({ status: "done" })
   })
 
-  test("the journal's messages equal what the model was last sent", async () => {
+  test("the journal's messages equal those last sent to the model", async () => {
     const { model, runtime } = setup(
       [
         { parts: [{ reasoning: "hm", signature: "s" }, { text: "two calls" }, call("slow"), call("quick")] },
@@ -115,7 +115,7 @@ describe("a run", () => {
     expect(folded.at(-1)).toEqual({ role: "assistant", content: [{ type: "text", text: "done" }] })
   })
 
-  test("without a model fails with the fix", async () => {
+  test("a run without a model fails with a fix", async () => {
     const result = await createRuntime().run({ task: "x" })
     expect(result).toMatchObject({
       status: "failed",
@@ -143,7 +143,7 @@ describe("a run", () => {
 })
 
 describe("configuration", () => {
-  test("needs nothing", () => {
+  test("createRuntime needs no configuration", () => {
     expect(() => createRuntime()).not.toThrow()
   })
 
@@ -154,13 +154,13 @@ describe("configuration", () => {
     ["unknown limit", { limits: { cycles: 3 } }],
     ["not a model", { model: 3 }],
     ["two tools of one name", { tools: [tool("a", () => 1), tool("a", () => 2)] }],
-  ])("%s is refused at once, with the fix", (_, config) => {
+  ])("%s is rejected immediately with a fix", (_, config) => {
     expect(() => createRuntime(config as never)).toThrow(expect.objectContaining({ code: "config_invalid" }))
   })
 })
 
 describe("tools", () => {
-  test("of one step run side by side where declared so, alone otherwise, and answer in call order", async () => {
+  test("tools of one step run in parallel if declared so, otherwise alone, with results in call order", async () => {
     const log: string[] = []
     const slow = (name: string, concurrent: boolean) =>
       defineTool({
@@ -187,7 +187,7 @@ describe("tools", () => {
     )
   })
 
-  test("that throw, return nonsense, get bad arguments or do not exist are results, and the run goes on", async () => {
+  test("tools that throw, return invalid values, get bad arguments or do not exist give results, and the run continues", async () => {
     const { model, runtime } = setup(
       [
         {
@@ -227,7 +227,7 @@ describe("tools", () => {
     expect(result.toolCalls[3]?.result).toContain("not_found")
   })
 
-  test("with effect none start before the answer is complete; a retry drops them; they are on record once, after their call", async () => {
+  test("tools with effect none start before the answer is complete; a retry drops them; they are recorded once, after their call", async () => {
     let runs = 0
     const steps: ScriptedStep[] = []
     const started = vi.fn()
@@ -299,7 +299,7 @@ describe("tools", () => {
     expect(order.slice(2).sort()).toEqual(["once", "repeatable"])
   })
 
-  test("with an effect have their intent on record before they run, and get a key that never changes", async () => {
+  test("tools with an effect have a recorded intent before they run, and a stable idempotency key", async () => {
     const seen: string[] = []
     const { runtime, store } = setup([{ parts: [call("pay"), call("pay")] }, "paid"], {
       tools: [
@@ -321,7 +321,7 @@ describe("tools", () => {
     expect(seen).toEqual(["r/main/1.0", "r/main/1.1"])
   })
 
-  test("with an effect are refused where a backend calls them before their call is on record", async () => {
+  test("tools with an effect are rejected if a backend calls them before their call is recorded", async () => {
     const ran: string[] = []
     const answers: string[] = []
     const hasty: Backend = {
@@ -348,7 +348,7 @@ describe("tools", () => {
     expect(ran).toEqual(["paid"])
   })
 
-  test("given with a run come on top of the runtime's; disabled ones are neither shown nor run", async () => {
+  test("tools of a run are added to the runtime's; disabled tools are neither offered nor run", async () => {
     const { model, runtime } = setup([{ parts: [call("off")] }, "ok"], {
       tools: [tool("on", () => 1), tool("off", () => 2)],
       disabledTools: ["off"],
@@ -389,7 +389,7 @@ describe("limits and endings", () => {
     expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done", turns: 1 })
   })
 
-  test("the wall-time limit ends the run as run_timeout; a tool under way gets the signal and is said to be in doubt", async () => {
+  test("the time limit ends the run as run_timeout; a running tool gets the signal and is reported as unknown", async () => {
     let aborted = false
     const { runtime } = setup([{ parts: [call("hang")] }], {
       tools: [
@@ -436,7 +436,7 @@ describe("limits and endings", () => {
     }
   })
 
-  test("a signal cancels at once: what the model had said is in the result, not in the messages", async () => {
+  test("a signal cancels immediately: the partial text is in the result, not in the conversation", async () => {
     const abort = new AbortController()
     const hanging: Model = {
       provider: "p",
@@ -457,7 +457,7 @@ describe("limits and endings", () => {
     expect(project(records as never).messages).toHaveLength(1)
   })
 
-  test("a signal that is aborted already cancels before the model is asked", async () => {
+  test("an already aborted signal cancels before the first model call", async () => {
     const { runtime } = setup([])
     expect(await runtime.run({ task: "x", signal: AbortSignal.abort() })).toMatchObject({
       status: "cancelled",
@@ -507,7 +507,7 @@ describe("limits and endings", () => {
     expect(ran).toBe(0)
   })
 
-  test("retries are on record and bounded; the deltas of a failed attempt carry other ids", async () => {
+  test("retries are recorded and bounded; deltas of a failed attempt have different ids", async () => {
     const network = new LonghaulError("network", "gone")
     const { runtime } = setup([{ fail: network }, { fail: network }, "third time"])
     const events = await collect(runtime.stream({ task: "x" }))
@@ -525,7 +525,7 @@ describe("limits and endings", () => {
     })
   })
 
-  test("a model or backend that breaks its contract is a failed result", async () => {
+  test("a model or backend that violates its contract gives a failed result", async () => {
     const breaks: Model = {
       provider: "p",
       id: "m",
@@ -544,7 +544,7 @@ describe("limits and endings", () => {
 })
 
 describe("events", () => {
-  test("come in order, records numbered and before what followed them; the handle ends after the last", async () => {
+  test("events arrive in order, records before the deltas that follow them; the handle ends after the last", async () => {
     const { runtime } = setup([{ parts: [{ text: "Hello there, world" }, call("note")] }, "bye"], {
       tools: [
         defineTool({
@@ -583,14 +583,14 @@ describe("events", () => {
     expect(await handle.result).toMatchObject({ status: "done" })
   })
 
-  test("text() is the model's text as it streams", async () => {
+  test("text() yields the model's text as it streams", async () => {
     const { runtime } = setup(["A text of several deltas"])
     let text = ""
     for await (const delta of runtime.stream({ task: "x" }).text()) text += delta
     expect(text).toBe("A text of several deltas")
   })
 
-  test("a listener that throws hurts nobody", async () => {
+  test("a listener that throws affects neither the run nor other listeners", async () => {
     const { runtime } = setup(["fine"])
     const result = await runtime.run({
       task: "x",
@@ -601,7 +601,7 @@ describe("events", () => {
     expect(result.status).toBe("done")
   })
 
-  test("a consumer that leaves early does not stop the run", async () => {
+  test("a consumer that stops early does not stop the run", async () => {
     const { runtime } = setup(["fine"])
     const handle = runtime.stream({ task: "x" })
     for await (const _ of handle) break
@@ -610,7 +610,7 @@ describe("events", () => {
 })
 
 describe("the store", () => {
-  test("has the run under its workspace; another workspace does not see it", async () => {
+  test("a run is stored under its workspace; another workspace does not see it", async () => {
     const { store, runtime } = setup(["fine"], { workspaceId: "acme" })
     const { runId, transcript } = await runtime.run({ task: "x" })
     const path = `workspaces/acme/.longhaul/projects/${runId}/nodes/main`
@@ -666,7 +666,7 @@ describe("the store", () => {
     },
   )
 
-  test("close interrupts what runs and waits for it", async () => {
+  test("close interrupts active runs and waits for them", async () => {
     const { runtime } = setup([{ parts: [call("hang")] }], { tools: [tool("hang", () => new Promise(() => {}))] })
     const handle = runtime.stream({ task: "x" })
     for await (const event of handle) if (event.type === "tool-intent") break

@@ -8,7 +8,7 @@ declare const runtime: Runtime
 const invoice = z.object({ total: z.number(), due: z.date(), note: z.string().optional() })
 type Invoice = { readonly total: number; readonly due: string; readonly note?: string }
 
-test("run, stream and resume type `data` from a Standard Schema, as JSON holds it", async () => {
+test("run, stream and resume type `data` from a Standard Schema, as JSON", async () => {
   const result = await runtime.run({ task: "x", outputSchema: invoice })
   if (result.status === "done") expectTypeOf(result.data).toEqualTypeOf<Invoice>()
   const streamed = await runtime.stream({ task: "x", outputSchema: invoice }).result
@@ -17,14 +17,14 @@ test("run, stream and resume type `data` from a Standard Schema, as JSON holds i
   if (resumed.status === "done") expectTypeOf(resumed.data).toEqualTypeOf<Invoice>()
 })
 
-test("a schema with a place for any JSON gives that place a type of finite depth", async () => {
+test("a schema with a field for any JSON gives that field a type of finite depth", async () => {
   const result = await runtime.run({ task: "x", outputSchema: z.object({ total: z.number(), more: z.json() }) })
   if (result.status !== "done") return
   expectTypeOf(result.data.total).toEqualTypeOf<number>()
   expectTypeOf(result.data.more).toExtend<Json>()
 })
 
-test("where no Standard Schema decides, `data` is JSON", async () => {
+test("without a Standard Schema, `data` is JSON", async () => {
   const plain = await runtime.run({ task: "x" })
   if (plain.status === "done") expectTypeOf(plain.data).toEqualTypeOf<Json>()
   const byJsonSchema = await runtime.run({ task: "x", outputSchema: { type: "object" } })
@@ -33,7 +33,7 @@ test("where no Standard Schema decides, `data` is JSON", async () => {
   if (forwarded.status === "done") expectTypeOf(forwarded.data).toEqualTypeOf<Json>()
 })
 
-test("a checked status says whether `error` and `pause` are there", async () => {
+test("a checked status determines whether `error` and `pause` exist", async () => {
   let result = await runtime.run({ task: "x" })
   expectTypeOf(result.error).toEqualTypeOf<Failure | undefined>()
   expectTypeOf(result.pause).toEqualTypeOf<Pause | undefined>()
@@ -51,7 +51,7 @@ test("a checked status says whether `error` and `pause` are there", async () => 
   if (state.status === "running") expectTypeOf(state.error).toEqualTypeOf<undefined>()
 })
 
-test("a misspelt key does not compile, with a schema or without", () => {
+test("a misspelt key does not compile, with or without a schema", () => {
   // @ts-expect-error `taks` is not a key of an input
   void runtime.run({ taks: "x" })
   // @ts-expect-error `limit` is not a key of an input
@@ -66,7 +66,7 @@ interface Tree {
 declare const tree: Tree
 declare const parsed: unknown
 
-test("a tool may return anything that JSON holds, at once or later", () => {
+test("a tool may return any JSON value, synchronously or asynchronously", () => {
   defineTool({ ...common, run: () => "text" })
   defineTool({ ...common, run: () => undefined })
   defineTool({ ...common, run: () => {} })
@@ -93,7 +93,7 @@ test("a tool whose return value is not JSON does not compile", () => {
   defineTool({ ...common, input: z.object({ a: z.number() }), run: async ({ a }) => BigInt(a) })
 })
 
-test("a tool's input must be the schema of an object", () => {
+test("a tool's input must be an object schema", () => {
   const rest = { name: "t", description: "T.", run: () => "text" }
   // @ts-expect-error a text
   defineTool({ ...rest, input: z.string() })

@@ -49,20 +49,27 @@ async function run(model: Model, config?: RuntimeConfig) {
 
 const calls = (name: string, rawArgs: string): ScriptedStep => ({ parts: [{ toolCall: { name, rawArgs } }] })
 
-describe("arguments that cannot be written as JSON", () => {
+describe("arguments that are not valid JSON", () => {
   test.each([
     ["none", 4_500],
     ["once", 4_500],
     ["once", 257],
     ["once", 100_000],
-  ])("of a call of effect %s, nested %i deep, are invalid for the model, and the run goes on", async (name, depth) => {
-    const { result, ran } = await run(scriptedModel([calls(name, nested(depth)), "Done."]))
-    expect(result).toMatchObject({ status: "done", text: "Done.", toolCalls: [{ name, status: "error", args: null }] })
-    expect(result.toolCalls[0]?.error).toContain("nested more than 256 levels deep")
-    expect(ran).toEqual([])
-  })
+  ])(
+    "arguments of a call with effect %s, nested %i deep, are invalid for the model, and the run continues",
+    async (name, depth) => {
+      const { result, ran } = await run(scriptedModel([calls(name, nested(depth)), "Done."]))
+      expect(result).toMatchObject({
+        status: "done",
+        text: "Done.",
+        toolCalls: [{ name, status: "error", args: null }],
+      })
+      expect(result.toolCalls[0]?.error).toContain("nested more than 256 levels deep")
+      expect(ran).toEqual([])
+    },
+  )
 
-  test("nested as deep as is allowed are used", async () => {
+  test("arguments nested to the maximum depth are accepted", async () => {
     const { result, ran } = await run(scriptedModel([calls("once", nested(256)), "Done."]))
     expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
     expect(ran).toHaveLength(1)
@@ -72,7 +79,7 @@ describe("arguments that cannot be written as JSON", () => {
     ["a bigint", { n: 1n }],
     ["a cycle", cyclic],
     ["a toJSON that throws", throwing],
-  ])("of a model that hands over %s are invalid", async (_, args) => {
+  ])("arguments of a model that returns %s are invalid", async (_, args) => {
     const model = scriptedModel([calls("once", "{}"), "Done."])
     const careless: Model = {
       ...model,
@@ -97,7 +104,7 @@ describe("arguments that cannot be written as JSON", () => {
   })
 })
 
-test("an answer that must have a form and is nested too deep is told to the model, not lost", async () => {
+test("a structured answer that is nested too deep is reported to the model", async () => {
   const model = scriptedModel([nested(4_500), '{"a":1}'])
   const { runtime } = setup(model)
   const result = await runtime.run({ task: "x", outputSchema: { type: "object" } })
@@ -107,13 +114,13 @@ test("an answer that must have a form and is nested too deep is told to the mode
 describe("input that is not JSON", () => {
   const bad: readonly (readonly [string, unknown, string])[] = [
     ["a bigint", { n: 1n }, "n is a bigint"],
-    ["a cycle", cyclic, "self holds itself"],
+    ["a cycle", cyclic, "self contains itself"],
     ["a toJSON that throws", { at: throwing }, "cannot be read"],
     ["a function", { f: () => 1 }, "f is a function"],
     ["4,500 levels", JSON.parse(nested(4_500)), "nested more than 256 levels deep"],
   ]
 
-  test.each(bad)("%s in metadata is config_invalid, and leaves the id free", async (_, metadata, why) => {
+  test.each(bad)("%s in metadata is config_invalid, and the id stays free", async (_, metadata, why) => {
     const { runtime } = setup(scriptedModel(["Done."]))
     const input = { task: "x", runId: "r" }
     const refused = await runtime.run({ ...input, metadata: metadata as JsonObject })
@@ -130,7 +137,7 @@ describe("input that is not JSON", () => {
     expect(refused.error?.message).toContain(why)
   })
 
-  test("a date in metadata is kept as JSON has it", async () => {
+  test("a date in metadata is stored as JSON", async () => {
     const { runtime } = setup(scriptedModel(["Done."]))
     const metadata = { at: new Date(0) } as unknown as JsonObject
     await runtime.run({ task: "x", runId: "r", metadata })
@@ -139,7 +146,7 @@ describe("input that is not JSON", () => {
     }
   })
 
-  test("an owner is refused when the runtime is made", () => {
+  test("an owner that is not JSON is rejected when the runtime is created", () => {
     const owner = { n: 1n } as unknown as JsonObject
     expect(() => setup(scriptedModel([]), { owner })).toThrow(expect.objectContaining({ code: "config_invalid" }))
   })
@@ -154,7 +161,7 @@ describe("input that is not JSON", () => {
     expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
   })
 
-  test("a setting that nobody checks is a typed failure, never a rejection", async () => {
+  test("an unchecked setting gives a typed failure, never a rejection", async () => {
     const { runtime } = setup(scriptedModel(["Done."]))
     const result = await runtime.run({ task: "x", runId: "r", temperature: 1n as unknown as number })
     expect(result).toMatchObject({ status: "failed", error: { code: "internal" } })

@@ -19,7 +19,7 @@ const family: Readonly<Record<string, () => Store>> = {
   createOnlyStore: () => createOnlyStore(freshRoot()),
 }
 
-describe.each(Object.entries(family))("%s keeps every promise of a store", (_, make) => {
+describe.each(Object.entries(family))("%s passes the store conformance cases", (_, make) => {
   const appends = make().folder("run").append !== undefined
   // A store that does not append has no such promises to keep.
   for (const { name, run } of storeCases.filter(({ needs }) => appends || needs !== "append")) {
@@ -27,7 +27,7 @@ describe.each(Object.entries(family))("%s keeps every promise of a store", (_, m
   }
 })
 
-test("fsStore appends on this machine's file system, createOnlyStore never does", () => {
+test("fsStore appends on this file system, createOnlyStore never does", () => {
   expect(fsStore(freshRoot()).folder("run").append).toBeDefined()
   expect(createOnlyStore(freshRoot()).folder("run").append).toBeUndefined()
 })
@@ -217,8 +217,8 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
   },
 }
 
-describe("a broken store is caught", () => {
-  test.each(Object.entries(brokenStores))("%s", async (_, make) => {
+describe("the conformance cases detect a broken store", () => {
+  test.each(Object.entries(brokenStores))("detects a store that %s", async (_, make) => {
     const broken: string[] = []
     for (const { name, run } of storeCases) {
       await run(make()).catch((error: Error) => {
@@ -233,11 +233,11 @@ describe("a broken store is caught", () => {
 describe.each([
   { form: "fsStore", make: fsStore },
   { form: "createOnlyStore", make: createOnlyStore },
-])("$form on a disk", ({ make }) => {
+])("$form on disk", ({ make }) => {
   const bytes = new TextEncoder().encode("bytes")
   const storage = expect.objectContaining({ code: "storage", retryable: true })
 
-  test("is for its user's eyes only: files 0600, folders 0700", async () => {
+  test("files have mode 0600 and folders 0700", async () => {
     const base = freshRoot()
     const folder = make(base).folder("tenants/acme/run")
     await folder.create("000000.jsonl", bytes)
@@ -252,14 +252,14 @@ describe.each([
     expect([...modes].sort()).toEqual(["file 600", "folder 700"])
   })
 
-  test("says where it is, as an absolute path", () => {
+  test("the store's location is an absolute path", () => {
     const base = freshRoot()
     expect(make(base).location).toBe(base)
     expect(make(base).folder("tenants/acme").location).toBe(join(base, "tenants/acme"))
     expect(make("relative").location).toBe(join(process.cwd(), "relative"))
   })
 
-  test("leaves no temporary file, also where a create lost or failed", async () => {
+  test("no temporary file is left, also after a lost or failed create", async () => {
     const base = freshRoot()
     const folder = make(base).folder("run")
     await Promise.all(Array.from({ length: 6 }, () => folder.create("000000.jsonl", bytes)))
@@ -269,7 +269,7 @@ describe.each([
     expect(readdirSync(join(base, "run")).sort()).toEqual(["000000.jsonl", "state.json", "taken"])
   })
 
-  test("does not list another writer's unfinished file", async () => {
+  test("another writer's unfinished file is not listed", async () => {
     const base = freshRoot()
     const store = make(base)
     await store.folder("run").create("000000.jsonl", bytes)
@@ -297,7 +297,7 @@ describe.each([
   test.each([
     ["ELOOP", (base: string) => symlinkSync("loop", join(base, "loop"))],
     ["ENAMETOOLONG", () => {}],
-  ])("a root that cannot be looked at (%s) is config_invalid with a fix when the store is made", (errno, prepare) => {
+  ])("an inaccessible root (%s) is config_invalid with a fix when the store is created", (errno, prepare) => {
     const base = freshRoot()
     mkdirSync(base)
     prepare(base)
@@ -307,7 +307,7 @@ describe.each([
     expect(() => make(unreachable)).toThrow(errno)
   })
 
-  test("the folder of all runs is made again where somebody removed it", async () => {
+  test("the folder of all runs is recreated if it was removed", async () => {
     const base = freshRoot()
     const store = make(base)
     await store.folder("runs/one").create("000000.jsonl", bytes)
@@ -316,7 +316,7 @@ describe.each([
     expect(await store.folder("runs/two").read("000000.jsonl")).toEqual(bytes)
   })
 
-  test("a folder removed underneath is a typed storage error, and absent to those who read", async () => {
+  test("a folder removed during use is a typed storage error for writers and absent for readers", async () => {
     const base = freshRoot()
     const folder = make(base).folder("run")
     await folder.create("000000.jsonl", bytes)
@@ -327,7 +327,7 @@ describe.each([
     expect(await folder.list()).toEqual([])
   })
 
-  test("a name the file system refuses is a typed storage error that says which", async () => {
+  test("a name that the file system rejects is a typed storage error that names it", async () => {
     const folder = make(freshRoot()).folder("run")
     await folder.create("000000.jsonl", bytes)
     await expectTrouble(folder, "x".repeat(300))

@@ -18,7 +18,7 @@ let server: Served
 
 afterEach(() => server.close())
 
-test("a status comes with the protocol's error type and Retry-After as ordered", async () => {
+test("a status fault has the protocol's error type and the configured Retry-After", async () => {
   const types = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -45,26 +45,26 @@ test("a status comes with the protocol's error type and Retry-After as ordered",
   expect(JSON.parse(custom.text).error).toEqual({ type: "custom", message: "later" })
 })
 
-test("a list is used up one request at a time, and then there are no faults", async () => {
+test("a list of faults is used one per request, then there are none", async () => {
   await start([null, { kind: "status", status: 500 }, undefined])
   expect([(await ask()).status, (await ask()).status, (await ask()).status, (await ask()).status]).toEqual([
     ...[200, 500, 200, 200],
   ])
 })
 
-test("a function decides from the request", async () => {
+test("a fault function decides from the request", async () => {
   await start(({ index }) => (index === 1 ? { kind: "status", status: 529 } : undefined))
   expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([200, 529, 200])
 })
 
-test("a cut ends the body cleanly after exactly so many bytes", async () => {
+test("a cut ends the body cleanly after exactly the given bytes", async () => {
   const places = [0, 1, 20, 333, 900]
   await start([...places.map((atByte): FaultOrder => ({ kind: "cut", atByte })), { kind: "cut", atByte: 1_000_000 }])
   for (const atByte of places) expect(await ask()).toMatchObject({ status: 200, ending: "end", bytes: atByte })
   expect((await ask()).text).toBe(renderAnswer(answer, simulator.requests.at(-1)))
 })
 
-test("a rendered answer is as long as the answer that is sent, so it can be cut at every byte", async () => {
+test("a rendered answer has the length of the sent one, so it can be cut at every byte", async () => {
   const { fetch, requests } = createSimulator({
     script: () => answer,
     faults: ({ index }) => (index === 0 ? undefined : { kind: "cut", atByte: index }),
@@ -78,13 +78,13 @@ test("a rendered answer is as long as the answer that is sent, so it can be cut 
   }
 })
 
-test("a reset breaks the connection after exactly so many bytes", async () => {
+test("a reset breaks the connection after exactly the given bytes", async () => {
   const places = [0, 1, 20, 333, 900]
   await start(places.map((atByte) => ({ kind: "reset", atByte })))
   for (const atByte of places) expect(await ask()).toMatchObject({ status: 200, bytes: atByte, ending: "ECONNRESET" })
 })
 
-test("a reader that takes its time still gets every byte before a reset", async () => {
+test("a slow reader still gets every byte before a reset", async () => {
   const { fetch } = createSimulator({ script: () => answer, faults: [{ kind: "reset", atByte: 900 }] })
   const reader = (await fetch("http://model/v1/messages", init)).body?.getReader()
   let bytes = 0
@@ -98,7 +98,7 @@ test("a reader that takes its time still gets every byte before a reset", async 
   expect(bytes).toBe(900)
 })
 
-test("a stall sends so many bytes and then nothing until the client goes", async () => {
+test("a stall sends the given bytes and then nothing until the client disconnects", async () => {
   await start([
     { kind: "stall", atByte: 100 },
     { kind: "stall", atByte: 0 },
@@ -107,7 +107,7 @@ test("a stall sends so many bytes and then nothing until the client goes", async
   expect(await ask({ leaveAfterBytes: 0 })).toMatchObject({ status: 200, bytes: 0, ending: "left" })
 })
 
-test("a malformed frame is one whose data is not JSON, in its place", async () => {
+test("a malformed fault replaces one frame's data with invalid JSON", async () => {
   await start([{ kind: "malformed", atFrame: 1 }, { kind: "malformed" }])
   const first = parseEvents((await ask()).text)
   expect(first.map(({ data }) => isJson(data)).indexOf(false)).toBe(1)
@@ -117,7 +117,7 @@ test("a malformed frame is one whose data is not JSON, in its place", async () =
   expect(middle.at(-1)?.event).toBe("message_stop")
 })
 
-test("duplicates are the frames that add nothing to text or arguments", async () => {
+test("duplicate faults repeat frames that add nothing to text or arguments", async () => {
   await start([{ kind: "duplicate" }])
   const events = parseEvents((await ask()).text)
   const count = (type: string) => events.filter(({ event }) => event === type).length
@@ -126,7 +126,7 @@ test("duplicates are the frames that add nothing to text or arguments", async ()
   expect(textOf(events)).toBe("Grüße aus dem Simulator")
 })
 
-test("slow sends a few bytes at a time and in the end everything", async () => {
+test("a slow fault sends a few bytes at a time and finally everything", async () => {
   await start([{ kind: "slow", bytesPerSecond: 20_000 }])
   const received = await ask()
   expect(received.ending).toBe("end")
@@ -134,12 +134,12 @@ test("slow sends a few bytes at a time and in the end everything", async () => {
   expect(received.chunks).toBeGreaterThan(10)
 })
 
-test("one byte a second can be left", async () => {
+test("a slow fault can send one byte per second", async () => {
   await start([{ kind: "slow", bytesPerSecond: 1 }])
   expect(await ask({ leaveAfterBytes: 0 })).toMatchObject({ status: 200, ending: "left" })
 })
 
-test("an error event takes the place of the rest of the stream", async () => {
+test("an error event replaces the rest of the stream", async () => {
   await start([{ kind: "error-event", type: "overloaded_error", message: "Overloaded", atFrame: 3 }])
   const events = parseEvents((await ask()).text)
   expect(events).toHaveLength(4)

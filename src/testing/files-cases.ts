@@ -10,7 +10,7 @@ export interface FilesCase {
 /** What every file system that tools work on must do, as data. */
 export const filesCases: readonly FilesCase[] = [
   {
-    name: "where nothing is, there is nothing to read, look at, list, change or remove",
+    name: "a path that does not exist cannot be read, inspected, listed, changed or removed",
     async run(files, cwd) {
       await refused("not_found", files.read("a", cwd))
       await refused("not_found", files.info("a", cwd))
@@ -21,7 +21,7 @@ export const filesCases: readonly FilesCase[] = [
     },
   },
   {
-    name: "writes create with missing folders, then replace; reads give back exact bytes, whole or by ranges",
+    name: "a write creates missing folders or replaces the file; a read returns the exact bytes, whole or by range",
     async run(files, cwd) {
       const bytes = Uint8Array.from({ length: 3000 }, (_, index) => index % 256)
       equal((await files.write("d/e/a.bin", cwd, bytes)).created, true, "created")
@@ -29,15 +29,15 @@ export const filesCases: readonly FilesCase[] = [
       equal(String(await files.read("d/e/a.bin", cwd)), String(bytes), "the whole")
       equal(String(await files.read("d/e/a.bin", cwd, { offset: 10, limit: 5 })), "10,11,12,13,14", "a range")
       equal((await files.read("d/e/a.bin", cwd, { offset: 2999, limit: 5 })).length, 1, "a range at the end")
-      equal((await files.read("d/e/a.bin", cwd, { offset: 4000, limit: 5 })).length, 0, "a range behind the end")
+      equal((await files.read("d/e/a.bin", cwd, { offset: 4000, limit: 5 })).length, 0, "a range past the end")
       equal((await files.info("d/e/a.bin", cwd)).size, 3000, "the size")
-      equal(names(await files.list("d", cwd)), "e:folder", "the folder above")
+      equal(names(await files.list("d", cwd)), "e:folder", "the parent folder")
       equal(names(await files.list("d/e", cwd)), "a.bin:file", "the folder")
-      equal(files.display("d/../d/e/a.bin", cwd), "d/e/a.bin", "the path as shown")
+      equal(files.display("d/../d/e/a.bin", cwd), "d/e/a.bin", "the displayed path")
     },
   },
   {
-    name: "a file is no folder and a folder no file",
+    name: "a file cannot be used as a folder, nor a folder as a file",
     async run(files, cwd) {
       await files.write("d/a", cwd, text("a"))
       await refused("invalid_input", files.read("d", cwd))
@@ -49,11 +49,11 @@ export const filesCases: readonly FilesCase[] = [
     },
   },
   {
-    name: "a version changes with the content, and a write that expects another one changes nothing",
+    name: "a version changes with the content, and a write that expects another version changes nothing",
     async run(files, cwd) {
       await files.write("a", cwd, text("one"))
       const { version } = await files.info("a", cwd)
-      equal((await files.info("a", cwd)).version, version, "the version of what nobody touched")
+      equal((await files.info("a", cwd)).version, version, "the version of an untouched file")
       await files.write("a", cwd, text("two"), { version })
       await refused("conflict", files.write("a", cwd, text("three"), { version }))
       await refused("conflict", files.write("b", cwd, text("new"), { version }))
@@ -61,18 +61,18 @@ export const filesCases: readonly FilesCase[] = [
     },
   },
   {
-    name: "many updates at once all count",
+    name: "concurrent updates are all applied",
     async run(files, cwd) {
       await files.write("log", cwd, text(""))
       const add = (index: number) =>
         files.update("log", cwd, (bytes) => text(`${new TextDecoder().decode(bytes)}${index};`))
       await Promise.all(Array.from({ length: 40 }, (_, index) => add(index)))
       const lines = (await textOf(files, "log", cwd)).split(";").slice(0, -1)
-      equal(new Set(lines).size, 40, "updates that counted")
+      equal(new Set(lines).size, 40, "applied updates")
     },
   },
   {
-    name: "an update that throws leaves the file as it was",
+    name: "an update that throws leaves the file unchanged",
     async run(files, cwd) {
       await files.write("a", cwd, text("one"))
       const failing = files.update("a", cwd, () => {
@@ -84,7 +84,7 @@ export const filesCases: readonly FilesCase[] = [
     },
   },
   {
-    name: "a commit creates, replaces and removes as one",
+    name: "a commit creates, replaces and removes files atomically",
     async run(files, cwd) {
       await files.write("old", cwd, text("old"))
       await files.write("kept", cwd, text("before"))
@@ -98,13 +98,13 @@ export const filesCases: readonly FilesCase[] = [
         cwd,
       )
       await refused("not_found", files.read("old", cwd))
-      equal(await textOf(files, "kept", cwd), "after", "what was replaced")
-      equal(await textOf(files, "new/folder/file", cwd), "new", "what was created")
+      equal(await textOf(files, "kept", cwd), "after", "the replaced file")
+      equal(await textOf(files, "new/folder/file", cwd), "new", "the created file")
       equal(names(await files.list(".", cwd)), "kept:file,new:folder", "the folder")
     },
   },
   {
-    name: "a commit of which one change cannot be made makes none",
+    name: "a commit changes nothing if one of its changes fails",
     async run(files, cwd) {
       await files.write("a", cwd, text("a"))
       await files.write("d/b", cwd, text("b"))
@@ -124,7 +124,7 @@ export const filesCases: readonly FilesCase[] = [
     },
   },
   {
-    name: "of many commits at once that create one file, one does",
+    name: "exactly one of many concurrent commits that create the same file succeeds",
     async run(files, cwd) {
       const create = (index: number) =>
         files.commit([{ path: "new/file", content: text(String(index)), version: null }], cwd).then(
@@ -141,7 +141,7 @@ export const filesCases: readonly FilesCase[] = [
     },
   },
   {
-    name: "what governs longhaul itself can be neither seen nor changed",
+    name: "files that control longhaul are neither visible nor writable",
     async run(files, cwd) {
       for (const path of [".longhaul/x", "longhaul.config.json", "d/.LONGHAUL/x", "Longhaul.Policy.yaml"]) {
         await refused("denied", files.write(path, cwd, text("x")))
@@ -173,7 +173,7 @@ async function refused(code: ToolErrorCode, work: Promise<unknown>, orElse: Tool
     if (error instanceof ToolError && (error.code === code || error.code === orElse)) return
     throw error
   }
-  throw new Error(`it should have been refused as ${code}`)
+  throw new Error(`it should have been rejected with ${code}`)
 }
 
 function equal(actual: unknown, expected: unknown, what: string): void {

@@ -20,7 +20,7 @@ const workspace = {
 
 type Workspace = Readonly<Record<string, string | { readonly status: ToolStatus; readonly text: string }>>
 
-test("lists and searches, reads what it found, writes the report and says so", async () => {
+test("the offline model lists, searches, reads what it found, writes a report and says so", async () => {
   const run = await play('Find every mention of "budget" and write a report to report.md', everyTool, workspace)
   expect(run.calls.map(({ name }) => name)).toEqual([...["List", "Grep", "Read", "Read", "Read", "Read", "Write"]])
   expect(run.calls[1]?.args).toEqual({ pattern: "budget|Budget|BUDGET", path: "." })
@@ -34,7 +34,7 @@ test("lists and searches, reads what it found, writes the report and says so", a
   expect(run.texts.at(-1)).toContain("Wrote report.md.")
 })
 
-test("its report is made of the tool results: it changes where they change, and only there", async () => {
+test("the offline model's report depends only on the tool results", async () => {
   const task = 'Find "budget" and write report.md'
   const before = await play(task, everyTool, workspace)
   const again = await play(task, everyTool, workspace)
@@ -44,14 +44,14 @@ test("its report is made of the tool results: it changes where they change, and 
   expect(after.report).toBe(before.report.replace("- Plan of work", "- Plan B"))
 })
 
-test("reads what the task names, and does not hide that it is missing", async () => {
+test("the offline model reads files named in the task, and reports missing ones", async () => {
   const missing = { "Read lost.md": { status: "error", text: "not_found: lost.md" } } as const
   const run = await play("Summarise lost.md", ["Read"], missing)
   expect(run.paths("Read")).toEqual(["lost.md"])
   expect(run.texts.at(-1)).toContain("Read lost.md: error: not_found: lost.md")
 })
 
-test("says that a report was not written where writing was denied", async () => {
+test("the offline model reports that a denied write was not made", async () => {
   const denied = { ...workspace, "Write report.md": { status: "denied", text: "read only" } } as const
   const run = await play('Look for "budget", save it to report.md', everyTool, denied)
   expect(run.paths("Write")).toEqual(["report.md"])
@@ -59,7 +59,7 @@ test("says that a report was not written where writing was denied", async () => 
   expect(run.texts.at(-1)).toContain("Write report.md: denied: read only")
 })
 
-test("does not read its own earlier report", async () => {
+test("the offline model does not read its own earlier report", async () => {
   const run = await play('Find "budget" and write report.md', everyTool, {
     ...workspace,
     "List .": "plan.md\nreport.md",
@@ -67,28 +67,28 @@ test("does not read its own earlier report", async () => {
   expect(run.paths("Read")).toEqual(["notes/a.md", "plan.md"])
 })
 
-test("tells the source from the target of a write", async () => {
+test("the offline model distinguishes source and target of a write", async () => {
   const run = await play("Write a summary of plan.md to report.md", ["Read", "Write"], workspace)
   expect(run.paths("Read")).toEqual(["plan.md"])
   expect(run.paths("Write")).toEqual(["report.md"])
 })
 
-test("works with only some tools, and with none", async () => {
+test("the offline model works with some tools or none", async () => {
   const listing = await play("What is here?", ["List"], workspace)
   expect(listing.calls).toHaveLength(1)
   expect(listing.texts.at(-1)).toContain("4 entries")
   const nothing = await play("What is here?", [], workspace)
   expect(nothing.calls).toHaveLength(0)
-  expect(nothing.texts).toEqual([`${label} Nothing was looked at: no tool that fits the task was offered.`])
+  expect(nothing.texts).toEqual([`${label} Nothing was inspected: no suitable tool was offered.`])
 })
 
-test("reads no more than five files", async () => {
+test("the offline model reads at most five files", async () => {
   const many = Array.from({ length: 9 }, (_, index) => `file${index}.md`)
   const run = await play("What is here?", ["List", "Read"], { "List .": many.join("\n") })
   expect(run.paths("Read")).toEqual(many.slice(0, 5))
 })
 
-test("costs nothing and says so", async () => {
+test("the offline model costs nothing and reports it", async () => {
   const conversation = offlineModel().converse({ tools: [], transport })
   const { usage } = await conversation.call([userMessage("hi")], {}, new AbortController().signal)
   expect(usage).toEqual({ inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 })

@@ -27,7 +27,7 @@ export function offlineModel(): Model {
 }
 
 const label = "[offline model: rules, not an LLM]"
-const nothingSeen = "Nothing was looked at: no tool that fits the task was offered."
+const nothingSeen = "Nothing was inspected: no suitable tool was offered."
 const readLimit = 5
 const taskLimit = 4_000
 const pathWord = /(?!e\.g\b|i\.e\b)(?:[\w.-]+\/)*[\w-][\w.-]*\.[A-Za-z]\w{0,7}\b/g
@@ -103,7 +103,7 @@ function nextStep(task: Task, facts: readonly ToolFact[], offered: ReadonlySet<s
       ...(offered.has("List") ? [{ name: "List", args: { path: "." } }] : []),
       ...(search ? [{ name: "Grep", args: { pattern: searchPattern(task.words), path: "." } }] : []),
     ]
-    if (calls.length > 0) return { text: `Looking around for: ${task.words.join(", ") || "anything"}.`, calls }
+    if (calls.length > 0) return { text: `Searching for: ${task.words.join(", ") || "anything"}.`, calls }
   }
   const paths = offered.has("Read") && !called("Read") && !called("Write") ? pathsToRead(task, facts) : []
   if (paths.length > 0) {
@@ -147,7 +147,8 @@ function finalText(task: Task, facts: readonly ToolFact[]): string {
   if (facts.length === 0) return nothingSeen
   const written = facts.find(({ name }) => name === "Write")
   const missed = task.outputPath !== undefined && `${task.outputPath} was not written.`
-  const outcome = written?.status === "ok" ? `Wrote ${written.target}.` : missed || "This is what the tools showed."
+  const outcome =
+    written?.status === "ok" ? `Wrote ${written.target}.` : missed || "These are the results of the tools."
   // The report has the rest.
   const isFound = written?.status === "ok" && matchesIn(facts).length > 0
   const told = isFound ? facts.filter(({ name, status }) => name === "Grep" || status !== "ok") : facts

@@ -4,20 +4,20 @@ import type { SimulatedAnswer } from "./simulated.ts"
 /** What becomes of an answer. */
 export const answerCases: readonly ProviderCase[] = [
   {
-    name: "text arrives whole, in order, while it streams",
+    name: "text arrives complete and in order while it streams",
     async run(bench) {
       const scene = new ProviderScene(bench, { parts: [{ text: TEXT }], deltaSize: 5 })
       const answer = await scene.ask()
       same(answer.parts, [{ type: "text", text: TEXT }], "the parts")
       same(answer.stopReason, "end", "the stop reason")
       same(told(scene, "text 0 "), TEXT, "the deltas")
-      same(scene.heard[0], "start text 0", "what is heard first")
-      check((answer.requestId ?? "") !== "", "the answer must carry the request's id")
+      same(scene.heard[0], "start text 0", "the first event")
+      check((answer.requestId ?? "") !== "", "the answer must contain the request's id")
       check(answer.model !== "", "the answer must name its model")
     },
   },
   {
-    name: "calls come with whole arguments, in the model's order",
+    name: "calls have complete arguments and keep the model's order",
     async run(bench) {
       const calls = [
         { name: "Read", args: { path: "a.md", lines: [1, 2], words: ["décision", '"☕"\n'] } },
@@ -34,12 +34,12 @@ export const answerCases: readonly ProviderCase[] = [
         "the calls",
       )
       same(answer.stopReason, "tool-calls", "the stop reason")
-      check(new Set(got.map(({ wireId }) => wireId)).size === 3, "each call must have an id of its own")
-      same(scene.heard.filter((line) => line.startsWith("call ")).length, 3, "calls told")
+      check(new Set(got.map(({ wireId }) => wireId)).size === 3, "each call must have a unique id")
+      same(scene.heard.filter((line) => line.startsWith("call ")).length, 3, "the reported calls")
     },
   },
   {
-    name: "arguments that are not JSON make a call that says so, with no arguments",
+    name: "a call with invalid JSON arguments is flagged and has no arguments",
     async run(bench) {
       const scene = new ProviderScene(bench, { parts: [{ toolCall: { name: "Read", rawArgs: '{"path": "a' } }] })
       const [call] = (await scene.ask()).parts
@@ -47,7 +47,7 @@ export const answerCases: readonly ProviderCase[] = [
     },
   },
   {
-    name: "reasoning is told apart from text",
+    name: "reasoning is separate from text",
     async run(bench) {
       const scene = new ProviderScene(bench, { parts: [{ reasoning: "Let me think" }, { text: TEXT }], deltaSize: 5 })
       const answer = await scene.ask()
@@ -58,19 +58,19 @@ export const answerCases: readonly ProviderCase[] = [
     },
   },
   {
-    name: "what only the model can read goes back to it, and to no other",
+    name: "opaque reasoning data is returned to the same model only",
     async run(bench) {
       const scene = new ProviderScene(bench, [signedAnswer, "Done."])
       const [own, other] = await Promise.all([
         handBack(scene, bench.origin),
         handBack(new ProviderScene(bench, [signedAnswer, "Done."]), "other:model"),
       ])
-      same(own, ["sealed-1"], "what its own model gets back")
-      same(other, [], "what another model gets")
+      same(own, ["sealed-1"], "the request to the same model")
+      same(other, [], "the request to another model")
     },
   },
   {
-    name: "usage is in exclusive buckets",
+    name: "usage is reported in exclusive buckets",
     async run(bench) {
       const usage = { inputTokens: 11, outputTokens: 22, cacheReadTokens: 33, cacheWriteTokens: 0 }
       const answer = await new ProviderScene(bench, { parts: [{ text: "Hi" }], usage }).ask()
@@ -78,7 +78,7 @@ export const answerCases: readonly ProviderCase[] = [
     },
   },
   {
-    name: "tokens written to a cache have their own bucket",
+    name: "cache writes have their own usage bucket",
     async run(bench) {
       const usage = { inputTokens: 11, outputTokens: 22, cacheReadTokens: 33, cacheWriteTokens: 44 }
       const answer = await new ProviderScene(bench, { parts: [{ text: "Hi" }], usage }).ask()
@@ -90,7 +90,7 @@ export const answerCases: readonly ProviderCase[] = [
   stopsFor("context-overflow"),
   stopsFor("pause"),
   {
-    name: "an unknown stop reason is a typed failure, never a guess",
+    name: "an unknown stop reason is a typed failure",
     async run(bench) {
       const error = await new ProviderScene(bench, {
         parts: [{ text: "Hi" }],
@@ -128,7 +128,7 @@ async function handBack(scene: ProviderScene, origin: string): Promise<readonly 
 
 function stopsFor(reason: "output-limit" | "refusal" | "context-overflow" | "pause"): ProviderCase {
   return {
-    name: `an answer that stops for ${reason} says so`,
+    name: `an answer that stops for ${reason} reports it`,
     async run(bench) {
       const answer = await new ProviderScene(bench, { parts: [{ text: "Hi" }], stopReason: reason }).ask()
       same(answer.stopReason, reason, "the stop reason")

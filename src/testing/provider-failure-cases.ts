@@ -5,11 +5,11 @@ import { check, type ProviderCase, ProviderScene, same, TEXT } from "./provider-
 /** What becomes of everything that goes wrong. */
 export const failureCases: readonly ProviderCase[] = [
   {
-    name: "a key that the server does not know is auth, with what to do about it",
+    name: "an unknown API key is an auth failure with a fix",
     async run(bench) {
       const error = await new ProviderScene(bench, "Hi", null, { apiKey: "wrong", knownKey: "right" }).failure()
       same(error.code, "auth", "the code")
-      check(!JSON.stringify(error.toJSON()).includes("wrong"), "the key must not be told")
+      check(!JSON.stringify(error.toJSON()).includes("wrong"), "the error must not contain the key")
       check(error.fix?.includes("API_KEY") === true, `the fix must name the variable: ${error.fix}`)
     },
   },
@@ -29,7 +29,7 @@ export const failureCases: readonly ProviderCase[] = [
   failsWith("stream_incomplete", { kind: "cut", atByte: 300 }, true),
   failsWith("network", { kind: "reset", atByte: 300 }, true),
   {
-    name: "frames that come twice never double a text or a call",
+    name: "repeated frames do not duplicate a text or a call",
     async run(bench) {
       const parts = [{ text: TEXT }, { toolCall: { name: "Read", args: { path: "a.md" } } }]
       const scene = new ProviderScene(bench, { parts }, { kind: "duplicate" })
@@ -47,7 +47,7 @@ export const failureCases: readonly ProviderCase[] = [
     },
   },
   {
-    name: "a slow stream that keeps coming is read to its end",
+    name: "a slow stream that keeps sending is read to its end",
     async run(bench) {
       const scene = new ProviderScene(bench, "Hi.", { kind: "slow", bytesPerSecond: 20_000 })
       same((await scene.ask()).parts, [{ type: "text", text: "Hi." }], "the parts")
@@ -74,8 +74,8 @@ function failsWith(code: ErrorCode | readonly ErrorCode[], fault: FaultOrder, re
       const error = await new ProviderScene(bench, TEXT, fault).failure()
       check(codes.includes(error.code), `the code: ${error.code} (${error.message})`)
       same(error.retryable, retryable, "retryable")
-      if (error.code !== "network") check((error.requestId ?? "") !== "", "the failure must carry the request's id")
-      if (fault.kind === "status" && fault.retryAfter) same(error.retryAfterMs, 7000, "how long to wait")
+      if (error.code !== "network") check((error.requestId ?? "") !== "", "the failure must contain the request's id")
+      if (fault.kind === "status" && fault.retryAfter) same(error.retryAfterMs, 7000, "the retry delay")
     },
   }
 }

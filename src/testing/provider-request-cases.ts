@@ -8,7 +8,7 @@ const PDF = "JVBERi0xLjQKJSVFT0YK"
 /** What a request carries. */
 export const requestCases: readonly ProviderCase[] = [
   {
-    name: "a request carries system, tools, history and settings",
+    name: "a request contains system prompt, tools, history and settings",
     async run(bench) {
       const scene = new ProviderScene(bench, "Done.")
       scene.setup = {
@@ -24,7 +24,7 @@ export const requestCases: readonly ProviderCase[] = [
       same(request?.settings.temperature, 0.25, "the temperature")
       same(request?.settings.maxOutputTokens, 2000, "the output limit")
       const said = request?.messages.flatMap(({ text }) => (text === "" ? [] : [text]))
-      same(said, ["Read both", "I look."], "what was said")
+      same(said, ["Read both", "I look."], "the messages")
       const calls = request?.messages.flatMap(({ toolCalls }) => toolCalls) ?? []
       same(
         calls.map(({ name, args }) => ({ name, args })),
@@ -42,10 +42,10 @@ export const requestCases: readonly ProviderCase[] = [
       check(isWhole, `the results: ${JSON.stringify(results)}`)
     },
   },
-  sends("topP goes out", { topP: 0.5 }),
-  sends("stop sequences go out", { stopSequences: ["HALT"] }),
+  sends("topP is sent", { topP: 0.5 }),
+  sends("stop sequences are sent", { stopSequences: ["HALT"] }),
   {
-    name: "a failed call is marked as one",
+    name: "a failed call is marked as failed",
     async run(bench) {
       const scene = new ProviderScene(bench, "Done.")
       await scene.ask(history)
@@ -53,12 +53,12 @@ export const requestCases: readonly ProviderCase[] = [
       same(
         results.map(({ isError }) => isError),
         [false, true],
-        "the marks",
+        "the markers",
       )
     },
   },
   {
-    name: "calls whose ids a server repeated keep their own results",
+    name: "calls with duplicate ids from the server keep their own results",
     async run(bench) {
       const scene = new ProviderScene(bench, "Done.")
       await scene.ask([...history, ...again])
@@ -67,11 +67,11 @@ export const requestCases: readonly ProviderCase[] = [
       const results = request?.messages.flatMap(({ toolResults }) => toolResults) ?? []
       same([calls.length, results.length], [3, 3], "calls and results")
       same(results.at(-1)?.id, calls.at(-1)?.id, "the last result's call")
-      check(new Set(calls.map(({ id }) => id)).size === 3, "every call must have an id of its own")
+      check(new Set(calls.map(({ id }) => id)).size === 3, "every call must have a unique id")
     },
   },
   {
-    name: "images and PDFs go in",
+    name: "images and PDFs are sent",
     async run(bench) {
       const scene = new ProviderScene(bench, "Done.")
       const content = [
@@ -99,7 +99,7 @@ export const requestCases: readonly ProviderCase[] = [
     { type: "file", mediaType: "application/pdf", data: PDF, name: "a.pdf" },
   ]),
   {
-    name: "what a failed call returned beside its words does not spoil the request",
+    name: "media in a failed result does not make the request invalid",
     async run(bench) {
       const scene = new ProviderScene(bench, "Done.")
       // Safe: the history below has these two.
@@ -113,7 +113,7 @@ export const requestCases: readonly ProviderCase[] = [
     },
   },
   {
-    name: "a schema for the answer goes out in the provider's own way",
+    name: "an output schema is sent in the provider's own format",
     async run(bench) {
       const scene = new ProviderScene(bench, '{"city":"Oslo"}')
       scene.setup = { tools: [], outputSchema: citySchema }
@@ -123,7 +123,7 @@ export const requestCases: readonly ProviderCase[] = [
     },
   },
   {
-    name: "effort goes out in the provider's own words, more for more",
+    name: "effort is sent in the provider's own format, higher for higher effort",
     async run(bench) {
       const efforts: (string | undefined)[] = []
       for (const effort of ["low", "high"] as const) {
@@ -136,7 +136,7 @@ export const requestCases: readonly ProviderCase[] = [
     },
   },
   {
-    name: "a conversation that grows repeats what was said",
+    name: "a growing conversation repeats its earlier messages unchanged",
     async run(bench) {
       const scene = new ProviderScene(bench, "Done.")
       const growing: Message[] = [say("One")]
@@ -201,11 +201,11 @@ function returns(name: string, output: readonly ContentPart[]): ProviderCase {
       same(
         shown.map(({ mediaType, data }) => [mediaType, data]),
         given,
-        "what is no text",
+        "the media parts",
       )
-      check(!results.some(({ text }) => text.includes(PNG) || text.includes(PDF)), "base64 must not pass for text")
+      check(!results.some(({ text }) => text.includes(PNG) || text.includes(PDF)), "base64 must not be sent as text")
       check(results[1]?.text === "beta", `the other result: ${JSON.stringify(results[1])}`)
-      check(results[1]?.attachments === undefined, "the other result has nothing but text")
+      check(results[1]?.attachments === undefined, "the other result contains only text")
     },
   }
 }

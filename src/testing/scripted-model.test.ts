@@ -6,7 +6,7 @@ import { type ScriptedModel, scriptedModel } from "./index.ts"
 
 const hello: Message = { role: "user", content: [{ type: "text", text: "hello" }] }
 
-test("says its steps in order and streams them", async () => {
+test("scriptedModel returns its steps in order and streams them", async () => {
   const model = scriptedModel([
     {
       parts: [
@@ -45,7 +45,7 @@ test("says its steps in order and streams them", async () => {
   model.done()
 })
 
-test("makes a step from the messages, and keeps each list as it was when asked", async () => {
+test("scriptedModel computes a step from the messages, and keeps each list as it was when called", async () => {
   const model = scriptedModel([(messages) => `${messages.length} message`, (messages) => `${messages.length} messages`])
   const messages = [hello]
   expect((await ask(model, messages)).parts).toEqual([{ type: "text", text: "1 message" }])
@@ -54,35 +54,35 @@ test("makes a step from the messages, and keeps each list as it was when asked",
   expect(model.calls.map(({ length }) => length)).toEqual([1, 2])
 })
 
-test("complains about a call that no step is left for, and says what was asked", async () => {
+test("scriptedModel fails an unexpected call and reports the request", async () => {
   const model = scriptedModel(["only"])
   await ask(model, [hello])
   const extra = ask(model, [hello])
   await expect(extra).rejects.toMatchObject({ code: "internal", retryable: false })
-  await expect(extra).rejects.toThrow(/call 2 was not expected.*hello/)
+  await expect(extra).rejects.toThrow(/unexpected call 2.*hello/)
 })
 
-test("complains about steps that nobody asked for", async () => {
+test("scriptedModel reports unused steps", async () => {
   const model = scriptedModel(["one", "two"])
   await ask(model, [hello])
   expect(() => model.done()).toThrow("1 of 2 steps")
 })
 
-test("fails where a step says so", async () => {
+test("scriptedModel fails if a step says so", async () => {
   const fail = new LonghaulError("overloaded", "busy")
   const model = scriptedModel([{ fail }, () => ({ fail })])
   await expect(ask(model, [hello])).rejects.toBe(fail)
   await expect(ask(model, [hello])).rejects.toBe(fail)
 })
 
-test("marks a call whose arguments are not JSON", async () => {
+test("scriptedModel flags a call with invalid JSON arguments", async () => {
   const model = scriptedModel([{ parts: [{ toolCall: { name: "List", rawArgs: "{oops" } }] }])
   expect((await ask(model, [hello])).parts).toMatchObject([
     { args: null, invalid: expect.stringContaining("not JSON") },
   ])
 })
 
-test("stops at the delta at which it is aborted", async () => {
+test("scriptedModel stops at the delta at which it is aborted", async () => {
   const abort = new AbortController()
   const deltas: string[] = []
   const sink: AnswerSink = {

@@ -41,7 +41,7 @@ export function scriptedModel(steps: readonly ScriptedStep[]): ScriptedModel {
     }),
     done() {
       if (calls.length >= steps.length) return
-      throw new LonghaulError("internal", `scriptedModel: ${calls.length} of ${steps.length} steps were asked for`)
+      throw new LonghaulError("internal", `scriptedModel: ${calls.length} of ${steps.length} steps were used`)
     },
   }
 }
@@ -51,7 +51,7 @@ function unexpectedCall(number: number, stepCount: number, messages: readonly Me
   const asked = last === undefined ? "no message" : `a ${last.role} message: ${JSON.stringify(last.content)}`
   return new LonghaulError(
     "internal",
-    `scriptedModel: call ${number} was not expected (${stepCount} steps); it ended with ${asked}`,
+    `scriptedModel: unexpected call ${number} (${stepCount} steps); the request ended with ${asked}`,
     { fix: "Add a step, or find out why the run did not stop." },
   )
 }

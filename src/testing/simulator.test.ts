@@ -7,7 +7,7 @@ import { createSimulator, renderAnswer } from "./index.ts"
 const headers = { "x-api-key": "key", "anthropic-version": "2023-06-01", "content-type": "application/json" }
 const hello = { model: "claude-x", max_tokens: 100, stream: true, messages: [{ role: "user", content: "hello" }] }
 
-test("streams text, reasoning and a call as the Messages API does", async () => {
+test("the simulator streams text, reasoning and a call like the Messages API", async () => {
   const answer: SimulatedAnswer = {
     parts: [
       { reasoning: "Let me see what is there.", signature: "c2ln" },
@@ -57,14 +57,14 @@ test("streams text, reasoning and a call as the Messages API does", async () => 
   ])
 })
 
-test("sends a call without arguments as one empty piece, and raw arguments untouched", () => {
+test("the simulator sends a call without arguments as one empty piece, and raw arguments unchanged", () => {
   const pieces = (answer: SimulatedAnswer) =>
     dataOf(parseEvents(renderAnswer(answer)), "content_block_delta").map((data) => data.delta.partial_json)
   expect(pieces({ parts: [{ toolCall: { name: "Now", args: {} } }] })).toEqual([""])
   expect(pieces({ parts: [{ toolCall: { name: "Now", rawArgs: '{"path": no' } }] }).join("")).toBe('{"path": no')
 })
 
-test("translates stop reasons and passes unknown ones on", () => {
+test("the simulator translates stop reasons and passes unknown ones on", () => {
   const stopReason = (answer: SimulatedAnswer) =>
     dataOf(parseEvents(renderAnswer(answer)), "message_delta")[0].delta.stop_reason
   expect(stopReason("done")).toBe("end_turn")
@@ -73,7 +73,7 @@ test("translates stop reasons and passes unknown ones on", () => {
   expect(stopReason({ parts: [], wireStopReason: "from_the_future" })).toBe("from_the_future")
 })
 
-test("gives the script what was said, called and returned, and new ids for new calls", async () => {
+test("the simulator gives the script all messages, calls and results, and new ids to new calls", async () => {
   const seen: SimulatedRequest[] = []
   const simulator = createSimulator({
     script: (request) => {
@@ -114,7 +114,7 @@ test("gives the script what was said, called and returned, and new ids for new c
   expect(seen[0]?.messages[1]?.toolCalls).toEqual([{ id: "toolu_sim_1", name: "Read", args: { path: "a.md" } }])
 })
 
-test("answers in the protocol's words where there is no key, a wrong key, no such path or no JSON", async () => {
+test("the simulator responds in the protocol's format to a missing key, wrong key, unknown path or invalid JSON", async () => {
   const simulator = createSimulator({ script: () => "never", apiKey: "right" })
   const { fetch } = simulator
   const version = { "anthropic-version": "2023-06-01" }
@@ -144,7 +144,7 @@ test("answers in the protocol's words where there is no key, a wrong key, no suc
   ])
 })
 
-test("answers a script that throws as a 400, so that nobody retries a mistake in a test", async () => {
+test("the simulator responds with 400 if the script throws, so that test mistakes are not retried", async () => {
   const simulator = createSimulator({
     script: () => {
       throw new Error("no such scene")
@@ -156,7 +156,7 @@ test("answers a script that throws as a 400, so that nobody retries a mistake in
   })
 })
 
-test("stands in for fetch: aborting ends a stalled body and a pending script", async () => {
+test("the simulator works as fetch: an abort ends a stalled body and a pending script", async () => {
   const pending = createSimulator({ script: () => new Promise(() => {}) })
   const stalled = createSimulator({ script: () => "hello", faults: [{ kind: "stall", atByte: 10 }] })
   const abort = new AbortController()
@@ -167,7 +167,7 @@ test("stands in for fetch: aborting ends a stalled body and a pending script", a
   await expect(head).rejects.toThrow("enough")
 })
 
-test("serves over a socket, chunk by chunk, what it answers in the process", async () => {
+test("the simulator serves the same over a socket, chunk by chunk", async () => {
   const options: SimulatorOptions = { script: ({ lastUserText }) => `You said: ${lastUserText}` }
   const simulator = createSimulator(options)
   const server = await serve(simulator.fetch)

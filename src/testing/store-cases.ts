@@ -12,40 +12,40 @@ export interface StoreCase {
 /** What every store must do, as data: run each case on a store of its own, in any test runner. */
 export const storeCases: readonly StoreCase[] = [
   {
-    name: "reads from a place give back exactly what lies behind it",
+    name: "readFrom returns exactly the bytes after an offset",
     needs: "append",
     async run(store) {
       const folder = store.folder(RUN)
       // Safe: the case needs an appending store.
       const append = folder.append as Appending
-      check((await append.readFrom(SHARD, 0)) === null, "readFrom of an absent name must answer null")
+      check((await append.readFrom(SHARD, 0)) === null, "readFrom of an absent name must return null")
       // Safe: the name was free.
       const file = (await append.open(SHARD, text("zero "))) as AppendFile
       await file.write(text("one "))
       await file.write(text("two"))
-      checkBytes(await append.readFrom(SHARD, 0), text("zero one two"), "all of it")
-      checkBytes(await append.readFrom(SHARD, 9), text("two"), "what lies behind the first write")
-      checkBytes(await append.readFrom(SHARD, 12), text(""), "what lies behind all of it")
+      checkBytes(await append.readFrom(SHARD, 0), text("zero one two"), "all bytes")
+      checkBytes(await append.readFrom(SHARD, 9), text("two"), "the bytes after the first write")
+      checkBytes(await append.readFrom(SHARD, 12), text(""), "the bytes after all writes")
       await file.close()
     },
   },
   {
-    name: "where nothing is, there is nothing to read, see or list",
+    name: "an absent name cannot be read, seen or listed",
     async run(store) {
       const folder = store.folder(RUN)
-      check((await folder.read(SHARD)) === null, "read of an absent name must answer null")
-      check((await folder.read(INBOX)) === null, "read of a name in an absent subfolder must answer null")
-      check(!(await folder.exists(SHARD)), "exists must answer false for an absent name")
-      check(!(await folder.exists(INBOX)), "exists must answer false for a name in an absent subfolder")
+      check((await folder.read(SHARD)) === null, "read of an absent name must return null")
+      check((await folder.read(INBOX)) === null, "read of a name in an absent subfolder must return null")
+      check(!(await folder.exists(SHARD)), "exists must return false for an absent name")
+      check(!(await folder.exists(INBOX)), "exists must return false for a name in an absent subfolder")
       checkNames(await folder.list(), [], "the list of an absent folder")
       checkNames(await store.list(RUN), [], "the list of an absent path")
-      check(store.location !== "" && folder.location !== "", "a location must say where it is")
+      check(store.location !== "" && folder.location !== "", "a folder must have a location")
     },
   },
   createsOnce("000000.jsonl"),
   createsOnce("inbox/000000.json"),
   {
-    name: "reads give back exact bytes: none, binary, a megabyte",
+    name: "read returns exact bytes: none, binary, a megabyte",
     async run(store) {
       const folder = store.folder(RUN)
       for (const length of [0, 1, 4096, 1_048_576]) {
@@ -59,30 +59,30 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "of many that create one name exactly one is told so, and its bytes stand",
+    name: "exactly one of many concurrent creates of a name succeeds, and its bytes are kept",
     async run(store) {
       const bodies = Array.from({ length: 8 }, (_, index) => text(`body of contender ${index} `.repeat(index + 1)))
       const answers = await Promise.all(bodies.map((body) => store.folder(RUN).create(SHARD, body)))
       const winners = bodies.filter((_, index) => answers[index] === "created")
-      check(winners.length === 1, `${winners.length} of 8 concurrent creates of one name were told "created"`)
-      checkBytes(await store.folder(RUN).read(SHARD), winners[0], "the name that many created")
+      check(winners.length === 1, `${winners.length} of 8 concurrent creates of one name returned "created"`)
+      checkBytes(await store.folder(RUN).read(SHARD), winners[0], "the contested name")
     },
   },
   {
-    name: "a created name is seen at once, from every folder of the path",
+    name: "a created name is immediately visible from every folder of the path",
     async run(store) {
       const watcher = store.folder(RUN)
       for (let index = 0; index < 5; index++) {
         const name = `00000${index}.jsonl`
-        check(!(await watcher.exists(name)), `exists must answer false for ${name} before it is created`)
+        check(!(await watcher.exists(name)), `exists must return false for ${name} before it is created`)
         await store.folder(RUN).create(name, text(name))
-        check(await watcher.exists(name), `exists must see ${name} as soon as create answered`)
+        check(await watcher.exists(name), `exists must return true for ${name} as soon as create has returned`)
         checkBytes(await watcher.read(name), text(name), name)
       }
     },
   },
   {
-    name: "lists name what lies directly under a path, sorted, each once",
+    name: "list returns the sorted, distinct names directly under a path",
     async run(store) {
       const folder = store.folder(RUN)
       const created = ["000010.jsonl", "state.json", "000002.jsonl", "inbox/000001.json", "inbox/000000.json", "Z", "a"]
@@ -91,11 +91,11 @@ export const storeCases: readonly StoreCase[] = [
       checkNames(await folder.list(), expected, "the folder's list")
       checkNames(await store.list(RUN), expected, "the list of the folder's path")
       checkNames(await store.list(`${RUN}/inbox`), ["000000.json", "000001.json"], "the list of a subfolder")
-      checkNames(await store.list("runs"), ["one"], "the list of the path above")
+      checkNames(await store.list("runs"), ["one"], "the list of the parent path")
     },
   },
   {
-    name: "folders whose paths begin alike do not see each other",
+    name: "folders with a common path prefix do not see each other's names",
     async run(store) {
       const paths = ["tenants/acme", "tenants/acme-2", "tenants/acm", "tenants/acme/nested"]
       for (const path of paths) await store.folder(path).create("name", text(path))
@@ -108,7 +108,7 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "replace creates or overwrites; the last writer wins, whole",
+    name: "replace creates or overwrites a name; the last writer wins completely",
     async run(store) {
       const folder = store.folder(RUN)
       for (const name of ["state.json", "outbox/state.json"]) {
@@ -116,18 +116,18 @@ export const storeCases: readonly StoreCase[] = [
           await folder.replace(name, text(body))
           checkBytes(await folder.read(name), text(body), `${name} after a replace`)
         }
-        check((await folder.create(name, text("created"))) === "exists", "create must not take a replaced name")
-        checkBytes(await folder.read(name), text("3"), `${name} after a refused create`)
+        check((await folder.create(name, text("created"))) === "exists", "create must not overwrite a replaced name")
+        checkBytes(await folder.read(name), text("3"), `${name} after a rejected create`)
       }
       const bodies = Array.from({ length: 6 }, (_, index) => noise(2000 * (index + 1), index))
       await Promise.all(bodies.map((body) => folder.replace("contended", body)))
       const found = await folder.read("contended")
       const whole = bodies.some((body) => found !== null && equalBytes(found, body))
-      check(whole, "concurrent replaces must leave one writer's bytes, whole")
+      check(whole, "concurrent replaces must leave one writer's complete bytes")
     },
   },
   {
-    name: "delete takes away one name of one folder, and what is not there is deleted already",
+    name: "delete removes one name of one folder, and succeeds for an absent name",
     async run(store) {
       const folder = store.folder(RUN)
       const neighbour = store.folder(`${RUN}-2`)
@@ -137,19 +137,19 @@ export const storeCases: readonly StoreCase[] = [
       for (const name of [SHARD, INBOX]) {
         await folder.delete(name)
         await folder.delete(name)
-        check((await folder.read(name)) === null, `read of the deleted name ${name} must answer null`)
-        check(!(await folder.exists(name)), `exists must answer false for the deleted name ${name}`)
+        check((await folder.read(name)) === null, `read of the deleted name ${name} must return null`)
+        check(!(await folder.exists(name)), `exists must return false for the deleted name ${name}`)
       }
       checkNames(await folder.list(), ["inbox", "state.json"], "the list after deletes")
       checkNames(await store.list(`${RUN}/inbox`), ["000001.json"], "the list of a subfolder after a delete")
-      checkBytes(await folder.read("state.json"), text("state.json"), "a name beside the deleted ones")
+      checkBytes(await folder.read("state.json"), text("state.json"), "a name next to the deleted ones")
       checkBytes(await neighbour.read(SHARD), text("next door"), "the deleted name in another folder")
       check((await folder.create(SHARD, text("again"))) === "created", "a deleted name can be created again")
-      checkBytes(await folder.read(SHARD), text("again"), "a name created after its delete")
+      checkBytes(await folder.read(SHARD), text("again"), "a name created after its deletion")
     },
   },
   {
-    name: "bytes handed in and handed out are the caller's: changing them changes no file",
+    name: "changing bytes that were passed in or returned does not change a file",
     async run(store) {
       const folder = store.folder(RUN)
       const bytes = text("unchanged")
@@ -157,33 +157,33 @@ export const storeCases: readonly StoreCase[] = [
       await folder.replace("replaced", bytes)
       bytes.fill(0)
       ;(await folder.read("created"))?.fill(0)
-      checkBytes(await folder.read("created"), text("unchanged"), "a created file whose caller reused its bytes")
-      checkBytes(await folder.read("replaced"), text("unchanged"), "a replaced file whose caller reused its bytes")
+      checkBytes(await folder.read("created"), text("unchanged"), "a created file whose caller reused its buffer")
+      checkBytes(await folder.read("replaced"), text("unchanged"), "a replaced file whose caller reused its buffer")
     },
   },
   {
-    name: "a file is opened for appending once: by the one that creates it",
+    name: "only the call that creates a file can open it for appending",
     needs: "append",
     async run(store) {
       const { folder, append } = appendingFolder(store)
       const file = await opened(append, SHARD, "first ")
-      check(await folder.exists(SHARD), "exists must see an opened name at once, before anything is written to it")
-      checkBytes(await folder.read(SHARD), text("first "), "a file just opened")
-      check((await append.open(SHARD, text("x"))) === null, "open must answer null for a name that is open")
-      check((await folder.create(SHARD, text("x"))) === "exists", "create must not take a name that is open")
+      check(await folder.exists(SHARD), "exists must return true for an opened name before anything is written to it")
+      checkBytes(await folder.read(SHARD), text("first "), "a newly opened file")
+      check((await append.open(SHARD, text("x"))) === null, "open must return null for a name that is open")
+      check((await folder.create(SHARD, text("x"))) === "exists", "create must not overwrite a name that is open")
       await file.write(text("kept"))
       await file.close()
-      check((await append.open(SHARD, text("x"))) === null, "open must answer null for a name that was closed")
+      check((await append.open(SHARD, text("x"))) === null, "open must return null for a name that was closed")
       checkBytes(await folder.read(SHARD), text("first kept"), "a file that others tried to open and create")
       await folder.create("created", text("whole"))
-      check((await append.open("created", text("x"))) === null, "open must answer null for a name made by create")
-      checkBytes(await folder.read("created"), text("whole"), "a created file that somebody tried to open")
+      check((await append.open("created", text("x"))) === null, "open must return null for a name made by create")
+      checkBytes(await folder.read("created"), text("whole"), "a created file that another caller tried to open")
       await folder.replace("replaced", text("whole"))
-      check((await append.open("replaced", text("x"))) === null, "open must answer null for a name made by replace")
+      check((await append.open("replaced", text("x"))) === null, "open must return null for a name made by replace")
     },
   },
   {
-    name: "of many that open or create one name exactly one gets it",
+    name: "exactly one of many concurrent opens and creates of a name succeeds",
     needs: "append",
     async run(store) {
       for (let round = 0; round < 5; round++) {
@@ -196,12 +196,12 @@ export const storeCases: readonly StoreCase[] = [
           return file !== null
         })
         const winners = (await Promise.all(tries)).filter(Boolean).length
-        check(winners === 1, `${winners} of 8 concurrent opens and creates of one name got it`)
+        check(winners === 1, `${winners} of 8 concurrent opens and creates of one name succeeded`)
       }
     },
   },
   {
-    name: "appends stand in order behind each other and are read as soon as they resolve",
+    name: "appends are stored in order and readable as soon as they resolve",
     needs: "append",
     async run(store) {
       const { append } = appendingFolder(store)
@@ -221,7 +221,7 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "an opened name never shows without its first bytes",
+    name: "an opened name is never visible without its first bytes",
     needs: "append",
     async run(store) {
       for (let round = 0; round < 20; round++) {
@@ -230,29 +230,29 @@ export const storeCases: readonly StoreCase[] = [
         const opening = opened(append, name, "first")
         let seen: Uint8Array | null = null
         while (seen === null) seen = await folder.read(name)
-        checkBytes(seen, text("first"), "a file that was just seen to appear")
+        checkBytes(seen, text("first"), "a file that just became visible")
         await (await opening).close()
       }
     },
   },
   {
-    name: "an open file knows whether it is still under its name",
+    name: "an open file reports whether it still exists under its name",
     needs: "append",
     async run(store) {
       const { folder, append } = appendingFolder(store)
       const file = await opened(append, SHARD)
-      check(await file.stands(), "stands must be true for a file just opened")
+      check(await file.stands(), "stands must return true for a newly opened file")
       await file.write(text("bytes"))
-      check(await file.stands(), "stands must be true for a file that was written to")
+      check(await file.stands(), "stands must return true for a file that was written to")
       await folder.delete(SHARD)
-      check(!(await file.stands()), "stands must be false for a deleted file")
+      check(!(await file.stands()), "stands must return false for a deleted file")
       await folder.create(SHARD, text("another"))
-      check(!(await file.stands()), "stands must be false where another file has the name")
+      check(!(await file.stands()), "stands must return false if another file has the name")
       await file.close()
     },
   },
   {
-    name: "files open at the same time are apart, also of one name in two folders",
+    name: "files open at the same time are independent, even with the same name in two folders",
     needs: "append",
     async run(store) {
       const paths = ["tenants/acme", "tenants/acme-2"]
@@ -266,7 +266,7 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "what anybody wrote can be made durable by anybody, open or closed",
+    name: "any caller can sync bytes written by another, whether the file is open or closed",
     needs: "append",
     async run(store) {
       const { append } = appendingFolder(store)
@@ -294,13 +294,13 @@ function createsOnce(name: string): StoreCase {
     name: `create is create-only and whole: ${name}`,
     async run(store) {
       const folder = store.folder(RUN)
-      check((await folder.create(name, text("first"))) === "created", `create of a free name must answer "created"`)
+      check((await folder.create(name, text("first"))) === "created", `create of a free name must return "created"`)
       for (const second of ["second", "first", ""]) {
         const answer = await folder.create(name, text(second))
-        check(answer === "exists", `create of a taken name must answer "exists", not "${answer}"`)
+        check(answer === "exists", `create of a taken name must return "exists", not "${answer}"`)
         checkBytes(await folder.read(name), text("first"), `${name} after a second create`)
       }
-      check(await folder.exists(name), `exists must see ${name}`)
+      check(await folder.exists(name), `exists must return true for ${name}`)
     },
   }
 }
@@ -312,7 +312,10 @@ function check(holds: boolean, promise: string): asserts holds {
 function checkBytes(found: Uint8Array | null, expected: Uint8Array | undefined, what: string): void {
   check(found !== null && expected !== undefined, `${what} must be readable`)
   const same = equalBytes(found, expected)
-  check(same, `${what} must hold exactly the ${expected.length} bytes written, found ${found.length} others`)
+  check(
+    same,
+    `${what} must contain exactly the ${expected.length} bytes written, found ${found.length} different bytes`,
+  )
 }
 
 function checkNames(found: readonly string[], expected: readonly string[], what: string): void {
@@ -321,7 +324,7 @@ function checkNames(found: readonly string[], expected: readonly string[], what:
 
 function appendingFolder(store: Store, path = RUN): { folder: Folder; append: Appending } {
   const folder = store.folder(path)
-  check(folder.append !== undefined, "a store that appends must append in every folder")
+  check(folder.append !== undefined, "a store that supports appending must support it in every folder")
   return { folder, append: folder.append }
 }
 

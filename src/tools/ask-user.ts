@@ -6,19 +6,23 @@ export function askUserTool(): Tool {
   return defineTool({
     name: "AskUser",
     description:
-      "Asks the person you work for something that only they can say, and returns their answer. " +
-      "Ask one question at a time, and only where you cannot find out or decide yourself: it may take them days.",
+      "Asks the user a question that only they can answer, and returns their answer. " +
+      "Ask one question at a time, and only if you cannot find out or decide yourself: the answer may take days.",
     effect: "none",
     concurrent: false,
     input: {
       type: "object",
       properties: {
-        question: { type: "string", minLength: 1, description: "What you want to know, with all they need to answer." },
+        question: {
+          type: "string",
+          minLength: 1,
+          description: "The question, with everything the user needs to answer it.",
+        },
         options: {
           type: "array",
           items: { type: "string", minLength: 1 },
           maxItems: 20,
-          description: "Answers to choose from, if there are only these.",
+          description: "Possible answers, if the user should choose one of them.",
         },
       },
       required: ["question"],
@@ -26,12 +30,12 @@ export function askUserTool(): Tool {
     },
     question: questionOf,
     run: () => {
-      throw new ToolError("denied", "There is nobody to ask here.")
+      throw new ToolError("denied", "No user is available to answer.")
     },
   })
 }
 
 function questionOf({ question, options }: { readonly question?: unknown; readonly options?: unknown }): string {
-  if (typeof question !== "string" || question === "") throw new ToolError("invalid_input", "There is no question.")
+  if (typeof question !== "string" || question === "") throw new ToolError("invalid_input", "The question is empty.")
   return Array.isArray(options) ? `${question}\n${options.map((option) => `- ${String(option)}`).join("\n")}` : question
 }

@@ -99,14 +99,14 @@ describe("Bash", () => {
     expect(toolCalls).toMatchObject([{ name: "Bash", status: "error", result: expect.stringContaining("not_found") }])
   })
 
-  test("is never run again by itself, runs alone and is of high risk", () => {
+  test("Bash is never repeated automatically, runs alone and has high risk", () => {
     expect(
       tools.map(({ name, effect, concurrent, risk, bounded }) => [name, effect, concurrent, risk, bounded]),
     ).toEqual([["Bash", "once", false, "high", true]])
   })
 
   test.each([[{ command: "x" }], [{ shellId: "x" }], [{ shellId: "x", stop: true }]])(
-    "%j says so where there is no shell",
+    "Bash with %j reports that there is no shell",
     async (args) => {
       const { isError, text } = await dispatcher.callTool("Bash", args, contextWith(undefined))
       expect(isError).toBe(true)
@@ -115,7 +115,7 @@ describe("Bash", () => {
   )
 
   test.each([[{}], [{ stop: true }], [{ command: "x", shellId: "y" }], [{ command: "x", stop: true }]])(
-    "%j is neither a command nor a question about one",
+    "%j is neither a command nor a query for one",
     async (args) => {
       const { isError, text } = await dispatcher.callTool("Bash", args, contextWith(shellThat({})))
       expect(isError).toBe(true)
@@ -123,7 +123,7 @@ describe("Bash", () => {
     },
   )
 
-  test("hands over where, how long and how much, and tells what it hears", async () => {
+  test("Bash passes on directory, timeout and limits, and reports output as progress", async () => {
     const shell = shellThat({})
     const progress = vi.fn()
     await dispatcher.callTool("Bash", { command: "ls -l" }, contextWith(shell, { progress }))
@@ -140,7 +140,7 @@ describe("Bash", () => {
   })
 
   test.each([{ timeoutMs: 600_001 }, { timeoutMs: 0 }, { command: "" }, { other: 1 }])(
-    "refuses %j",
+    "Bash rejects %j",
     async (args: JsonObject) => {
       const shell = shellThat({})
       const { isError, text } = await dispatcher.callTool("Bash", { command: "x", ...args }, contextWith(shell))
@@ -149,7 +149,7 @@ describe("Bash", () => {
     },
   )
 
-  test("shows the output, and in its last line how the command ended and what kept it inside", async () => {
+  test("Bash returns the output and a last line with exit status and containment", async () => {
     expect(await textOf({})).toBe("out\n[exit 0 after 1.2 s; containment: sandbox]")
     expect(await textOf({ exitCode: 2, text: "no newline" }, "best-effort")).toBe(
       "no newline\n[exit 2 after 1.2 s; containment: best-effort]",
@@ -159,51 +159,51 @@ describe("Bash", () => {
     )
   })
 
-  test("says that processes of an earlier, killed process were ended", async () => {
+  test("Bash reports processes of an earlier, killed process that were ended", async () => {
     expect(await textOf({ endedLeftovers: 2 })).toBe(
-      "out\n[before this, 2 processes were ended that an earlier, killed process had left running]\n" +
+      "out\n[before this, 2 processes that an earlier, killed process had left running were ended]\n" +
         "[exit 0 after 1.2 s; containment: sandbox]",
     )
   })
 
-  test("says where the rest of a long output is", async () => {
-    const long = { text: "a\n[… 90 bytes left out …]\nb\n", bytes: 100, leftOutBytes: 90 }
+  test("Bash names the file with the rest of a long output", async () => {
+    const long = { text: "a\n[… 90 bytes omitted …]\nb\n", bytes: 100, leftOutBytes: 90 }
     const ending = "\n[exit 0 after 1.2 s; containment: sandbox]"
     expect(await textOf({ ...long, spillPath: "/s/1.txt", spilledBytes: 100 })).toBe(
-      `${long.text}[90 bytes left out; the whole output is in /s/1.txt]${ending}`,
+      `${long.text}[90 bytes omitted; the complete output is in /s/1.txt]${ending}`,
     )
     expect(await textOf({ ...long, spillPath: "/s/1.txt", spilledBytes: 50 })).toBe(
-      `${long.text}[90 bytes left out; the first 50 are in /s/1.txt]${ending}`,
+      `${long.text}[90 bytes omitted; the first 50 are in /s/1.txt]${ending}`,
     )
-    expect(await textOf(long)).toBe(`${long.text}[90 bytes left out; no file has them]${ending}`)
+    expect(await textOf(long)).toBe(`${long.text}[90 bytes omitted; no file has them]${ending}`)
   })
 
-  test("TOOL-26 caps itself, whatever a shell hands over, and is not cut again", async () => {
+  test("TOOL-26 Bash caps its own output, whatever a shell returns, and is not cut again", async () => {
     const text = await textOf({ text: "€".repeat(100_000), bytes: 300_000 })
     expect(text).toMatch(
-      /^€{5461}\n\[… \d+ bytes left out …\]\n€{5461}\n\[\d+ bytes left out; no file has them\]\n\[exit 0 /,
+      /^€{5461}\n\[… \d+ bytes omitted …\]\n€{5461}\n\[\d+ bytes omitted; no file has them\]\n\[exit 0 /,
     )
     const strict = createDispatcher([bashTool({ maxOutputBytes: 100 })], { maxOutputBytes: 50, maxCharacters: 50 })
     const shown = await strict.callTool("Bash", { command: "x" }, contextWith(shellThat({ text: "y".repeat(1000) })))
-    expect(shown.text).toMatch(/^y{50}\n\[… 900 bytes left out …\]\ny{50}\n\[900 .*\]\n\[exit 0 after 1.2 s; .*\]$/)
+    expect(shown.text).toMatch(/^y{50}\n\[… 900 bytes omitted …\]\ny{50}\n\[900 .*\]\n\[exit 0 after 1.2 s; .*\]$/)
   })
 
-  test("a timeout and an abort are errors that keep the output", async () => {
+  test("a timeout and an abort of Bash are errors that contain the output", async () => {
     expect(await errorOf({ endedBy: "timeout", exitCode: null })).toEqual({
       code: "timeout",
       message:
-        "The command timed out after 1.2 s; containment: sandbox; everything that it started was ended. " +
+        "The command timed out after 1.2 s; containment: sandbox; every process it started was killed. " +
         "Its output so far:\nout\n[timed out]",
     })
     expect(await errorOf({ endedBy: "abort", exitCode: null }, "best-effort")).toEqual({
       code: "aborted",
       message:
-        "The command was stopped after 1.2 s; containment: best-effort; all that could be found of what it started was " +
-        "ended. Its output so far:\nout\n[was stopped]",
+        "The command was stopped after 1.2 s; containment: best-effort; the processes it started were killed as far as they were found. " +
+        "Its output so far:\nout\n[was stopped]",
     })
   })
 
-  test("in the background answers with a name", async () => {
+  test("Bash in the background returns a shellId", async () => {
     const shell = shellThat({}, "best-effort")
     const { text } = await dispatcher.callTool("Bash", { command: "x", background: true }, contextWith(shell))
     expect(text).toBe("Started as shellId shell_1.\n[containment: best-effort]")
@@ -217,13 +217,13 @@ describe("a background command", () => {
     [false, { exitCode: 3 }, "out\n[exit 3]"],
     [false, { exitCode: null }, "out\n[ended by a signal]"],
     [true, { exitCode: null }, "out\n[stopped; containment: sandbox]"],
-  ])("asked about, stop: %j, tells %j", async (stop, result, expected) => {
+  ])("a background command polled with stop: %j returns %j", async (stop, result, expected) => {
     const { text } = await dispatcher.callTool("Bash", { shellId: "shell_1", stop }, contextWith(shellThat(result)))
     expect(text).toBe(expected)
   })
 })
 
-describe("on a real shell", () => {
+describe("Bash on a real shell", () => {
   const scene = new ShellScene()
   const shell = scene.shell()
   const call = (name: string, args: JsonObject) =>
@@ -234,12 +234,14 @@ describe("on a real shell", () => {
     const { isError, text } = await call("Bash", { command: "seq 20000; exit 1" })
     expect(isError).toBe(false)
     expect(text).toMatch(/^1\n2\n3\n/)
-    expect(text).toMatch(/\n20000\n\[\d+ bytes left out; the whole output is in .*\]\n\[exit 1 after \d+\.\d s; .*\]$/)
-    const path = /the whole output is in (.*)\]/.exec(text)?.[1] ?? ""
+    expect(text).toMatch(
+      /\n20000\n\[\d+ bytes omitted; the complete output is in .*\]\n\[exit 1 after \d+\.\d s; .*\]$/,
+    )
+    const path = /the complete output is in (.*)\]/.exec(text)?.[1] ?? ""
     expect(readFileSync(path, "utf8")).toBe(Array.from({ length: 20_000 }, (_, index) => `${index + 1}\n`).join(""))
   })
 
-  test("a background command is followed and stopped", async () => {
+  test("a background command is polled and stopped", async () => {
     const sleep = uniqueSleep()
     const started = await call("Bash", { command: `echo up; ${sleep}`, background: true })
     const shellId = /shell_\w+/.exec(started.text)?.[0] ?? ""

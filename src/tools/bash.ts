@@ -18,38 +18,42 @@ export function bashTool(options: BashOptions = {}): Tool {
   return defineTool({
     name: "Bash",
     description:
-      "Runs a command line with /bin/sh -c in the working directory and returns what it printed, standard output and " +
-      "error in the order in which they came. The last line says how it ended, for example [exit 0 after 0.3 s]; an " +
-      "exit code other than 0 is no error of this tool. There is no input and no terminal: use options that keep " +
-      "programs from asking. Every call is a new shell: cd and variables do not carry over, files do. What it leaves " +
-      "running is ended with it; for servers and long jobs set background, then ask by shellId what they printed since. " +
-      `Of more than ${maxOutputBytes} bytes only the first and the last part are shown; a line then names the file ` +
-      "that has the whole. With containment: best-effort, a process that hides may outlive its command.",
+      "Runs a command line with /bin/sh -c in the working directory and returns its output, standard output and " +
+      "error in the order they were written. The last line shows how it ended, for example [exit 0 after 0.3 s]; an " +
+      "exit code other than 0 is not a tool error. There is no input and no terminal: use options that keep " +
+      "programs from prompting. Every call is a new shell: cd and variables do not carry over, files do. Processes it leaves " +
+      "running are killed; for servers and long jobs set background, then poll their output by shellId. " +
+      `If there are more than ${maxOutputBytes} bytes, only the first and the last part are shown; a line then names the file ` +
+      "with the complete output. With containment: best-effort, a process that hides may outlive its command.",
     effect: "once",
     risk: "high",
     bounded: true,
     input: {
       type: "object",
       properties: {
-        command: { type: "string", minLength: 1, description: "The command line. Not with shellId." },
+        command: { type: "string", minLength: 1, description: "The command line. Not together with shellId." },
         timeoutMs: {
           type: "integer",
           minimum: 1,
           maximum: maxTimeoutMs,
           default: 120_000,
-          description: "After so many milliseconds it is ended, with all that it started. Not for background.",
+          description: "Kill the command and its child processes after this many milliseconds. Not for background.",
         },
         background: {
           type: "boolean",
           default: false,
-          description: "Return at once, with the shellId of a command that goes on until it ends or is stopped.",
+          description: "Return immediately with a shellId; the command keeps running until it ends or is stopped.",
         },
         shellId: {
           type: "string",
           minLength: 1,
-          description: "Instead of a command: one that runs in the background.",
+          description: "Instead of a command: the shellId of a background command.",
         },
-        stop: { type: "boolean", default: false, description: "With shellId: stop it, with all that it started." },
+        stop: {
+          type: "boolean",
+          default: false,
+          description: "With shellId: stop the command and its child processes.",
+        },
       },
       additionalProperties: false,
     },
@@ -79,7 +83,7 @@ async function bash(args: BashArgs, context: ToolContext, maxOutputBytes: number
   const { command, timeoutMs, background, shellId, stop } = args
   if (shellId !== undefined && command === undefined) return follow(shell, shellId, stop, maxOutputBytes)
   if (command === undefined || shellId !== undefined || stop) {
-    throw new ToolError("invalid_input", "Give either a command, or the shellId of one that runs in the background.")
+    throw new ToolError("invalid_input", "Pass either a command, or the shellId of a background command.")
   }
   const { cwd, signal } = context
   if (background) {
@@ -94,9 +98,12 @@ async function bash(args: BashArgs, context: ToolContext, maxOutputBytes: number
   }
   const isTimeout = result.endedBy === "timeout"
   const what = isTimeout ? "timed out" : "was stopped"
-  const ended = shell.containment === "sandbox" ? "everything that" : "all that could be found of what"
+  const ended =
+    shell.containment === "sandbox"
+      ? "every process it started was killed"
+      : "the processes it started were killed as far as they were found"
   // The reason comes first: an error message that is too long loses its end.
-  const reason = `The command ${what} ${after}; ${ended} it started was ended. Its output so far:`
+  const reason = `The command ${what} ${after}; ${ended}. Its output so far:`
   throw new ToolError(isTimeout ? "timeout" : "aborted", `${reason}\n${report(result, what, maxOutputBytes)}`)
 }
 
@@ -122,10 +129,10 @@ function report(output: ShellOutput, ending: string, maxOutputBytes: number): st
     text = cut.text
     leftOutBytes += cut.leftOutBytes
   }
-  const lines: string[] = leftOutBytes === 0 ? [] : [`[${leftOutBytes} bytes left out; ${whereIs(output)}]`]
+  const lines: string[] = leftOutBytes === 0 ? [] : [`[${leftOutBytes} bytes omitted; ${whereIs(output)}]`]
   if (output.endedLeftovers !== undefined) {
     lines.push(
-      `[before this, ${output.endedLeftovers} processes were ended that an earlier, killed process had left running]`,
+      `[before this, ${output.endedLeftovers} processes that an earlier, killed process had left running were ended]`,
     )
   }
   const separator = text === "" || text.endsWith("\n") ? "" : "\n"
@@ -134,7 +141,9 @@ function report(output: ShellOutput, ending: string, maxOutputBytes: number): st
 
 function whereIs({ bytes, spillPath, spilledBytes = bytes }: ShellOutput): string {
   if (spillPath === undefined) return "no file has them"
-  return spilledBytes < bytes ? `the first ${spilledBytes} are in ${spillPath}` : `the whole output is in ${spillPath}`
+  return spilledBytes < bytes
+    ? `the first ${spilledBytes} are in ${spillPath}`
+    : `the complete output is in ${spillPath}`
 }
 
 /** The line in the middle that a shell puts where it left something out. */

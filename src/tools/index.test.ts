@@ -20,7 +20,7 @@ const { signal } = new AbortController()
 const context: ToolContext = { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env: {}, progress() {} }
 
 describe("fileTools", () => {
-  test("are four that change nothing and four that do", () => {
+  test("fileTools has four read-only tools and four that write", () => {
     expect(fileTools().map(({ name, effect, concurrent, risk }) => [name, effect, concurrent, risk])).toEqual([
       ["Read", "none", true, "low"],
       ["List", "none", true, "low"],
@@ -43,7 +43,7 @@ describe("fileTools", () => {
     ["Edit", { path: "a", oldText: "a", newText: "b" }],
     ["MultiEdit", { path: "a", edits: [{ oldText: "a", newText: "b" }] }],
     ["ApplyPatch", { patch: "*** Begin Patch\n*** Delete File: a\n*** End Patch" }],
-  ])("%s says so where there is no file system", async (name, args) => {
+  ])("%s reports a missing file system", async (name, args) => {
     const { isError, text } = await dispatcher.callTool(name, args, context)
     expect(isError).toBe(true)
     expect(JSON.parse(text)).toEqual({ error: { code: "denied", message: "This environment has no file system." } })
@@ -62,14 +62,14 @@ describe("the built-in tools", () => {
     ...taskTools(),
   ]
 
-  test("TOOL-01 those that are named are listed and run, and no others", async () => {
+  test("TOOL-01 exactly the selected tools are listed and callable", async () => {
     const kernel = ["Read", "Write", "Edit", "Glob", "Grep", "Bash", "WebFetch", "WebSearch"]
     const chosen = createDispatcher(all, { allowed: kernel })
     expect(new Set(chosen.listTools().map(({ name }) => name))).toEqual(new Set(kernel))
     expect((await chosen.callTool("Sleep", { ms: 1 }, context)).text).toContain("not_found")
   })
 
-  test("those that change nothing say so, and may run side by side", () => {
+  test("read-only tools are declared as such and may run in parallel", () => {
     const safe = all.filter(({ effect, concurrent }) => effect === "none" && concurrent).map(({ name }) => name)
     expect(safe).toEqual(expect.arrayContaining(["Read", "List", "Glob", "Grep", "WebFetch", "WebSearch", "Sleep"]))
     for (const name of ["Bash", "Write", "Edit", "MultiEdit", "ApplyPatch", "NotebookEdit"])

@@ -20,23 +20,23 @@ const heads: readonly (readonly [name: string, type: string, head: Uint8Array])[
   ["extended WebP", "image/webp", bytes("RIFF", zeros(4), "WEBPVP8X", zeros(8), [43, 1, 0, 199, 0, 0])],
 ]
 
-test.each(heads)("a %s tells what it is and how large", (_, type, head) => {
+test.each(heads)("the type and size of a %s are detected", (_, type, head) => {
   expect(imageTypeOf(head)).toBe(type)
   expect(imageSizeOf(head)).toEqual({ width: 300, height: 200 })
 })
 
-test.each(heads)("a %s that is cut short has no size, and harms nobody", (_, __, head) => {
+test.each(heads)("a truncated %s has no size and causes no error", (_, __, head) => {
   for (let length = 0; length < head.length - 4; length++) expect(imageSizeOf(head.subarray(0, length))).toBeUndefined()
 })
 
-test("other files are no images", () => {
+test("other files are not detected as images", () => {
   for (const head of [bytes(), bytes("BM"), bytes("RIFF", zeros(4), "WAVE"), bytes("<svg"), bytes("GIF88a")]) {
     expect(imageTypeOf(head)).toBeUndefined()
     expect(imageSizeOf(head)).toBeUndefined()
   }
 })
 
-test("a PDF is told by its first bytes", () => {
+test("a PDF is detected by its first bytes", () => {
   expect(isPdf(bytes("%PDF-1.7"))).toBe(true)
   expect(isPdf(bytes("%PD"))).toBe(false)
 })

@@ -59,7 +59,7 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
         const shown = display(path, cwd)
         refuseOurs(at, shown)
         if (resolved.filter((each) => each.at === at || at.startsWith(`${each.at}/`)).length > 1) {
-          throw new ToolError("invalid_input", `${shown} is changed twice, or lies below a file of the same change.`)
+          throw new ToolError("invalid_input", `${shown} is changed twice, or is below a file of the same change.`)
         }
         tree.requireVersion(at, shown, version)
         if (content === null) tree.fileAt(at, shown)
@@ -99,7 +99,7 @@ class FileTree {
     if (this.isFolder(path)) throw new ToolError("invalid_input", `${shown} is a folder.`)
     for (let parent = parentOf(path); parent !== "/"; parent = parentOf(parent)) {
       if (this.files.has(parent)) {
-        throw new ToolError("invalid_input", `${shown} lies below something that is not a folder.`)
+        throw new ToolError("invalid_input", `${shown} is below a path that is not a folder.`)
       }
     }
   }
@@ -108,7 +108,7 @@ class FileTree {
     if (version === undefined || version === (this.files.get(path)?.version ?? null)) return
     throw new ToolError(
       "conflict",
-      `${shown} ${version === null ? "exists already" : "has changed since it was read"}.`,
+      `${shown} ${version === null ? "already exists" : "has changed since it was read"}.`,
     )
   }
 }
@@ -143,7 +143,7 @@ function entriesOf(paths: Iterable<string>, folder: string): readonly FileEntry[
 }
 
 function refuseOurs(path: string, shown: string): void {
-  if (path.split("/").some(isOurs)) throw new ToolError("denied", `${shown} belongs to longhaul itself.`)
+  if (path.split("/").some(isOurs)) throw new ToolError("denied", `${shown} is reserved for longhaul.`)
 }
 
 function missing(shown: string): ToolError {

@@ -10,8 +10,8 @@ export const nodeShell = needsNode("nodeShell")
 
 function needsNode(name: string): () => never {
   return () => {
-    throw new StartupError(`${name} needs the files and processes of Node, which are not available here.`, {
-      fix: "Use createDispatcher with memoryFiles() or an environment of your own.",
+    throw new StartupError(`${name} needs the Node file system and processes, which are not available here.`, {
+      fix: "Use createDispatcher with memoryFiles() or your own environment.",
     })
   }
 }

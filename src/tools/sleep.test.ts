@@ -12,7 +12,7 @@ function contextWith(signal: AbortSignal): ToolContext {
   return { signal, idempotencyKey: "k", runId: "r", callId: "1.0", cwd: "/", env: {}, progress() {} }
 }
 
-test("TOOL-14 Sleep waits as long as it is told and does nothing else", async () => {
+test("TOOL-14 Sleep waits for the given time and does nothing else", async () => {
   vi.useFakeTimers()
   expect(sleepTool()).toMatchObject({ name: "Sleep", effect: "none", concurrent: true, risk: "low" })
   let isDone = false
@@ -26,12 +26,12 @@ test("TOOL-14 Sleep waits as long as it is told and does nothing else", async ()
   expect(await sleeping).toBe("Waited 300000 ms.")
 })
 
-test("waiting for nothing is allowed", async () => {
+test("Sleep accepts zero", async () => {
   const answer = await dispatcher.callTool("Sleep", { ms: 0 }, contextWith(new AbortController().signal))
   expect(answer).toEqual({ isError: false, text: "Waited 0 ms." })
 })
 
-test("ends as soon as the run is stopped, and leaves no timer behind", async () => {
+test("Sleep ends when the run is stopped and leaves no timer", async () => {
   vi.useFakeTimers()
   const abort = new AbortController()
   const { signal } = abort
@@ -43,7 +43,7 @@ test("ends as soon as the run is stopped, and leaves no timer behind", async () 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test.each([{}, { ms: -1 }, { ms: 300_001 }, { ms: 0.5 }, { ms: "1" }])("refuses %j", async (args) => {
+test.each([{}, { ms: -1 }, { ms: 300_001 }, { ms: 0.5 }, { ms: "1" }])("Sleep rejects %j", async (args) => {
   const { text } = await dispatcher.callTool("Sleep", args, contextWith(new AbortController().signal))
   expect(JSON.parse(text)).toMatchObject({ error: { code: "invalid_input" } })
 })

@@ -8,13 +8,13 @@ export function sleepTool(): Tool {
   return defineTool({
     name: "Sleep",
     description:
-      "Waits, for example until a job that runs elsewhere has got further, and does nothing else. " +
+      "Waits and does nothing else, for example until a job elsewhere has progressed. " +
       `At most ${maxMs} milliseconds (${maxMs / 60_000} minutes) at a time.`,
     effect: "none",
     input: {
       type: "object",
       properties: {
-        ms: { type: "integer", minimum: 0, maximum: maxMs, description: "How many milliseconds to wait." },
+        ms: { type: "integer", minimum: 0, maximum: maxMs, description: "Number of milliseconds to wait." },
       },
       required: ["ms"],
       additionalProperties: false,

@@ -21,7 +21,7 @@ async function call(dispatcher: Dispatcher, name: string, args: JsonObject, chan
 const codeOf = (text: string) => (JSON.parse(text) as { error: { code: string } }).error.code
 
 describe("taskTools", () => {
-  test("two of them look and two of them change, each of which may be repeated", () => {
+  test("taskTools has two read-only tools and two that write, all repeatable", () => {
     expect(taskTools().map(({ name, effect, concurrent, risk }) => [name, effect, concurrent, risk])).toEqual([
       ["TaskCreate", "repeatable", false, "low"],
       ["TaskGet", "none", true, "low"],
@@ -30,7 +30,7 @@ describe("taskTools", () => {
     ])
   })
 
-  test("keep a list from creation to completion", async () => {
+  test("taskTools keeps a list from creation to completion", async () => {
     const dispatcher = createDispatcher(taskTools())
     expect(await call(dispatcher, "TaskList", {})).toBe("There are no tasks.")
     expect(await call(dispatcher, "TaskCreate", { subject: "Read" })).toBe("Created task 1: Read")
@@ -48,7 +48,7 @@ describe("taskTools", () => {
     expect(codeOf(await call(dispatcher, "TaskUpdate", { id: "__proto__", status: "completed" }))).toBe("not_found")
   })
 
-  test("a call that is made again makes no second task", async () => {
+  test("a repeated TaskCreate call creates no second task", async () => {
     const dispatcher = createDispatcher(taskTools())
     const again = { idempotencyKey: "same" }
     for (let time = 0; time < 3; time++) {
@@ -58,7 +58,7 @@ describe("taskTools", () => {
     expect(await call(dispatcher, "TaskList", {})).toBe("1 [pending] Once\n2 [pending] Once")
   })
 
-  test("each run has its own list, and so has each set of tools", async () => {
+  test("each run and each set of tools has its own list", async () => {
     const [one, two] = [createDispatcher(taskTools()), createDispatcher(taskTools())]
     await call(one, "TaskCreate", { subject: "Mine" }, { runId: "a" })
     expect(await call(one, "TaskList", {}, { runId: "b" })).toBe("There are no tasks.")
@@ -66,7 +66,7 @@ describe("taskTools", () => {
     expect(codeOf(await call(one, "TaskGet", { id: "1" }, { runId: "b" }))).toBe("not_found")
   })
 
-  test("neither a list nor the number of lists grows without end", async () => {
+  test("neither a task list nor the number of lists grows without bound", async () => {
     const dispatcher = createDispatcher(taskTools({ maxRuns: 2 }))
     for (let task = 0; task < 200; task++) await call(dispatcher, "TaskCreate", { subject: "x" }, { runId: "a" })
     expect(codeOf(await call(dispatcher, "TaskCreate", { subject: "x" }, { runId: "a" }))).toBe("conflict")
@@ -78,7 +78,7 @@ describe("taskTools", () => {
     expect(await call(dispatcher, "TaskList", {}, { runId: "b" })).toBe("1 [pending] x")
   })
 
-  test("what is too long or unknown is refused, and a task is one line", async () => {
+  test("text that is too long or an unknown task is rejected, and a task is one line", async () => {
     const dispatcher = createDispatcher(taskTools())
     for (const args of [
       {},

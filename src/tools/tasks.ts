@@ -39,17 +39,22 @@ const subject = {
   type: "string",
   minLength: 1,
   maxLength: 200,
-  description: "What is to be done, in a few words.",
+  description: "The task, in a few words.",
 } as const
-const description = { type: "string", maxLength: 2000, description: "Whatever else belongs to it." } as const
-const taskId = { type: "string", minLength: 1, maxLength: 20, description: "The number that TaskCreate gave." } as const
+const description = { type: "string", maxLength: 2000, description: "Further details." } as const
+const taskId = {
+  type: "string",
+  minLength: 1,
+  maxLength: 20,
+  description: "The number that TaskCreate returned.",
+} as const
 
 function createTool(lists: TaskLists): Tool {
   return defineTool({
     name: "TaskCreate",
     description:
-      "Adds a task to the list of this run, as pending, and returns its number. Use the list to plan work of several steps " +
-      `and to keep track of it. At most ${mostTasks} tasks; the list is gone when the program ends.`,
+      "Adds a pending task to this run's list and returns its number. Use the list to plan work with several steps " +
+      `and to keep track of it. At most ${mostTasks} tasks; the list is lost when the program ends.`,
     // Not `once`: a second attempt at the same call finds the task that the first one made.
     effect: "repeatable",
     risk: "low",
@@ -63,7 +68,7 @@ function createTool(lists: TaskLists): Tool {
       const { tasks, made } = lists.open(context)
       const before = made.get(context.idempotencyKey)
       if (before === undefined && tasks.size >= mostTasks) {
-        throw new ToolError("conflict", `There are ${mostTasks} tasks already. Update some of them instead.`)
+        throw new ToolError("conflict", `There are already ${mostTasks} tasks. Update some of them instead.`)
       }
       const task = before ?? { id: String(tasks.size + 1), ...args, status: "pending" as const }
       if (before === undefined) tasks.set(task.id, task)
@@ -76,7 +81,7 @@ function createTool(lists: TaskLists): Tool {
 function getTool(lists: TaskLists): Tool {
   return defineTool({
     name: "TaskGet",
-    description: "Returns one task of this run with all that is known about it.",
+    description: "Returns all details of one task of this run.",
     effect: "none",
     input: { type: "object", properties: { id: taskId }, required: ["id"], additionalProperties: false },
     run: ({ id }: { readonly id: string }, context) => describeTask(taskOf(lists.of(context), id)),
@@ -86,7 +91,7 @@ function getTool(lists: TaskLists): Tool {
 function listTool(lists: TaskLists): Tool {
   return defineTool({
     name: "TaskList",
-    description: "Returns all tasks of this run, one on each line: number, status and what is to be done.",
+    description: "Returns all tasks of this run, one per line: number, status and subject.",
     effect: "none",
     input: { type: "object", properties: {}, additionalProperties: false },
     run: (_args, context) => {
@@ -100,8 +105,8 @@ function updateTool(lists: TaskLists): Tool {
   return defineTool({
     name: "TaskUpdate",
     description:
-      "Changes a task of this run: its status, what is to be done, or its description. What is left out stays. " +
-      "Set in_progress before working on it and completed right after.",
+      "Changes a task of this run: its status, subject or description. Omitted fields are unchanged. " +
+      "Set in_progress before working on it and completed right afterwards.",
     effect: "repeatable",
     risk: "low",
     input: {
@@ -122,7 +127,7 @@ function updateTool(lists: TaskLists): Tool {
 function taskOf({ tasks }: TaskList, id: string): Task {
   const task = tasks.get(id)
   if (task !== undefined) return task
-  throw new ToolError("not_found", `There is no task ${JSON.stringify(id)}; the list has ${tasks.size}.`)
+  throw new ToolError("not_found", `Task ${JSON.stringify(id)} does not exist; the list has ${tasks.size}.`)
 }
 
 function lineOf({ id, status, subject }: Task): string {

@@ -24,11 +24,11 @@ async function search(args: JsonObject, among: readonly ToolSpec[] = tools) {
 const namesIn = (text: string) => Array.from(text.matchAll(/^([^\s:[]+): /gm), ([, name]) => name)
 
 describe("ToolSearch", () => {
-  test("changes nothing and runs beside others", () => {
+  test("ToolSearch is read-only and runs in parallel", () => {
     expect(toolSearchTool([])).toMatchObject({ name: "ToolSearch", effect: "none", concurrent: true, risk: "low" })
   })
 
-  test("TOOL-14 finds tools by words of their names and descriptions, the closest first", async () => {
+  test("TOOL-14 ToolSearch finds tools by words in names and descriptions, best match first", async () => {
     expect(namesIn(await search({ query: "mail" }))).toEqual(["mail", "sendMail", "read_inbox", "PDFReader"])
     expect(namesIn(await search({ query: "SENDMAIL" }))).toEqual(["sendMail"])
     expect(namesIn(await search({ query: "send mail, please" }))[0]).toBe("sendMail")
@@ -38,20 +38,20 @@ describe("ToolSearch", () => {
     expect(namesIn(await search({ query: "docu" }))).toEqual(["PDFReader"])
   })
 
-  test("returns names with descriptions, and says what it left out", async () => {
+  test("ToolSearch returns names with descriptions, and reports omitted matches", async () => {
     expect(await search({ query: "mail", limit: 2 })).toBe(
-      "mail: The old way.\n\nsendMail: Sends a letter to somebody.\n\n[2 more fit less]",
+      "mail: The old way.\n\nsendMail: Sends a letter to somebody.\n\n[2 weaker matches omitted]",
     )
     expect(await search({ query: "clock" })).toBe("clock: Tells the time.")
   })
 
-  test("says so where nothing fits", async () => {
-    expect(await search({ query: "helicopter" })).toBe('No tool fits "helicopter"; there are 6.')
-    expect(await search({ query: "?!" })).toBe('No tool fits "?!"; there are 6.')
-    expect(await search({ query: "x" }, [])).toBe('No tool fits "x"; there are 0.')
+  test("ToolSearch reports that nothing matches", async () => {
+    expect(await search({ query: "helicopter" })).toBe('No tool matches "helicopter"; there are 6 tools.')
+    expect(await search({ query: "?!" })).toBe('No tool matches "?!"; there are 6 tools.')
+    expect(await search({ query: "x" }, [])).toBe('No tool matches "x"; there are 0 tools.')
   })
 
-  test("finds our own tools by what they do", async () => {
+  test("ToolSearch finds the built-in tools by what they do", async () => {
     expect(namesIn(await search({ query: "replace text in a file" }, fileTools())).slice(0, 3)).toContain("Edit")
     expect(namesIn(await search({ query: "Grep" }, fileTools()))[0]).toBe("Grep")
   })

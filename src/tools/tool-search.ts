@@ -7,19 +7,24 @@ export function toolSearchTool(tools: readonly ToolSpec[]): Tool {
   return defineTool({
     name: "ToolSearch",
     description:
-      "Searches the tools that there are, by words in their names and descriptions. Returns names with descriptions, the " +
-      `closest first, at most ${mostResults}.`,
+      "Searches the available tools by words in their names and descriptions. Returns names with descriptions, the " +
+      `best match first, at most ${mostResults}.`,
     effect: "none",
     input: {
       type: "object",
       properties: {
-        query: { type: "string", minLength: 1, maxLength: 400, description: "A name, or words for what is needed." },
+        query: {
+          type: "string",
+          minLength: 1,
+          maxLength: 400,
+          description: "A name, or words that describe the needed tool.",
+        },
         limit: {
           type: "integer",
           minimum: 1,
           maximum: mostResults,
           default: 10,
-          description: "The most tools to return.",
+          description: "Maximum number of tools to return.",
         },
       },
       required: ["query"],
@@ -31,9 +36,9 @@ export function toolSearchTool(tools: readonly ToolSpec[]): Tool {
         .map((entry) => ({ ...entry, score: scoreOf(entry, wanted, query) }))
         .filter(({ score }) => score > 0)
         .sort((left, right) => right.score - left.score || (left.tool.name < right.tool.name ? -1 : 1))
-      if (found.length === 0) return `No tool fits ${JSON.stringify(query)}; there are ${entries.length}.`
+      if (found.length === 0) return `No tool matches ${JSON.stringify(query)}; there are ${entries.length} tools.`
       const lines = found.slice(0, limit).map(({ tool }) => `${tool.name}: ${tool.description}`)
-      const more = found.length > limit ? [`[${found.length - limit} more fit less]`] : []
+      const more = found.length > limit ? [`[${found.length - limit} weaker matches omitted]`] : []
       return [...lines, ...more].join("\n\n")
     },
   })

@@ -29,7 +29,7 @@ export function checkWebhook(webhook: Webhook, rules: WebhookRules): CheckedWebh
   const { headers, headerRefs } = webhook
   for (const name of [...secretRef, ...Object.values(headerRefs ?? {})]) {
     if (!rules.hasSecret(name))
-      throw invalid(`names ${JSON.stringify(name)}, which is no secret`, "Add it to `secrets`.")
+      throw invalid(`names ${JSON.stringify(name)}, which is not in \`secrets\``, "Add it to `secrets`.")
   }
   for (const secret of secrets) secretBytes(secret)
   for (const name of Object.keys({ ...headers, ...headerRefs })) checkHeaderName(name)
@@ -50,12 +50,15 @@ export function checkWebhook(webhook: Webhook, rules: WebhookRules): CheckedWebh
 /** Values that come by reference are seen only when they are sent. */
 export function checkHeaderValue(name: string, value: string): void {
   if (typeof value === "string" && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return
-  throw invalid(`gives ${name} a value that no header can have`, "Use text without line breaks.")
+  throw invalid(`sets ${name} to a value that is not valid in a header`, "Use text without line breaks.")
 }
 
 function checkHeaderName(name: string): void {
   if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && !reserved.includes(name.toLowerCase())) return
-  throw invalid(`names the header ${JSON.stringify(name.slice(0, 80))}`, "Use names that may go with any request.")
+  throw invalid(
+    `names the forbidden header ${JSON.stringify(name.slice(0, 80))}`,
+    "Use header names that any request may carry.",
+  )
 }
 
 /** They decide how a request is read, which is the transport's business. */
@@ -74,13 +77,13 @@ const reserved: readonly string[] = [
 function checkedUrl(text: string, rules: WebhookRules): string {
   const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw invalid("has a url that is none", "Give a whole address that begins with http:// or https://.")
+    throw invalid("has an invalid url", "Use an absolute URL that starts with http:// or https://.")
   }
   if (url.username !== "" || url.password !== "") {
-    throw invalid("has a url with a user or a password", "Send credentials in a header, by headerRefs.")
+    throw invalid("has a url with a user or a password", "Send credentials in a header with headerRefs.")
   }
   if (isPrivateHost(url) && !rules.isAllowed(url)) {
-    throw invalid(`leads to ${url.host}, which is not public`, "Name the host in webhookAllow if it may be reached.")
+    throw invalid(`targets ${url.host}, which is not public`, "Add the host to webhookAllow if it may be reached.")
   }
   url.hash = ""
   return url.href
@@ -89,7 +92,7 @@ function checkedUrl(text: string, rules: WebhookRules): string {
 function checkedEvents(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
   const unknown = events.find((event) => !knownEvents.includes(event))
   if (unknown === undefined && events.length > 0) return events
-  throw invalid("asks for events that there are not", `Use some of: ${knownEvents.join(", ")}.`)
+  throw invalid("asks for unknown events", `Use any of: ${knownEvents.join(", ")}.`)
 }
 
 function listed(value: string | readonly string[] | undefined): readonly string[] {

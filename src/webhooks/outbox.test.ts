@@ -26,8 +26,8 @@ const pause: RecordBody = { type: "run-pause", reason: "approval" }
 const end = (status: "done" | "failed" | "cancelled"): RecordBody => ({ type: "run-end", status })
 const toldOf = (...bodies: RecordBody[]) => owedEvents(numbered(...bodies)).map(({ seq, event }) => [seq, event])
 
-describe("what is owed", () => {
-  test("WH-15 is each pause and the end", () => {
+describe("pending webhook events", () => {
+  test("WH-15 each pause and the end are events", () => {
     expect(toldOf(start(webhook), pause, resume(webhook), pause, resume(webhook), end("done"))).toEqual([
       [1, "paused"],
       [3, "paused"],
@@ -35,16 +35,16 @@ describe("what is owed", () => {
     ])
   })
 
-  test("is nothing of a pause as released, from which another process resumes the run", () => {
+  test("a pause as released has no event, since another process resumes the run", () => {
     const released: RecordBody = { type: "run-pause", reason: "released" }
     expect(toldOf(start(webhook), released, resume(webhook), end("done"))).toEqual([[3, "done"]])
   })
 
-  test("is nothing of a stretch that does not ask for it", () => {
+  test("an unsubscribed part of a run has no events", () => {
     expect(toldOf(start(), pause, resume(webhook), end("failed"), resume(), end("done"))).toEqual([[3, "failed"]])
   })
 
-  test("WH-14 is nothing of turns, calls and beginnings", () => {
+  test("WH-14 turns, calls and starts have no events", () => {
     const turn: RecordBody[] = [
       { type: "turn-start", turn: 1 },
       { type: "turn-end", turn: 1 },
@@ -52,7 +52,7 @@ describe("what is owed", () => {
     expect(toldOf(start(webhook), ...turn, resume(webhook))).toEqual([])
   })
 
-  test("is only what was asked for; a cancelled run is told to those who want to hear of failed ones", () => {
+  test("only subscribed events are sent; a cancelled run is sent to subscribers of failed", () => {
     expect(toldOf(start({ ...webhook, events: ["done"] }), pause, resume(webhook), end("cancelled"))).toEqual([
       [3, "cancelled"],
     ])
@@ -61,7 +61,7 @@ describe("what is owed", () => {
   })
 })
 
-test("the id of an event is its own: of no other event, node, run or workspace", () => {
+test("an event id is unique across events, nodes, runs and workspaces", () => {
   const [first, second] = owedEvents(numbered(start(webhook), pause, resume(webhook), end("done")))
   if (!first || !second) throw new Error("nothing is owed")
   const key = { workspaceId: "acme", runId: "r", nodeId: "main" }
@@ -90,12 +90,12 @@ const tried = (attempt: number, more: Partial<WebhookAttempt> = {}, round = 0): 
 })
 const again: OutboxEntry = { type: "again", at: 7000, nonce: "n" }
 
-describe("where an event stands", () => {
+describe("delivery state of an event", () => {
   const [owed] = owedEvents(numbered(start(webhook), end("done")))
   if (!owed) throw new Error("nothing is owed")
   const standing = (...entries: OutboxEntry[]) => standingOf(owed, entries)
 
-  test("WH-09 five attempts: at once, and 10 s, 60 s, 5 min and 30 min after the one before", () => {
+  test("WH-09 an event has five attempts: immediately, then 10 s, 60 s, 5 min and 30 min after the previous one", () => {
     expect(standing()).toMatchObject({ status: "pending", attempt: 1, delayMs: 0, since: 1001 })
     expect(standing(tried(1))).toMatchObject({ status: "pending", attempt: 2, delayMs: 10_000, since: 100 })
     expect(standing(tried(1), tried(2))).toMatchObject({ attempt: 3, delayMs: 60_000, since: 200 })
@@ -104,7 +104,7 @@ describe("where an event stands", () => {
     expect(standing(...[1, 2, 3, 4, 5].map((n) => tried(n)))).toMatchObject({ status: "failed" })
   })
 
-  test("an attempt that two processes made counts once, and one that arrived counts", () => {
+  test("an attempt made by two processes counts once, and a delivered one wins", () => {
     expect(standing(tried(1), tried(1))).toMatchObject({ status: "pending", attempt: 2 })
     expect(standing(tried(1), tried(2), tried(1))).toMatchObject({ attempt: 3 })
     expect(standing(tried(1, { status: "stopped" }), tried(1, { status: "delivered" }))).toMatchObject({
@@ -112,7 +112,7 @@ describe("where an event stands", () => {
     })
   })
 
-  test("WH-13 begins again where somebody asks for it, whatever was under way", () => {
+  test("WH-13 a manual retry restarts the attempts, whatever their state", () => {
     expect(standing(tried(1, { status: "stopped" }))).toMatchObject({ status: "failed" })
     expect(standing(tried(1, { status: "stopped" }), again)).toMatchObject({
       status: "pending",
@@ -127,7 +127,7 @@ describe("where an event stands", () => {
     expect(standing(again, tried(1, {}, 1))).toMatchObject({ attempt: 2, delayMs: 10_000 })
   })
 
-  test("a receiver that asks for more time gets it, up to the wait of the attempt after", () => {
+  test("a receiver's Retry-After extends the delay, up to that of the next attempt", () => {
     const waits = (attempt: number, retryAfterMs: number) => {
       const made = tried(attempt, { retryAfterMs })
       return made.type === "attempt" ? delayAfter(made) : null
@@ -140,7 +140,7 @@ describe("where an event stands", () => {
   })
 })
 
-test("WH-10 2xx is delivered; 408, 429 and 5xx may be later; everything else will not be", () => {
+test("WH-10 2xx is delivered; 408, 429 and 5xx are retried; everything else is final", () => {
   for (const code of [200, 201, 204, 299]) expect(meaningOf(code)).toBe("delivered")
   for (const code of [408, 429, 500, 502, 503, 504, 599]) expect(meaningOf(code)).toBe("retry")
   for (const code of [301, 302, 307, 308, 400, 401, 403, 404, 409, 410, 422, 451])
@@ -148,7 +148,7 @@ test("WH-10 2xx is delivered; 408, 429 and 5xx may be later; everything else wil
 })
 
 describe("the outbox", () => {
-  test("keeps what several processes write into it, each entry once", async () => {
+  test("the outbox keeps entries of several processes, each once", async () => {
     const folder = memoryStore().folder("run")
     await Promise.all([tried(1), again, tried(2)].map((entry) => addToOutbox(folder, 7, entry, 0)))
     await addToOutbox(folder, 7, tried(1), 0)
@@ -158,7 +158,7 @@ describe("the outbox", () => {
     expect(await readOutbox(folder, 8)).toEqual([])
   })
 
-  test("says where it holds what is no entry", async () => {
+  test("the outbox reports an invalid entry", async () => {
     const folder = memoryStore().folder("run")
     await folder.create("outbox/000007-000.json", new TextEncoder().encode('{"type":"claim"}'))
     await expect(readOutbox(folder, 7)).rejects.toMatchObject({ code: "storage" })

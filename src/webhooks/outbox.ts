@@ -92,7 +92,8 @@ export async function readOutbox(folder: Folder, seq: number): Promise<OutboxEnt
     const bytes = await folder.read(name)
     if (bytes === null) return entries
     const entry: unknown = JSON.parse(new TextDecoder().decode(bytes))
-    if (!isEntry(entry)) throw new LonghaulError("storage", `${folder.location}/${name} holds no attempt.`)
+    if (!isEntry(entry))
+      throw new LonghaulError("storage", `${folder.location}/${name} does not contain a delivery attempt.`)
     entries.push(entry)
   }
 }

@@ -12,7 +12,7 @@ export function fetchPost(isAllowed: (url: URL) => boolean, fetchLike: typeof fe
   return async (url, body, { headers = {}, signal, timeoutMs }) => {
     const target = new URL(url)
     if (isPrivateHost(target) && !isAllowed(target)) {
-      throw new ToolError("denied", `${target.host} is not on the public internet, and is not allowed by name.`)
+      throw new ToolError("denied", `${target.host} is not on the public internet and is not in the allow list.`)
     }
     const ending = new AbortController()
     const unlink = onAbort(signal, () => ending.abort())
@@ -25,9 +25,9 @@ export function fetchPost(isAllowed: (url: URL) => boolean, fetchLike: typeof fe
       const retryAfter = response.headers.get("retry-after")
       return { status: statusOf(response), ...(retryAfter !== null && { retryAfter }) }
     } catch (cause) {
-      if (signal.aborted) throw new ToolError("aborted", "It is being stopped.")
-      if (ending.signal.aborted) throw new ToolError("timeout", `There was no answer within ${timeoutMs} ms.`)
-      throw new ToolError("io", `There was no usable answer from ${target.host}.`, { cause })
+      if (signal.aborted) throw new ToolError("aborted", "The delivery is being stopped.")
+      if (ending.signal.aborted) throw new ToolError("timeout", `No response within ${timeoutMs} ms.`)
+      throw new ToolError("io", `No usable response from ${target.host}.`, { cause })
     } finally {
       clearTimeout(timer)
       unlink()

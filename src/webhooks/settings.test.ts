@@ -10,7 +10,7 @@ const secrets = { KEY: "whsec_a2V5", NEXT: () => "whsec_bmV4dA==", TOKEN: "Beare
 const { rules } = webhookSettings({ secrets, webhookAllow: ["localhost:9000"] })
 const url = "https://example.com/hook?x=1"
 
-describe("a webhook that can never be sent is refused, with a fix", () => {
+describe("a webhook that can never be sent is rejected with a fix", () => {
   test.each<[string, Webhook | object]>([
     ["no address", { url: "example.com" }],
     ["an address of another kind", { url: "ftp://example.com/" }],
@@ -42,7 +42,7 @@ describe("a webhook that can never be sent is refused, with a fix", () => {
   })
 })
 
-test("WH-01 what is on record has no value that may be secret, and says what it lacks", () => {
+test("WH-01 the recorded webhook contains no secret value and says what is missing", () => {
   const webhook: Webhook = {
     url: `${url}#part`,
     secretRef: ["KEY", "NEXT"],
@@ -64,12 +64,12 @@ test("WH-01 what is on record has no value that may be secret, and says what it 
   })
 })
 
-describe("what a webhook is sent with", () => {
+describe("secrets of a webhook", () => {
   const asked: Webhook = { url, secret: "mine", headers: { "x-a": "1" }, secretRef: ["KEY", "NEXT"] }
   const resolveWith = (config: RuntimeConfig, kept?: { secrets?: string[]; headers?: Record<string, string> }) =>
     webhookSettings(config).resolve(checkWebhook(asked, rules).recorded, kept)
 
-  test("is looked up when it is sent", () => {
+  test("secrets are looked up at sending time", () => {
     const kept = { secrets: ["mine"], headers: { "x-a": "1" } }
     expect(resolveWith({ secrets }, kept)).toEqual({
       secrets: ["mine", "whsec_a2V5", "whsec_bmV4dA=="],
@@ -77,14 +77,14 @@ describe("what a webhook is sent with", () => {
     })
   })
 
-  test("is not there without what was in another process's memory, until the same webhook is given again", () => {
+  test("a webhook with in-memory values of another process is unavailable until it is passed again", () => {
     expect(resolveWith({ secrets })).toBeNull()
     expect(resolveWith({ secrets }, { secrets: ["mine"] })).toBeNull()
     expect(resolveWith({ secrets, webhook: { ...asked, url: "https://example.com/other" } })).toBeNull()
     expect(resolveWith({ secrets, webhook: asked })).toMatchObject({ headers: { "x-a": "1" } })
   })
 
-  test("is not there where a secret cannot be had or used", () => {
+  test("a webhook is unavailable if a secret cannot be found or used", () => {
     const kept = { secrets: ["mine"], headers: { "x-a": "1" } }
     const failing = () => {
       throw new Error("The vault is sealed.")
@@ -107,8 +107,8 @@ const sending: Sending = {
   signal: new AbortController().signal,
 }
 
-describe("one attempt", () => {
-  test("WH-04 WH-05 has our headers, and theirs where they are not ours", async () => {
+describe("one delivery attempt", () => {
+  test("WH-04 WH-05 an attempt has our headers, and custom ones that do not replace them", async () => {
     let sent: Readonly<Record<string, string>> = {}
     const post: WebhookPost = async (_url, _body, { headers = {} }) => {
       sent = headers
@@ -135,25 +135,25 @@ describe("one attempt", () => {
     })
   })
 
-  test("an address that may not be reached is not tried again; one that cannot be is", async () => {
+  test("a forbidden address is not retried; an unreachable one is", async () => {
     const failing = (error: Error) => deliver(sending, () => Promise.reject(error))
     expect(await failing(new ToolError("denied", "No."))).toMatchObject({ status: "stopped", error: "No." })
     expect(await failing(new ToolError("timeout", "Late."))).toMatchObject({ status: "retry", error: "Late." })
     expect(await failing(new Error("sentinel"))).toMatchObject({ status: "retry", error: "It could not be sent." })
   })
 
-  test("one that was broken off is no attempt: nobody knows whether it arrived", async () => {
+  test("an aborted attempt is not recorded, because its outcome is unknown", async () => {
     const signal = AbortSignal.abort()
     expect(await deliver({ ...sending, signal }, () => Promise.reject(new ToolError("aborted", "Stop.")))).toBeNull()
   })
 })
 
-describe("over fetch", () => {
+describe("webhooks over fetch", () => {
   const options = { signal: sending.signal, timeoutMs: 1000, maxBytes: 0 }
   const postWith = (fetchLike: typeof fetch, allow: string[] = []) =>
     webhookSettings({ webhookAllow: allow, fetch: fetchLike }).post
 
-  test("what the address says to be private is refused before anything is sent, unless it is allowed", async () => {
+  test("a private address is rejected before anything is sent, unless allowed", async () => {
     let calls = 0
     const answering = async () => {
       calls++
@@ -167,7 +167,7 @@ describe("over fetch", () => {
     expect(answer).toEqual({ status: 429, retryAfter: "7" })
   })
 
-  test("no redirect is followed", async () => {
+  test("webhooks do not follow redirects", async () => {
     let redirect: string | undefined
     const answering = async (_: unknown, init?: RequestInit) => {
       redirect = init?.redirect
@@ -177,7 +177,7 @@ describe("over fetch", () => {
     expect(redirect).toBe("manual")
   })
 
-  test("an answer that never comes is a timeout", async () => {
+  test("a response that never arrives is a timeout", async () => {
     const hanging = (_: unknown, init?: RequestInit) =>
       new Promise<Response>((_resolve, reject) => {
         init?.signal?.addEventListener("abort", () => reject(new Error("aborted")))

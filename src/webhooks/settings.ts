@@ -28,7 +28,7 @@ export function webhookSettings(
   const own = webhook && checkWebhook(webhook, rules)
   const secret = (name: string): string => {
     const value = Object.hasOwn(secrets, name) ? secrets[name] : undefined
-    if (value === undefined) throw new Error("It is not there.")
+    if (value === undefined) throw new Error("It does not exist.")
     return typeof value === "function" ? value() : value
   }
 

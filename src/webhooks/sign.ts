@@ -49,8 +49,8 @@ function importSecret(secret: string) {
 export function secretBytes(secret: string): Uint8Array<ArrayBuffer> {
   const bytes = secret.startsWith(PREFIX) ? decoded(secret.slice(PREFIX.length)) : new TextEncoder().encode(secret)
   if (bytes.length > 0) return new Uint8Array(bytes)
-  throw new LonghaulError("config_invalid", "A webhook's secret is empty or not readable.", {
-    fix: 'Give it as "whsec_" and base64, or as any other text.',
+  throw new LonghaulError("config_invalid", "A webhook secret is empty or unreadable.", {
+    fix: 'Use "whsec_" followed by base64, or any other text.',
   })
 }
 

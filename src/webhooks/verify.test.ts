@@ -38,20 +38,20 @@ const reasonOf = (changed: Partial<ReceivedWebhook>) =>
   )
 const withHeader = (name: string, value: string) => ({ headers: { ...received.headers, [name]: value } })
 
-describe.each(vectors)("the shared vector of $timestamp", (each) => {
-  test("WH-06 is what we sign", async () => {
+describe.each(vectors)("the shared test vector of $timestamp", (each) => {
+  test("WH-06 we produce the vector's signature", async () => {
     const content = { id: each.id, timestamp: String(each.timestamp), body: each.body }
     expect(await signWebhook(content, [each.secret])).toBe(each.signature)
   })
 
-  test("is what we accept", async () => {
+  test("we accept the vector's signature", async () => {
     const { body, secret: secrets, timestamp } = each
     const payload = await verifyWebhook({ headers: headersOf(each), body, secrets, now: timestamp * 1000 })
     expect(payload).toEqual(JSON.parse(each.body))
   })
 })
 
-test("a body that was parsed before is refused as auth, with the advice to pass the raw body", async () => {
+test("a parsed body is rejected as auth, with advice to pass the raw body", async () => {
   const parsed = verifyWebhook({ ...received, body: JSON.parse(vector.body) })
   await expect(parsed).rejects.toMatchObject({
     code: "auth",
@@ -61,14 +61,14 @@ test("a body that was parsed before is refused as auth, with the advice to pass 
 })
 
 test.each([Number.NaN, -1, "x" as never])(
-  "a tolerance of %s is refused: it would accept webhooks of any age",
+  "a tolerance of %s is rejected because it would accept webhooks of any age",
   async (toleranceSeconds) => {
     const replayed = verifyWebhook({ ...received, now: now + 1e9, toleranceSeconds })
     await expect(replayed).rejects.toMatchObject({ code: "config_invalid" })
   },
 )
 
-test("the package standardwebhooks accepts what we sign, and we what it signs, with either form of secret", async () => {
+test("the standardwebhooks package and ours accept each other's signatures, with either secret format", async () => {
   const body = JSON.stringify({ text: "Grüße, 日本語 🚢", data: null })
   const timestamp = String(Math.floor(Date.now() / 1000))
   for (const [secret, reference] of [
@@ -85,7 +85,7 @@ test("the package standardwebhooks accepts what we sign, and we what it signs, w
 })
 
 describe("verifyWebhook", () => {
-  test("takes headers in any case and form, and a body of bytes", async () => {
+  test("verifyWebhook accepts headers in any case and form, and a body of bytes", async () => {
     const loud = Object.fromEntries(
       Object.entries(received.headers).map(([name, value]) => [name.toUpperCase(), value]),
     )
@@ -94,21 +94,27 @@ describe("verifyWebhook", () => {
     }
   })
 
-  test("accepts any one of several secrets and of several signatures", async () => {
+  test("verifyWebhook accepts any of several secrets and signatures", async () => {
     const other = "v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc="
     const several = withHeader("webhook-signature", `${other} v2,x ${vector.signature} v1a,y`)
     expect(await reasonOf({ ...several, secrets: ["whsec_bmV3", vector.secret] })).toBe("accepted")
   })
 
-  test.each(["webhook-id", "webhook-timestamp", "webhook-signature"])("refuses one without %s", async (name) => {
-    expect(await reasonOf(withHeader(name, ""))).toBe("header_missing")
-  })
+  test.each(["webhook-id", "webhook-timestamp", "webhook-signature"])(
+    "verifyWebhook rejects a request without %s",
+    async (name) => {
+      expect(await reasonOf(withHeader(name, ""))).toBe("header_missing")
+    },
+  )
 
-  test.each(["hello", "1696200454x", "-5", "1.7e9", " 1696200454"])("refuses the timestamp %j", async (timestamp) => {
-    expect(await reasonOf(withHeader("webhook-timestamp", timestamp))).toBe("timestamp_malformed")
-  })
+  test.each(["hello", "1696200454x", "-5", "1.7e9", " 1696200454"])(
+    "verifyWebhook rejects the timestamp %j",
+    async (timestamp) => {
+      expect(await reasonOf(withHeader("webhook-timestamp", timestamp))).toBe("timestamp_malformed")
+    },
+  )
 
-  test("WH-07 refuses what is more than five minutes old or ahead", async () => {
+  test("WH-07 verifyWebhook rejects timestamps more than five minutes old or ahead", async () => {
     expect(await reasonOf({ now: now + 300_000 })).toBe("accepted")
     expect(await reasonOf({ now: now + 301_000 })).toBe("too_old")
     expect(await reasonOf({ now: now - 300_000 })).toBe("accepted")
@@ -126,11 +132,11 @@ describe("verifyWebhook", () => {
     ["an empty signature", withHeader("webhook-signature", "v1,")],
     ["a signature that is no base64", withHeader("webhook-signature", "v1,***")],
     ["a signature of another version", withHeader("webhook-signature", vector.signature.replace("v1", "v2"))],
-  ] satisfies [string, Partial<ReceivedWebhook>][])("refuses %s", async (_, changed) => {
+  ] satisfies [string, Partial<ReceivedWebhook>][])("verifyWebhook rejects %s", async (_, changed) => {
     expect(await reasonOf(changed)).toBe("signature_mismatch")
   })
 
-  test.each(["", "whsec_", "whsec_***"])("does not take %j for a secret", async (secrets) => {
+  test.each(["", "whsec_", "whsec_***"])("verifyWebhook rejects %j as a secret", async (secrets) => {
     await expect(verifyWebhook({ ...received, secrets })).rejects.toMatchObject({ code: "config_invalid" })
   })
 })

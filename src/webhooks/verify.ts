@@ -34,22 +34,21 @@ export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebho
   checkKeys("verifyWebhook", received, receivedKeys)
   const { headers, body, secrets, toleranceSeconds = 300, now = Date.now() } = received
   if (!(toleranceSeconds >= 0)) {
-    throw new LonghaulError("config_invalid", `toleranceSeconds is ${String(toleranceSeconds)}.`, {
-      fix: "Give toleranceSeconds as a number of seconds, 0 or more.",
+    throw new LonghaulError("config_invalid", `Invalid toleranceSeconds: ${String(toleranceSeconds)}.`, {
+      fix: "Use a number of seconds, 0 or more.",
     })
   }
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     throw refusal("body_not_raw", "Pass its raw body, as text or bytes: this one was parsed.")
   }
   const [id, timestamp, signature] = names.map((name) => headerOf(headers, name))
-  if (!id || !timestamp || !signature) throw refusal("header_missing", "A header that signs it is missing.")
+  if (!id || !timestamp || !signature) throw refusal("header_missing", "A signature header is missing.")
   checkAge(timestamp, toleranceSeconds, now)
   const bytes = signedBytes({ id, timestamp, body })
   const given = signaturesIn(signature)
   const known = typeof secrets === "string" ? [secrets] : secrets
   const matches = await Promise.all(known.map((secret) => isSignedWith(secret, given, bytes)))
-  if (!matches.includes(true))
-    throw refusal("signature_mismatch", "No signature is made with a secret that is known here.")
+  if (!matches.includes(true)) throw refusal("signature_mismatch", "No signature matches a known secret.")
   // Whoever has the secret vouches for its form.
   return JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body)) as Payload
 }
@@ -65,11 +64,10 @@ function headerOf(headers: ReceivedWebhook["headers"], name: string): string | u
 }
 
 function checkAge(timestamp: string, toleranceSeconds: number, now: number): void {
-  if (!/^\d{1,12}$/.test(timestamp))
-    throw refusal("timestamp_malformed", "The time of sending is no number of seconds.")
+  if (!/^\d{1,12}$/.test(timestamp)) throw refusal("timestamp_malformed", "The timestamp is not a number of seconds.")
   const ageSeconds = Math.floor(now / 1000) - Number(timestamp)
   if (ageSeconds > toleranceSeconds) throw refusal("too_old", "It was sent too long ago.")
-  if (ageSeconds < -toleranceSeconds) throw refusal("too_new", "It was sent at a time that has not come.")
+  if (ageSeconds < -toleranceSeconds) throw refusal("too_new", "Its timestamp is in the future.")
 }
 
 /** Of our version only; those of others are for receivers that know them. */
@@ -86,9 +84,9 @@ function signaturesIn(header: string): Uint8Array<ArrayBuffer>[] {
 }
 
 function refusal(reason: WebhookRefusal, message: string): LonghaulError {
-  return new LonghaulError("auth", `The webhook is refused. ${message}`, {
+  return new LonghaulError("auth", `The webhook was rejected. ${message}`, {
     retryable: false,
-    fix: "Check that both sides have the same secret and a right clock, and that the body is verified as it came.",
+    fix: "Check that both sides use the same secret and correct clocks, and verify the body as it was received.",
     data: { reason },
   })
 }

@@ -63,7 +63,7 @@ async function serverFor(transport: "stdio" | "http", root: string) {
 }
 
 test.each(["stdio", "http"] as const)(
-  "the real claude edits a file through longhaul mcp over %s",
+  "the real claude program edits a file through longhaul mcp over %s",
   async (transport) => {
     const [workspace, home] = [join(base, transport, "workspace"), join(base, transport, "home")]
     for (const folder of [workspace, home]) mkdirSync(folder, { recursive: true })

@@ -92,7 +92,7 @@ function conformance(...args: readonly string[]) {
   return runProgram(programs.node22, [programs.conformance, ...args], { cwd: scratch, env })
 }
 
-test("every server scenario of the suite is run, or it is said why not", async () => {
+test("every server scenario of the suite is run or has a reason for being skipped", async () => {
   const { stdout } = await conformance("list")
   const [servers = ""] = stdout.split("Client scenarios")
   const scenarios = Array.from(servers.matchAll(/^ +- (\S+)/gm), ([, name]) => name)

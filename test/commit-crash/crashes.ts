@@ -37,8 +37,8 @@ export interface Scene {
   commit(blow?: Blow): Promise<Ending>
   /** A process that only reads, and so settles what others left. */
   read(blow?: Blow): Promise<Ending>
-  /** A commit that stands still until `goOn`. */
-  commitUntil(blow: Blow): Promise<{ goOn(): Promise<Ending> }>
+  /** A commit that stands still until `continueRun`. */
+  commitUntil(blow: Blow): Promise<{ continueRun(): Promise<Ending> }>
   tree(): string
   notes(): readonly string[]
 }
@@ -104,7 +104,7 @@ function createScene(folder: string, files: string): Scene {
       const child = start({ ...order, changes, ...blow })
       await Promise.race([child.stopped, child.ended])
       return {
-        goOn() {
+        continueRun() {
           child.kill("SIGCONT")
           return child.ended
         },

@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs"
 import { createOnlyStore, createRuntime, fsStore } from "../../src/hosts/node/index.ts"
-import { found, goOn, records, workload } from "../support/workload.ts"
+import { continueRun, found, records, workload } from "../support/workload.ts"
 import type { Order } from "./program.ts"
 
 /** One process of a durable run. It tells what happens line by line, at once: it may be killed at any moment. */
@@ -28,7 +28,7 @@ else if (webhook !== undefined) {
 } else {
   let state = await found(runtime)
   for (let stretch = 0; stretch < most; stretch++) {
-    state = await goOn(runtime, state, onEvent)
+    state = await continueRun(runtime, state, onEvent)
     tell({ state })
     if (state.status !== "paused") break
   }

@@ -46,7 +46,7 @@ function house(root: string) {
   return { status, output: stdout + stderr }
 }
 
-test("the check passes for the source as it is, after it read its modules", { timeout: TIMEOUT_MS }, () => {
+test("the current source passes the check, and its modules were really read", { timeout: TIMEOUT_MS }, () => {
   const { status, output } = house(repository)
   expect(output).toMatch(/^modules: [1-9]\d*, import cycles: 0$/m)
   expect(output).toMatch(/^files: [1-9]\d* shipped, lines: median \d+, p95 \d+, largest \d+$/m)
@@ -66,7 +66,7 @@ test.each([
   ["a folder of more than 30 shipped files", /src\/crowded has 31 shipped files, more than 30/],
   ["more casts without a reason than there were", /\d+ casts give no reason, more than \d+/],
   ["a cast without a reason, by its place", /src\/lib\/content\.ts:\d+ 1 as unknown/],
-])("%s makes the check fail", (_, line) => {
+])("the check fails for %s", (_, line) => {
   expect(report.status).toBe(1)
   expect(report.output).toMatch(line)
 })

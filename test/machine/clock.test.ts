@@ -37,7 +37,7 @@ const days = { "+3d": 3, "-3d": -3 }
 const jumps = ["+3d", "-3d"] as const
 const of = ({ lines }: Told, name: string) => lines.flatMap((line) => (name in line ? [line[name]] : []))
 
-test.each(jumps)("clock %s in the middle of a lease: a run that is quiet and alive is not taken", async (by) => {
+test.each(jumps)("clock %s during a lease: a quiet but live run is not taken", async (by) => {
   const places = bench.places()
   const owner = start({ ...places, role: "owner", runId: "r", steps: 1, stepMs: 500, until: "jump" })
   await owner.said('"works"')
@@ -58,7 +58,7 @@ test.each(jumps)("clock %s in the middle of a lease: a run that is quiet and ali
 })
 
 test.each(jumps)(
-  "clock %s while a watch waits: what is dead is found after its lease, what is at work is left alone",
+  "clock %s during a watch: a dead run is found after its lease, an active one is not touched",
   async (by) => {
     const places = bench.places()
     const dead = start({ ...places, role: "owner", runId: "dead", steps: 1, stepMs: 60_000 })
@@ -79,7 +79,7 @@ test.each(jumps)(
 )
 
 test.each(jumps)(
-  "clock %s in the middle of a wait for the model server: it waits as long as it was told, and goes on",
+  "clock %s while waiting for the model server: the wait has its configured length, and the run continues",
   async (by) => {
     const refused = { kind: "status", status: 429, retryAfter: "1" } as const
     const simulator = createSimulator({ script: () => "Here it is.", faults: [refused, refused] })

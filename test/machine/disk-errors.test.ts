@@ -43,9 +43,9 @@ async function finished(order: Order, before: readonly Told[]) {
 
 const notWritten = { status: "failed", data: null, error: { code: "storage", retryable: true } }
 
-describe("append", () => {
+describe("write errors on an appending store", () => {
   test.each(["EIO", "ENOSPC"] as const)(
-    "%s from any write on: storage, nothing unwritten is told, and later it is finished",
+    "%s from any write on: the run fails as storage, publishes nothing unwritten, and finishes later",
     {
       timeout: 120_000,
     },
@@ -68,7 +68,7 @@ describe("append", () => {
     },
   )
 
-  test("a single failed write is made good in the next shard, which is all that anybody sees of it", {
+  test("a single failed write is repeated in the next shard, without any other visible effect", {
     timeout: 120_000,
   }, async () => {
     let failures = 0
@@ -95,8 +95,8 @@ describe("append", () => {
   })
 })
 
-describe("create-only", () => {
-  test("a file whose sync failed is never named: its bytes go into another", { timeout: 120_000 }, async () => {
+describe("write errors on a create-only store", () => {
+  test("a file whose sync failed is never named: its bytes go into another file", { timeout: 120_000 }, async () => {
     let failures = 0
     for (let when = 1; ; when++) {
       const order: Order = { ...bench.places(), form: "create-only" }
@@ -116,7 +116,7 @@ describe("create-only", () => {
     expect(failures).toBeGreaterThan(3)
   })
 
-  test("syncs that fail from one on: storage, nothing unwritten is told, and later it is finished", async () => {
+  test("syncs failing from any point on: the run fails as storage, publishes nothing unwritten, and finishes later", async () => {
     const order: Order = { ...bench.places(), form: "create-only" }
     const full = await troubled(order, { call: "fdatasync", error: "EIO", when: "4+" })
     expect(full.state).toMatchObject(notWritten)
@@ -125,7 +125,7 @@ describe("create-only", () => {
 })
 
 test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
-  "$form: while a folder cannot be synced nothing in it is told",
+  "$form: nothing is published while a folder cannot be synced",
   async ({ form }) => {
     const order: Order = { ...bench.places(), form }
     const full = await troubled(order, { call: "fsync", error: "EIO", when: "1+", files: [runFolder(order.root)] })
@@ -161,7 +161,7 @@ class SmallDisk {
 }
 
 test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
-  "$form: a disk of 64 KB that is full fails the run as storage; with more space it is finished",
+  "$form: a full 64 KB disk fails the run as storage; with more space it finishes",
   async ({ form }) => {
     const places = bench.places()
     using disk = new SmallDisk(join(places.workspace, "../disk"), "64k")

@@ -7,7 +7,7 @@ import { ShellHost, ShellScene } from "../support/shell-scene.ts"
 const scene = new ShellScene()
 afterAll(() => scene.dispose())
 
-test("a flood of 1 GB without a line break stays under 100 MB of memory and is kept byte for byte", async () => {
+test("1 GB of output without a line break uses under 100 MB of memory and is saved byte for byte", async () => {
   const host = await ShellHost.in(scene.base)
   const script = `
     const line = "head -c 1073741824 /dev/zero | tr '\\\\0' x | tee >(sha256sum >hash) ; sleep 1"

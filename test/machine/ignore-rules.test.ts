@@ -25,7 +25,7 @@ const tree = fc.record({
   below: fc.array(rule, { maxLength: 3 }),
 })
 
-test("ignore files leave out exactly what git leaves out, from the top and from a folder below", {
+test("ignore files exclude exactly what git excludes, from the root and from a subfolder", {
   timeout: 120_000,
 }, async () => {
   for (const { paths, above, below } of fc.sample(tree, { numRuns: 250, seed: 7 })) {

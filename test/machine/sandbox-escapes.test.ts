@@ -26,7 +26,7 @@ async function inside(script: string): Promise<readonly string[]> {
 }
 
 describe("a sandboxed command of root", () => {
-  test("writes no setting of the kernel: its value on the machine stays", async () => {
+  test("a sandboxed root command cannot change a kernel setting", async () => {
     const settings = ["kernel/core_pattern", "kernel/hotplug", "kernel/modprobe", "vm/overcommit_memory", "fs/file-max"]
     const present = settings
       .map((name) => `/proc/sys/${name}`)
@@ -41,7 +41,7 @@ describe("a sandboxed command of root", () => {
     expect(present.map((path) => readFileSync(path, "utf8"))).toEqual(before)
   })
 
-  test("opens nothing for writing below /proc, /sys and /dev but devices without a memory", async () => {
+  test("a sandboxed root command can open only memoryless devices for writing below /proc, /sys and /dev", async () => {
     const lines = await inside(`
       const fs = require("node:fs")
       let tried = 0
@@ -70,7 +70,7 @@ describe("a sandboxed command of root", () => {
     )
   })
 
-  test("changes no file of the machine through a handle that it was given", async () => {
+  test("a sandboxed root command cannot change machine files through an inherited handle", async () => {
     const nodes = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"]
     const before = nodes.map((path) => [statSync(path).mode, statSync(path).mtimeMs])
     const lines = await inside(`
@@ -96,7 +96,7 @@ describe("a sandboxed command of root", () => {
     expect(nodes.map((path) => [statSync(path).mode, statSync(path).mtimeMs])).toEqual(before)
   })
 
-  test("reads from and writes to the devices that programs need", async () => {
+  test("a sandboxed root command can use the devices that programs need", async () => {
     const { text } = await run("echo lost > /dev/null; head -c 4 /dev/urandom | wc -c; cat; readlink /proc/self/fd/0")
     expect(text).toBe("4\n/dev/null\n")
   })
@@ -119,12 +119,12 @@ describe("a sandboxed command of root", () => {
     "chroot . true",
     "hostname elsewhere",
     "date -s 2020-01-01",
-  ])("is refused: %s", async (line) => {
+  ])("a sandboxed root command is denied: %s", async (line) => {
     expect((await run(line)).exitCode).not.toBe(0)
   })
 })
 
-describe("the trial rejects a bubblewrap", () => {
+describe("the sandbox self-test rejects a bubblewrap", () => {
   const real = execFileSync("/bin/sh", ["-c", "command -v bwrap"], { encoding: "utf8" }).trim()
   const passOn = (each: string) => `for each; do shift; ${each}; set -- "$@" "$each"; done; exec ${real} "$@"`
 

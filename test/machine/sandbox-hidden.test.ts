@@ -26,7 +26,7 @@ afterAll(() => {
 
 const bash = (command: string) => toolCall("Bash", { command })
 
-test("sandboxed commands in the home folder find the store empty and cannot write, move or replace it", async () => {
+test("sandboxed commands in the home folder see an empty store and cannot write, move or replace it", async () => {
   const forge = "grep -r SENTINEL . ; echo forged > .local/state/longhaul/secret.txt; rm -rf .local/state/longhaul"
   const calls = [
     bash(`ls -A .local/state/longhaul; ${forge}`),
@@ -46,7 +46,7 @@ test("sandboxed commands in the home folder find the store empty and cannot writ
   expect(result.transcript.path.startsWith(store)).toBe(true)
 })
 
-test("a sandboxed command reads the long output of its own run inside the hidden store, and changes nothing there", async () => {
+test("a sandboxed command can read the long output of its own run in the hidden store, but not change it", async () => {
   const outputs = `${store}/workspaces/default/.longhaul/projects/same/nodes/main/toolResults`
   const { toolCalls } = await runAs(base, { workspace: home, sandbox: "required" }, [
     longSecret,

@@ -18,7 +18,7 @@ afterAll(() => {
 test.each([
   ["another tenant", { workspaceId: "rival" }],
   ["another run of the same tenant", { workspaceId: "acme", runId: "other" }],
-])("sandboxed Bash of %s cannot read the output of a command, and its own run can", async (_, thief) => {
+])("sandboxed Bash of %s cannot read another run's command output, and its own run can", async (_, thief) => {
   const store = fsStore(mkdtempSync(join(base, "store-")))
   const sandbox = "required" as const
   const file = outputOf(await runAs(base, { store, sandbox, workspaceId: "acme" }, [longSecret]))

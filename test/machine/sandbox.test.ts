@@ -18,7 +18,7 @@ const run = (command: string, more = {}) => shell.run(scene.command(command, mor
 
 afterAll(() => scene.dispose())
 
-test("the sandbox passes its own trial", async () => {
+test("the sandbox passes its self-test", async () => {
   expect(await run("echo inside; exit 3")).toMatchObject({ text: "inside\n", exitCode: 3 })
   expect(shell.containment).toBe("sandbox")
   const auto = scene.shell({ ...sandboxed, sandbox: "auto" })
@@ -26,14 +26,14 @@ test("the sandbox passes its own trial", async () => {
   expect(auto.containment).toBe("sandbox")
 })
 
-describe("files", () => {
-  test("can be written in the root", async () => {
+describe("files in the sandbox", () => {
+  test("files in the root are writable", async () => {
     expect(await run("mkdir -p sub && cd sub && echo kept > a && cat a")).toMatchObject({ text: "kept\n", exitCode: 0 })
     expect(readFileSync(join(scene.root, "sub/a"), "utf8")).toBe("kept\n")
   })
 
   test.each(["../outside", "..", "/usr", "/etc", "/", "/var/tmp", "/root", "/home"])(
-    "cannot be written in %s",
+    "files in %s are not writable",
     async (place) => {
       mkdirSync(join(scene.base, "outside"), { recursive: true })
       const { exitCode } = await run(`echo x > ${place}/longhaul-was-here`)
@@ -43,7 +43,7 @@ describe("files", () => {
     },
   )
 
-  test("of the machine are not seen", async () => {
+  test("other files of the machine are invisible", async () => {
     writeFileSync(join(scene.base, "secret"), "sentinel")
     expect((await bare.run(scene.command("cat ../secret; cat /etc/shadow | wc -l"))).text).toMatch(/^sentinel[1-9]/)
     const { text } = await run("cat ../secret; cat /etc/shadow; ls -A /root /home /run /sys /opt")
@@ -56,7 +56,7 @@ describe("files", () => {
     ).toBe(true)
   })
 
-  test("that are temporary are private and gone with the command", async () => {
+  test("temporary files are private and deleted with the command", async () => {
     expect(await run("echo x > /tmp/a && echo y > ~/b && cat /tmp/a ~/b")).toMatchObject({
       text: "x\ny\n",
       exitCode: 0,
@@ -64,7 +64,7 @@ describe("files", () => {
     expect((await run("ls -A /tmp/a ~")).text).toMatch(/cannot access '\/tmp\/a'/)
   })
 
-  test("that govern the run can be read, not changed", async () => {
+  test("files that control the run are readable, not writable", async () => {
     mkdirSync(join(scene.root, ".longhaul"))
     writeFileSync(join(scene.root, ".longhaul/record"), "as it was")
     writeFileSync(join(scene.root, "longhaul.config.json"), "{}")
@@ -76,7 +76,7 @@ describe("files", () => {
     expect(readdirSync(scene.root)).not.toContain("away")
   })
 
-  test("that hold a long output can be read, not changed", async () => {
+  test("files with long output are readable, not writable", async () => {
     const { spillPath, bytes } = await run("seq 20000")
     expect((await run(`wc -c < ${spillPath}`)).text.trim()).toBe(String(bytes))
     expect((await run(`echo x > ${spillPath}`)).exitCode).not.toBe(0)
@@ -84,7 +84,7 @@ describe("files", () => {
     expect((await run(`ls ${scene.spillFolder}`)).text.split("\n")).not.toEqual(expect.arrayContaining(others))
   })
 
-  test("that are given for reading are just that, inside the root too", async () => {
+  test("read-only roots are read-only, also inside the root", async () => {
     const given = join(scene.root, "given")
     mkdirSync(given)
     writeFileSync(join(given, "a"), "a")
@@ -95,7 +95,7 @@ describe("files", () => {
     expect(readFileSync(join(given, "a"), "utf8")).toBe("a")
   })
 
-  test("cannot be mounted anew", async () => {
+  test("file systems cannot be remounted", async () => {
     for (const line of ["remount,rw,bind /usr", "remount,rw /usr", "remount,rw,bind /"]) {
       const { exitCode } = await run(`mount -o ${line} 2>/dev/null && echo x > /usr/longhaul-was-here`)
       expect(exitCode).not.toBe(0)
@@ -108,7 +108,7 @@ describe("files", () => {
   })
 })
 
-describe("the network", () => {
+describe("network in the sandbox", () => {
   const heard: string[] = []
   const tcp = createServer((socket) => {
     heard.push("TCP")
@@ -132,13 +132,13 @@ describe("the network", () => {
     udp.close()
   })
 
-  test("cannot be reached by TCP or UDP", async () => {
+  test("the network is unreachable by TCP and UDP", async () => {
     expect((await run(reach)).text).toContain("ECONNREFUSED")
     await pause(100)
     expect(heard).toEqual([])
   })
 
-  test("can be where it is allowed", async () => {
+  test("the network is reachable if allowed", async () => {
     const open = scene.shell({ ...sandboxed, network: "all" })
     await open.run(scene.command(reach))
     await until(() => heard.length === 2)
@@ -147,8 +147,8 @@ describe("the network", () => {
   })
 })
 
-describe("processes", () => {
-  test("see neither this process nor what it knows", async () => {
+describe("processes in the sandbox", () => {
+  test("sandboxed processes see neither this process nor its data", async () => {
     vi.stubEnv("SENTINEL_API_KEY", "sentinel-two")
     const pid = process.pid
     expect((await run(`kill -0 ${pid} || cat /proc/${pid}/environ; cat /proc/*/environ`)).text).not.toContain(
@@ -165,7 +165,7 @@ describe("processes", () => {
   /** Whoever escapes by all means at once. */
   const escapee = (sleep: string) => `(env -i setsid sh -c "trap '' TERM HUP; ${sleep} & ${sleep}" >/dev/null 2>&1 &)`
 
-  test("do not survive the end of their command", async () => {
+  test("sandboxed processes do not survive their command", async () => {
     const sleep = uniqueSleep()
     expect(await run(`${escapee(sleep)}; sleep 0.3; ps -e -o args | grep -c '^${sleep}'`)).toMatchObject({
       text: "2\n",
@@ -173,7 +173,7 @@ describe("processes", () => {
     expect(countLiving(sleep)).toBe(0)
   })
 
-  test("do not survive a timeout, an abort, a stop", async () => {
+  test("sandboxed processes do not survive a timeout, an abort or a stop", async () => {
     const [timedOut, aborted, stopped] = [uniqueSleep(), uniqueSleep(), uniqueSleep()]
     const line = (sleep: string) => `${escapee(sleep)}; trap '' TERM; ${sleep}; ${sleep}`
     const abort = new AbortController()
@@ -192,7 +192,7 @@ describe("processes", () => {
     expect([timedOut, aborted, stopped].map(countLiving)).toEqual([0, 0, 0])
   })
 
-  test("may tidy up before they are ended", async () => {
+  test("sandboxed processes may clean up before they are killed", async () => {
     const line = "trap 'echo tidy; exit 3' TERM; echo begun; sleep 20 & wait"
     expect(await run(line, { timeoutMs: 500 })).toMatchObject({
       text: "begun\ntidy\n",
@@ -201,7 +201,7 @@ describe("processes", () => {
     })
   })
 
-  test("do not survive this process, not even where it is killed", async () => {
+  test("sandboxed processes do not survive this process, even if it is killed", async () => {
     const host = await ShellHost.in(scene.base)
     const [inFront, behind] = [uniqueSleep(), uniqueSleep()]
     const script = `

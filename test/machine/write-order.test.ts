@@ -68,7 +68,7 @@ function nothingTooEarly(calls: readonly SystemCall[], isDurable: (mark: string,
   }
 }
 
-test("append: shards appear with their claim and are written synchronously, counted bytes and names are synced before a header, acts come after", async () => {
+test("append: shards appear with their claim, counted bytes and names are synced before a header, effects come after", async () => {
   const order = bench.places()
   const workers = [await traced({ ...order, most: 1 })]
   workers.push(await traced({ ...order, steer: "Hurry up." }))
@@ -125,7 +125,7 @@ test("append: shards appear with their claim and are written synchronously, coun
   console.log(`append: ${flushes} flushes, ${told.length} records told and ${deeds.length} deeds done behind them`)
 })
 
-test("create-only: each flush is a file that appears whole, and acts come after its name is durable", async () => {
+test("create-only: each flush is a file that appears complete, and effects come after its name is durable", async () => {
   const order = { ...bench.places(), form: "create-only" as const }
   const workers = [await traced({ ...order, most: 1 }), await traced(order)]
   let files = 0
@@ -147,7 +147,7 @@ test("create-only: each flush is a file that appears whole, and acts come after 
   console.log(`create-only: ${files} files, ${told.length} records told and ${deeds.length} deeds done behind them`)
 })
 
-test("a webhook is sent after its record is durable, and its attempt is kept in a file that appears whole", async () => {
+test("a webhook is sent after its record is durable, and its attempt is stored in a file that appears complete", async () => {
   const hook = await startReceiver(() => 200)
   const { calls, state } = await traced({ ...bench.places(), webhook: hook.url })
   expect(state).toMatchObject({ status: "paused" })

@@ -36,7 +36,7 @@ const texts = (messages: readonly Message[] | undefined) =>
 const city = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const
 
 describe("steering", () => {
-  test("RUN-09 what is said while a tool runs reaches the model with its result, and is on record", async () => {
+  test("RUN-09 a steering message during a tool reaches the model with the tool's result, and is recorded", async () => {
     const { model, runtime } = setup([call("look"), "Turned."], {
       tools: [tool("look", () => handle.steer("Turn left instead") && "seen")],
     })
@@ -56,7 +56,7 @@ describe("steering", () => {
     expect(handle.steer("Too late")).toBe(false)
   })
 
-  test("RUN-09 what is said before the last answer is over is answered too", async () => {
+  test("RUN-09 a steering message before the last answer ends is answered too", async () => {
     const { runtime } = setup([async () => ((await runtime.steer("r", "And in French?")) ? "Yes." : "lost"), "Oui."])
     const result = await runtime.run({ task: "Yes?", runId: "r" })
     expect(result).toMatchObject({ status: "done", text: "Oui.", turns: 2 })
@@ -64,7 +64,7 @@ describe("steering", () => {
     expect(await runtime.steer("nobody", "x")).toBe(false)
   })
 
-  test("RUN-23 interrupting says whether it did anything; graceful lets the step finish", async () => {
+  test("RUN-23 interrupt returns whether it had an effect; graceful finishes the step", async () => {
     const { runtime } = setup([call("slow")], {
       tools: [
         tool(
@@ -88,7 +88,7 @@ describe("steering", () => {
 })
 
 describe("structured output", () => {
-  test("RUN-07 RES-03 RES-08 a schema makes data of the answer, and says where it came from", async () => {
+  test("RUN-07 RES-03 RES-08 a schema turns the answer into data, with its source", async () => {
     const { runtime } = setup(['{"city":"Oslo"}'])
     const result = await runtime.run({ task: "Where?", outputSchema: city })
     expect(result).toMatchObject({ status: "done", data: { city: "Oslo" }, text: '{"city":"Oslo"}' })
@@ -124,7 +124,7 @@ describe("structured output", () => {
     expect((await runtime.run({ task: "x" })).capabilitiesUsed).toMatchObject({ promptCache: true, thinking: true })
   })
 
-  test("CAP-11 CAP-12 a provider that holds the model to the schema is said to; what nobody can tell is null", async () => {
+  test("CAP-11 CAP-12 provider-enforced schemas are reported as such; unknown capabilities are null", async () => {
     const model = { ...scriptedModel(['{"city":"Oslo"}']), enforcesSchema: true }
     const { runtime } = setup([], { model })
     const result = await runtime.run({ task: "Where?", outputSchema: city })
@@ -144,7 +144,7 @@ describe("structured output", () => {
     expect(told.capabilitiesUsed.promptCache).toBeNull()
   })
 
-  test("RUN-16 a Standard Schema validates and transforms; without one the data is the text", async () => {
+  test("RUN-16 a Standard Schema validates and transforms; without a schema the data is the text", async () => {
     const { runtime } = setup(['Here:\n```json\n{"city":"oslo"}\n```', "plain"])
     const schema = z.object({ city: z.string().toUpperCase() })
     const result = await runtime.run({ task: "Where?", outputSchema: schema })
@@ -152,7 +152,7 @@ describe("structured output", () => {
     expect(await runtime.run({ task: "Where?" })).toMatchObject({ data: "plain" })
   })
 
-  test("SO-02 a wrong answer is put right in one more turn, which is on record", async () => {
+  test("SO-02 a wrong answer is corrected in one more recorded turn", async () => {
     const { model, runtime } = setup(["It is Oslo.", '{"city":"Oslo"}'])
     const result = await runtime.run({ task: "Where?", outputSchema: city })
     expect(result).toMatchObject({ status: "done", data: { city: "Oslo" }, structuredSource: "repair", turns: 2 })
@@ -165,7 +165,7 @@ describe("structured output", () => {
     ["", "output_not_json"],
     ['{"town":"Oslo"}', "output_schema_mismatch"],
     ['{"city":"Os', "output_not_json"],
-  ])("FAIL-24 FAIL-25 FAIL-26 SO-02 strict: %j twice fails as %s, each time on record", async (answer, code) => {
+  ])("FAIL-24 FAIL-25 FAIL-26 SO-02 strict: %j twice fails as %s, each time recorded", async (answer, code) => {
     const { runtime } = setup([answer, answer])
     const result = await runtime.run({ task: "Where?", outputSchema: city })
     expect(result).toMatchObject({ status: "failed", data: null, error: { code, fix: expect.any(String) }, turns: 2 })
@@ -176,13 +176,13 @@ describe("structured output", () => {
     ["It is Oslo.", "It is Oslo.", "raw"],
     ['{"town":"Oslo"}', { town: "Oslo" }, "mismatch"],
     ['{"city":"Oslo"}', { city: "Oslo" }, "text"],
-  ])("forward: %j is given as it is, and said to be what it is", async (answer, data, source) => {
+  ])("forward: %j is returned unchanged with its source", async (answer, data, source) => {
     const { runtime } = setup([answer])
     const result = await runtime.run({ task: "Where?", outputSchema: city, outputMode: "forward" })
     expect(result).toMatchObject({ status: "done", data, structuredSource: source, turns: 1 })
   })
 
-  test("FAIL-20 a schema that is none, and a mode that is none, are config_invalid", async () => {
+  test("FAIL-20 an invalid schema and an invalid mode are config_invalid", async () => {
     const { runtime } = setup([])
     for (const input of [{ outputSchema: [] }, { outputSchema: city, outputMode: "maybe" }, { effort: "huge" }]) {
       const result = await runtime.run({ task: "x", ...input } as never)
@@ -192,14 +192,14 @@ describe("structured output", () => {
 })
 
 describe("the output limit", () => {
-  test("FAIL-30 an answer that was cut goes on in the next turn, and counts as one text", async () => {
+  test("FAIL-30 a cut answer continues in the next turn and counts as one text", async () => {
     const { model, runtime } = setup([cut("One, tw"), cut("o, thr"), "ee."])
     const result = await runtime.run({ task: "Count" })
     expect(result).toMatchObject({ status: "done", text: "One, two, three.", data: "One, two, three.", turns: 3 })
     expect(texts(model.calls[1])?.at(-1)?.[1]).toContain("cut at the output limit")
   })
 
-  test("FAIL-14 after three attempts to go on the run fails as output_limit; no call of a cut answer ran", async () => {
+  test("FAIL-14 after three continuations the run fails as output_limit, and no call of a cut answer runs", async () => {
     let ran = 0
     const cutCall = { ...call("pay"), stopReason: "output-limit" as const }
     const { runtime } = setup([cutCall, cutCall, cutCall, cutCall], { tools: [tool("pay", () => ran++)] })
@@ -209,8 +209,8 @@ describe("the output limit", () => {
   })
 })
 
-describe("tools", () => {
-  test("RUN-04 all are offered by default; allowedTools and disabledTools narrow that, for the runtime and for a run", async () => {
+describe("tool selection", () => {
+  test("RUN-04 all tools are offered by default; allowedTools and disabledTools restrict them, per runtime and per run", async () => {
     const offered: string[][] = []
     const step: ScriptedStep = (_, { tools }) => {
       offered.push(tools.map(({ name }) => name))
@@ -227,7 +227,7 @@ describe("tools", () => {
     expect(() => setup([], { tools, allowedTools: ["nobody"] })).toThrow(/nobody/)
   })
 
-  test("HOST-13 with gives another runtime over the same store, with other tools", async () => {
+  test("HOST-13 with() returns another runtime over the same store, with other tools", async () => {
     const { runtime } = setup(["one"], { tools: [tool("a", () => 1)] })
     const model = scriptedModel([(_, { tools }) => tools.map(({ name }) => name).join()])
     const other = runtime.with({ model, tools: [tool("b", () => 1)] })
@@ -240,7 +240,7 @@ describe("tools", () => {
 describe("hooks", () => {
   const slots: (keyof Hooks)[] = ["preRun", "postRun", "preTurn", "postTurn", "preToolCall", "postToolCall", "stop"]
 
-  test("HOOK-01 LOOP-01 each slot is called at its place, postRun last", async () => {
+  test("HOOK-01 LOOP-01 each hook is called at its point, postRun last", async () => {
     const order: string[] = []
     const note = (name: string) => (given: object) => {
       order.push("turn" in given ? `${name} ${given.turn}` : "name" in given ? `${name} ${given.name}` : name)
@@ -254,7 +254,7 @@ describe("hooks", () => {
     ])
   })
 
-  test("calls that could start early are heard too", async () => {
+  test("hooks are also called for tools that could start early", async () => {
     const heard: string[] = []
     const hooks: Hooks = { postToolCall: ({ name }, { status }) => void heard.push(`${name} ${status}`) }
     const look = defineTool({
@@ -269,7 +269,7 @@ describe("hooks", () => {
     expect(heard).toEqual(["look ok"])
   })
 
-  test("HOOK-02 LOOP-06 only stop can end a run, which is then done with what was said", async () => {
+  test("HOOK-02 LOOP-06 only stop can end a run, which is then done with the text so far", async () => {
     const hooks: Hooks = { stop: ({ turn }) => turn === 2, preTurn: () => false as never }
     const step = { parts: [{ text: "Working" }, { toolCall: { name: "look", args: {} } }] }
     const { runtime } = setup([step, step], { hooks, tools: [tool("look", () => 1)] })
@@ -280,7 +280,7 @@ describe("hooks", () => {
     ["returns false", () => false],
     ["returns { allow: false }", () => ({ allow: false, reason: "No." })],
     ["throws", () => Promise.reject(new Error("No."))],
-  ])("HOOK-02 a preToolCall that %s does not keep the call from running", async (_, preToolCall) => {
+  ])("HOOK-02 a preToolCall that %s does not prevent the call", async (_, preToolCall) => {
     for (const effect of ["none", "repeatable", "once"] as const) {
       let ran = 0
       const look = defineTool({
@@ -298,7 +298,7 @@ describe("hooks", () => {
     }
   })
 
-  test.each(slots)("a %s that throws is a warning at most, never the run's end", async (slot) => {
+  test.each(slots)("a %s that throws is at most a warning, never the end of the run", async (slot) => {
     const warned: string[] = []
     const hooks = { [slot]: () => Promise.reject(new TypeError("secret-in-a-message")) }
     const { runtime } = setup([call("look"), "Done."], {
@@ -313,7 +313,7 @@ describe("hooks", () => {
     expect(told).not.toContain("secret-in-a-message")
   })
 
-  test("HOOK-03 postRun is called for a run that failed, was cancelled or could not begin", async () => {
+  test("HOOK-03 postRun is called for a run that failed, was cancelled or could not start", async () => {
     const heard: string[] = []
     const hooks: Hooks = { postRun: ({ status, error }) => void heard.push(`${status} ${error?.code}`) }
     const { runtime } = setup([call("look"), call("look")], {
@@ -328,7 +328,7 @@ describe("hooks", () => {
 })
 
 describe("observers", () => {
-  test("HOST-09 OBS-01 RUN-10 any number hear every event, together with onEvent; one that throws is contained", async () => {
+  test("HOST-09 OBS-01 RUN-10 all observers and onEvent receive every event; one that throws is contained", async () => {
     const heard: string[][] = [[], [], []]
     const observers = [
       { recordEvent: (event: RunEvent) => void heard[0]?.push(event.type) },
@@ -382,7 +382,7 @@ describe("observers", () => {
     expect(heard.filter((each) => each === "flush begins")).toHaveLength(1)
   })
 
-  test("OBS-03 OBS-04 OBS-05 OBS-06 requests, caching and cost are told as metrics, with text and tools as events", async () => {
+  test("OBS-03 OBS-04 OBS-05 OBS-06 requests, caching and cost are reported as metrics, text and tools as events", async () => {
     const metrics: RunMetric[] = []
     const seen = new Set<string>()
     const observer = {
@@ -430,7 +430,7 @@ describe("observers", () => {
     })
   })
 
-  test("OBS-07 what went wrong on the way is in the event log", async () => {
+  test("OBS-07 problems during a run are in the event log", async () => {
     const { runtime } = setup(["no", '{"city":"Oslo"}'])
     await runtime.run({ task: "x", runId: "r", outputSchema: city })
     const codes: string[] = []
@@ -438,7 +438,7 @@ describe("observers", () => {
     expect(codes).toEqual(["output_not_json"])
   })
 
-  test("RUN-21 progress is told in words, for each text and each turn", async () => {
+  test("RUN-21 progress is reported as text for each text and each turn", async () => {
     const told: string[] = []
     const { runtime } = setup([{ parts: [{ text: "Let me look." }, ...call("look").parts] }, "Found."], {
       tools: [tool("look", () => 1)],
@@ -454,7 +454,7 @@ describe("observers", () => {
 })
 
 describe("attachments", () => {
-  test("bytes and files go to the model as images, documents and text; what models do not take is refused", async () => {
+  test("bytes and files are sent to the model as images, documents and text; unsupported types are rejected", async () => {
     const { model, runtime } = setup(["Seen."])
     const attachments = [
       { data: new Uint8Array([1, 2, 3]), mediaType: "image/png" },
@@ -480,7 +480,7 @@ describe("attachments", () => {
 })
 
 describe("concurrency", () => {
-  test("no more runs than allowed are under way at once; the others are queued, and can be cancelled", async () => {
+  test("at most the allowed number of runs is active; the others are queued and can be cancelled", async () => {
     let running = 0
     let most = 0
     const step: ScriptedStep = async () => {

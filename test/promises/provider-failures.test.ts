@@ -24,7 +24,7 @@ async function runAgainst(faults: readonly (FaultOrder | null)[], answer: Simula
 
 const times = (count: number, fault: FaultOrder) => Array.from({ length: count }, () => fault)
 
-test("FAIL-16 429 is tried six times, then the run fails as rate_limited, which is retryable", async () => {
+test("FAIL-16 429 is tried six times, then the run fails as rate_limited, retryable", async () => {
   const { result, retries, requests } = await runAgainst(times(9, { kind: "status", status: 429 }))
   expect(result).toMatchObject({ status: "failed", data: null, error: { code: "rate_limited", retryable: true } })
   expect(result.error?.requestId).toBe("req_sim_000005")
@@ -32,7 +32,7 @@ test("FAIL-16 429 is tried six times, then the run fails as rate_limited, which 
   expect(retries.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5])
 })
 
-test("FAIL-16 Retry-After is waited for, and the run goes on", async () => {
+test("FAIL-16 Retry-After is honoured, and the run continues", async () => {
   const started = performance.now()
   const { result, retries, requests } = await runAgainst([{ kind: "status", status: 429, retryAfter: "1" }])
   expect(result).toMatchObject({ status: "done", text: "Here it is.", turns: 1 })
@@ -47,13 +47,13 @@ test.each([500, 502, 503])("FAIL-17 %i after retries fails the run as provider_e
   expect(requests).toBe(6)
 })
 
-test("FAIL-18 529 five times in a row fails the run as overloaded, with exactly five requests", async () => {
+test("FAIL-18 five 529s in a row fail the run as overloaded, with exactly five requests", async () => {
   const { result, requests } = await runAgainst(times(9, { kind: "status", status: 529 }))
   expect(result).toMatchObject({ status: "failed", error: { code: "overloaded", retryable: true } })
   expect(requests).toBe(5)
 })
 
-test("FAIL-18 four overloads in a row and then an answer are a run that is done", async () => {
+test("FAIL-18 a run with four overloads in a row and then an answer is done", async () => {
   const { result, requests } = await runAgainst(times(4, { kind: "status", status: 529 }))
   expect(result).toMatchObject({ status: "done", text: "Here it is." })
   expect(requests).toBe(5)
@@ -74,7 +74,7 @@ test("FAIL-21 a malformed stream fails the run as stream_malformed, not retryabl
   expect(requests).toBe(1)
 })
 
-test("FAIL-22 a stream that ends before its end is stream_incomplete: retried, then failed", async () => {
+test("FAIL-22 a stream that ends too early is stream_incomplete: retried, then failed", async () => {
   const cut: FaultOrder = { kind: "cut", atByte: 600 }
   const recovered = await runAgainst([cut])
   expect(recovered.result).toMatchObject({ status: "done", text: "Here it is." })
@@ -85,7 +85,7 @@ test("FAIL-22 a stream that ends before its end is stream_incomplete: retried, t
   expect(lost.requests).toBe(6)
 })
 
-test("FAIL-23 a stop reason nobody knows fails the run as unexpected_stop, and says which", async () => {
+test("FAIL-23 an unknown stop reason fails the run as unexpected_stop, and names it", async () => {
   const { result, requests } = await runAgainst([], { parts: [{ text: "Hm" }], wireStopReason: "bored" })
   expect(result).toMatchObject({
     status: "failed",

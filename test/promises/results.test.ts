@@ -48,7 +48,7 @@ const endings: Readonly<Record<string, () => ReturnType<typeof finish>>> = {
   auth: () => finish([{ fail: new LonghaulError("auth", "no such key") }]),
 }
 
-test("RES-04 every ending has one flat shape, JSON-safe; only `error` comes and goes", async () => {
+test("RES-04 every result has one flat, JSON-safe shape; only `error` is optional", async () => {
   const shapes = new Set<string>()
   const statuses: string[] = []
   for (const end of Object.values(endings)) {
@@ -68,7 +68,7 @@ test("RES-04 every ending has one flat shape, JSON-safe; only `error` comes and 
   expect(statuses).toEqual(["done", "failed", "failed", "cancelled", "failed", "failed", "failed"])
 })
 
-test("RES-01 a result says what was said, used, spent and gone wrong, on what model and in which session", async () => {
+test("RES-01 a result contains text, usage, cost, errors, model and session", async () => {
   const { result } = await finish([
     { parts: [{ reasoning: "hm", signature: "s" }, ...call("fail").parts], usage: { cacheReadTokens: 5 } },
     "All done.",
@@ -104,7 +104,7 @@ test("RES-02 usage has four exclusive buckets, summed over the turns, and a cost
   })
 })
 
-test("RES-06 RES-07 a done run has its text as data, and says turns, time and where its transcript lies", async () => {
+test("RES-06 RES-07 a done run has its text as data, and reports turns, time and transcript path", async () => {
   const { result } = await finish([call("note"), "All done."], {}, { runId: "r1", nodeId: "n1" })
   expect(result).toMatchObject({ runId: "r1", nodeId: "n1", status: "done", data: "All done.", text: "All done." })
   expect(result).toMatchObject({
@@ -114,7 +114,7 @@ test("RES-06 RES-07 a done run has its text as data, and says turns, time and wh
   expect(result.durationMs).toBeGreaterThanOrEqual(0)
 })
 
-test("RES-10 RES-11 only a run that did not get there has an error, and then no data; timestamps are Unix ms", async () => {
+test("RES-10 RES-11 only an unfinished run has an error, and then no data; timestamps are Unix ms", async () => {
   const before = Date.now()
   for (const [code, end] of Object.entries(endings)) {
     const { result } = await end()
@@ -189,7 +189,7 @@ test("RES-12 RES-14 a result names backend, model and session, and every call wi
   ])
 })
 
-test("RES-14 a call that was never started is denied, one that was stopped half way is unknown", async () => {
+test("RES-14 a call that never started is denied, one that was stopped midway is unknown", async () => {
   const both = { parts: [{ toolCall: { name: "hang", args: {} } }, { toolCall: { name: "note", args: {} } }] }
   const { result } = await finish([both], { limits: { timeMs: 30 } })
   expect(result.toolCalls).toMatchObject([
@@ -208,7 +208,7 @@ test("RES-13 a budget in dollars ends a run like one in tokens, and says which o
   expect(byTokens.error).toMatchObject({ code: "budget_exceeded", fix: "Raise limits.tokens." })
 })
 
-test("RES-13 complete, interrupted, error, turn limit, budget and timeout can be told apart", async () => {
+test("RES-13 complete, interrupted, error, turn limit, budget and timeout are distinguishable", async () => {
   const told: [RunResult["status"], string | undefined][] = []
   for (const end of Object.values(endings)) {
     const { status, error } = (await end()).result
@@ -225,7 +225,7 @@ test("RES-13 complete, interrupted, error, turn limit, budget and timeout can be
   ])
 })
 
-test("LOOP-01 every run that began opens with run-start and ends with run-end, also where it fails", async () => {
+test("LOOP-01 every started run opens with run-start and ends with run-end, even if it fails", async () => {
   for (const end of Object.values(endings)) {
     const { result, records } = await end()
     const types = records.map(({ type }) => type)
@@ -298,18 +298,18 @@ function noting(order: string[], backend: Backend, broken?: "open" | "run" | "cl
   }
 }
 
-test("LOOP-11 an answer without calls ends the run, with as many turns as there were answers", async () => {
+test("LOOP-11 an answer without calls ends the run, with as many turns as answers", async () => {
   expect((await finish(["at once"])).result).toMatchObject({ status: "done", turns: 1 })
   expect((await finish([call("note"), call("note"), "third"])).result).toMatchObject({ status: "done", turns: 3 })
 })
 
-test("LOOP-12 a run out of turns says so in words, with what it did", async () => {
+test("LOOP-12 a run out of turns reports it as text, with its work so far", async () => {
   const { result } = await finish([call("note"), call("note")], { limits: { turns: 2 } })
   expect(result).toMatchObject({ status: "failed", turns: 2, data: null })
   expect(result.error?.message).toBe("Maximum turns reached: 2.")
 })
 
-test("LOOP-13 a result goes back in a message of role tool under the call's id", async () => {
+test("LOOP-13 a result is sent back in a message of role tool with the call's id", async () => {
   const { model } = await finish([call("note"), "done"])
   expect(model.calls[1]?.slice(1)).toMatchObject([
     { role: "assistant", content: [{ type: "tool-call", callId: "1.0" }] },
@@ -317,7 +317,7 @@ test("LOOP-13 a result goes back in a message of role tool under the call's id",
   ])
 })
 
-test("LOOP-05 a result of more than 100,000 characters reaches the model cut, and says so", async () => {
+test("LOOP-05 a result of more than 100,000 characters reaches the model cut, with a notice", async () => {
   const long = defineTool({
     name: "long",
     description: "long",
@@ -327,12 +327,12 @@ test("LOOP-05 a result of more than 100,000 characters reaches the model cut, an
   const { result, model } = await finish([call("long"), "done"], { tools: [long] })
   const text = result.toolCalls[0]?.result ?? ""
   expect(text.length).toBeLessThanOrEqual(100_000)
-  expect(text).toMatch(/x\n\[cut: \d+ bytes are missing\]$/)
+  expect(text).toMatch(/x\n\[cut: \d+ bytes omitted\]$/)
   const last = model.calls[1]?.at(-1)
   expect(last?.role === "tool" && last.content[0]?.output[0]).toEqual({ type: "text", text })
 })
 
-test("RUN-11 the run's id is what tools, records and keys carry", async () => {
+test("RUN-11 the run's id appears in tools, records and keys", async () => {
   const seen: object[] = []
   const spy = defineTool({
     name: "spy",
@@ -348,7 +348,7 @@ test("RUN-11 the run's id is what tools, records and keys carry", async () => {
   expect(records[0]).toMatchObject({ type: "run-start", runId: "ticket-7", nodeId: "main" })
 })
 
-test("HOST-14 what the model said comes back as it said it: no trimming, no parsing", async () => {
+test("HOST-14 the model's text is returned verbatim: no trimming, no parsing", async () => {
   const said = '  {"answer": 42}\n\n```json\n{}\n```  \n'
   expect((await finish([said])).result).toMatchObject({ data: said, text: said })
 })

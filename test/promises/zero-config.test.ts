@@ -32,7 +32,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-test("BK-18 with nothing but ANTHROPIC_API_KEY in the environment createRuntime() runs a task", async () => {
+test("BK-18 with only ANTHROPIC_API_KEY in the environment createRuntime() runs a task", async () => {
   const simulator = createSimulator({ script: ({ model }) => `This is ${model}.`, apiKey: "key-from-env" })
   server = await serve(simulator.fetch)
   const { result, hosts } = await runAlone(
@@ -50,7 +50,7 @@ test("BK-18 with nothing but ANTHROPIC_API_KEY in the environment createRuntime(
   expect(readFileSync(join(result.transcript.path, "000000.jsonl"), "utf8")).not.toContain("key-from-env")
 })
 
-test("BK-19 HOST-01 no key of the configuration is required, and each can be given", async () => {
+test("BK-19 HOST-01 no configuration key is required, and each can be set", async () => {
   const nothing: RuntimeConfig = {}
   expect(createRuntime(nothing)).toHaveProperty("run")
   const everything: Required<RuntimeConfig> = {
@@ -128,7 +128,7 @@ test("HOST-11 a runtime with a brand shows it to web servers and receivers of we
   }
 })
 
-test("BK-16 any server that speaks the protocol is reached by model, key and address", async () => {
+test("BK-16 any compatible server is reached by model, key and address", async () => {
   const simulator = createSimulator({ script: ({ model }) => `I am ${model}.`, apiKey: "proxy-key" })
   server = await serve(simulator.fetch)
   const model = anthropic({ model: "vendor/some-model", apiKey: "proxy-key", baseUrl: server.url })
@@ -136,7 +136,7 @@ test("BK-16 any server that speaks the protocol is reached by model, key and add
   expect(result).toMatchObject({ status: "done", text: "I am vendor/some-model." })
 })
 
-test("BK-17 a fetch given to the runtime carries every request and may rewrite its headers", async () => {
+test("BK-17 a fetch passed to the runtime carries every request and may rewrite its headers", async () => {
   const simulator = createSimulator({ script: () => "through" })
   const rewriting: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers)

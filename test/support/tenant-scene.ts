@@ -30,5 +30,5 @@ export const longSecret = toolCall("Bash", { command: "seq 1 20000 | sed 's/^/SE
 
 /** The file that the result of a command names. */
 export function outputOf({ toolCalls }: RunResult): string {
-  return /whole output is in ([^\]\s]+)\]/.exec(toolCalls.map(({ result }) => result).join("\n"))?.[1] ?? ""
+  return /complete output is in ([^\]\s]+)\]/.exec(toolCalls.map(({ result }) => result).join("\n"))?.[1] ?? ""
 }

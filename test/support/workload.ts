@@ -62,7 +62,7 @@ export function found(runtime: Runtime): Promise<RunState> {
 }
 
 /** Brings the run one stretch further: begins it, decides what it waits for, or takes it up again. */
-export function goOn(
+export function continueRun(
   runtime: Runtime,
   state: RunState | undefined,
   onEvent: (event: RunEvent) => void,

@@ -25,21 +25,21 @@ const shape = (messages: readonly Message[]) =>
     ...content.map((part) => ("callId" in part ? part.callId : "text" in part ? part.text : part.type)),
   ])
 
-test("what needs nothing keeps its identity", () => {
+test("a dialogue that needs no change is returned unchanged", () => {
   const messages = [user("a"), says("b", "1"), results("1"), says("c")]
   expect(new Dialogue(messages).messages).toEqual(messages)
   const kept = new Dialogue(messages).messages
   expect(kept.every((message, index) => message === messages[index])).toBe(true)
 })
 
-test("roles alternate: neighbours of one role become one message", () => {
+test("adjacent messages of the same role are merged into one", () => {
   expect(shape(new Dialogue([user("a"), user("b"), says("c"), says("d")]).messages)).toEqual([
     ["user", "a", "b"],
     ["assistant", "c", "d"],
   ])
 })
 
-test("it starts with the user", () => {
+test("a dialogue always starts with a user message", () => {
   expect(new Dialogue([says("hello"), user("x")]).messages.map(({ role }) => role)).toEqual([
     "user",
     "assistant",
@@ -47,7 +47,7 @@ test("it starts with the user", () => {
   ])
 })
 
-test("blank texts and empty messages are left out", () => {
+test("blank texts and empty messages are omitted", () => {
   expect(shape(new Dialogue([user("a"), says("", "1"), results("1"), says("  \n"), user("b")]).messages)).toEqual([
     ["user", "a"],
     ["assistant", "1"],
@@ -56,7 +56,7 @@ test("blank texts and empty messages are left out", () => {
   ])
 })
 
-test("each call has its one result: strays are dropped, gaps are filled with an error, order is the calls'", () => {
+test("each call has one result: stray results are dropped, missing ones become errors, in call order", () => {
   const dialogue = new Dialogue([user("a"), results("0"), says("b", "1", "2", "3"), results("3", "9", "1")])
   expect(shape(dialogue.messages)).toEqual([
     ["user", "a"],
@@ -66,7 +66,7 @@ test("each call has its one result: strays are dropped, gaps are filled with an 
   expect(dialogue.messages[2]?.content[1]).toMatchObject({ callId: "2", status: "error" })
 })
 
-test("a call that nobody settled is settled before anything else is said", () => {
+test("an unsettled call gets an error result before the next message", () => {
   expect(shape(new Dialogue([user("a"), says("b", "1"), user("never mind")]).messages)).toEqual([
     ["user", "a"],
     ["assistant", "b", "1"],

@@ -81,7 +81,7 @@ function converse(
 /** A model whose provider does not hold it to a schema is told of it. */
 function systemOf({ system, outputSchema }: OpenRequest, model: Model): string | undefined {
   if (outputSchema === undefined || model.enforcesSchema === true) return system
-  const form = `Your final answer must be JSON alone, without any other words, that fits this JSON Schema:\n${JSON.stringify(outputSchema)}`
+  const form = `Your final answer must consist of JSON only, matching this JSON Schema:\n${JSON.stringify(outputSchema)}`
   return system === undefined ? form : `${system}\n\n${form}`
 }
 

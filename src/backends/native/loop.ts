@@ -16,30 +16,28 @@ export interface Loop {
   readonly conversation: Conversation
   readonly controls: Controls
   readonly bounds: TurnBounds
-  /** `provider:model`, kept with reasoning so that it goes back to nobody else. */
+  /** `provider:model`, kept with reasoning, which only its origin may get back. */
   readonly origin: string
   readonly retry: RetryPolicy
-  /** Turns that the conversation took before. */
+  /** Turns of the conversation before this session. */
   readonly turnsBefore: number
   readonly host: TurnHost
 }
 
-/** Runs to the stop. What was said and not heard by then is on record, for whoever goes on. */
-export function runLoop(loop: Loop): Promise<Stop> {
-  return takeTurns(loop).then((stop) => {
-    for (const text of loop.controls.undelivered()) loop.host.emit({ type: "steer", text })
-    return stop
-  })
+/** Runs to the stop. Messages that were not delivered by then are recorded for the process that resumes the run. */
+export async function runLoop(loop: Loop): Promise<Stop> {
+  const stop = await takeTurns(loop)
+  for (const text of loop.controls.undelivered()) loop.host.emit({ type: "steer", text })
+  return stop
 }
 
-/** Ask the model, record its step, run its calls, hand back their results, until it calls nothing more. */
+/** Asks the model, records its step, runs its calls and returns their results, until it calls nothing more. */
 async function takeTurns(loop: Loop): Promise<Stop> {
   const { controls, bounds, host } = loop
   let cuts = 0
   for (let turn = loop.turnsBefore + 1; ; turn++) {
     if (controls.stopping) return { reason: "interrupted" }
-    const admitted = host.beginTurn(turn, bounds.next)
-    if (admitted !== true && !(await admitted)) return { reason: "limit" }
+    if (!(await host.beginTurn(turn, bounds.next))) return { reason: "limit" }
 
     const reply = await askModel(loop, turn)
     if ("stop" in reply) return reply.stop
@@ -52,8 +50,7 @@ async function takeTurns(loop: Loop): Promise<Stop> {
     if (halted) return halted
     if (calls.length > 0 && (await runCalls(loop, calls, reply)) === "suspended") return { reason: "suspended" }
 
-    const goesOn = host.endTurn(turn)
-    if (goesOn !== true && !(await goesOn)) return { reason: "done", text: textOf(answer) }
+    if (!(await host.endTurn(turn))) return { reason: "done", text: textOf(answer) }
     const final = calls.length === 0 && !cut && answer.stopReason !== "pause"
     const complaint = final ? await host.review(textOf(answer)) : undefined
     const steers = controls.takeSteers(final && complaint === undefined)
@@ -64,39 +61,34 @@ async function takeTurns(loop: Loop): Promise<Stop> {
   }
 }
 
-/** All of them are settled before any result counts: one may have to wait, while others beside it ran. */
+/** All calls finish before any result is used: one may have to wait for a person while others ran beside it. */
 async function runCalls(
   { dialogue, host }: Loop,
   calls: readonly StepCall[],
   { early }: Answered,
-): Promise<"settled" | "suspended"> {
-  const running: Running[] = []
-  for (const { call, index } of calls) running.push(early?.get(index) ?? host.callTool(call))
-  const [only] = running
-  const outcomes = running.length === 1 && only ? [await only] : await Promise.all(running)
-  const results: ToolResultPart[] = []
-  for (const outcome of outcomes) {
-    if (outcome.status === "suspended") return "suspended"
-    // Safe: there is one outcome for each call, in the same order.
-    results.push(resultPart(calls[results.length] as StepCall, outcome))
-  }
-  dialogue.add({ role: "tool", content: results.slice() })
-  return "settled"
+): Promise<"finished" | "suspended"> {
+  const finished = await Promise.all(
+    calls.map(async (step) => ({ step, outcome: await (early?.get(step.index) ?? host.callTool(step.call)) })),
+  )
+  const results = finished.flatMap(({ step, outcome }) =>
+    outcome.status === "suspended" ? [] : [resultPart(step, outcome)],
+  )
+  if (results.length < finished.length) return "suspended"
+  dialogue.add({ role: "tool", content: results })
+  return "finished"
 }
 
-type Running = ReturnType<TurnHost["callTool"]>
-
-/** Something for the model to hear before its next turn, on record like everything that it hears. */
+/** Sends text to the model before its next turn, on record like all of the conversation. */
 function tell({ dialogue, host }: Loop, text: string, reason?: SteerReason): void {
   host.emit({ type: "steer", text, ...(reason && { reason }) })
   dialogue.add({ role: "user", content: [{ type: "text", text }] })
 }
 
-/** Endings after which nothing more can be asked, and in which calls must not run. */
+/** The stop for an answer after which the model cannot be asked again. Its calls must not run. */
 function haltOf(answer: Answer): Stop | undefined {
   if (answer.stopReason === "refusal") return { reason: "refusal" }
   if (answer.stopReason !== "context-overflow") return undefined
-  const failure = new LonghaulError("context_overflow", "The conversation no longer fits the model's context.", {
+  const failure = new LonghaulError("context_overflow", "The conversation no longer fits in the model's context.", {
     fix: "Shorten the task or its history.",
   })
   return { reason: "failed", failure: failure.toJSON() }
@@ -110,8 +102,8 @@ function textOf(answer: Answer): string {
   return answer.parts.map((part) => (part.type === "text" ? part.text : "")).join("")
 }
 
-/** How often an answer that was cut at the output limit is asked to go on. */
+/** How often the model is asked to continue an answer that was cut at the output limit. */
 const MOST_CUTS = 3
 const GO_ON =
-  "Your answer was cut at the output limit, and none of its tool calls ran. Go on exactly where it stopped, without " +
-  "repeating anything. Make what is left in smaller steps."
+  "Your answer was cut at the output limit, and none of its tool calls ran. Continue exactly where it stopped, without " +
+  "repeating anything. Split the remaining work into smaller steps."

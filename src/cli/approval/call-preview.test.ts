@@ -25,7 +25,7 @@ async function previewOf(
   return previewRows(lines, width, picocolors.createColors(false))
 }
 
-test("Edit is shown as the lines that change, and nothing is written", async () => {
+test("an Edit call is shown as a line diff, and nothing is written", async () => {
   const args = { path: "tide.txt", oldText: "04:17", newText: "04:29" }
   expect(await previewOf("Edit", args)).toEqual([
     "▸ Edit tide.txt",
@@ -37,7 +37,7 @@ test("Edit is shown as the lines that change, and nothing is written", async () 
   ])
 })
 
-test("MultiEdit is shown as all of its replacements together", async () => {
+test("a MultiEdit call is shown as one diff of all its replacements", async () => {
   const edits = [
     { oldText: "04:17", newText: "04:29" },
     { oldText: "04:29.\nLow water is at 10:32.\n", newText: "04:29" },
@@ -52,7 +52,7 @@ test("MultiEdit is shown as all of its replacements together", async () => {
   ])
 })
 
-test("Write is shown as a new file, as what it changes in an old one, or as changing nothing", async () => {
+test("a Write call is shown as a new file, a diff, or no change", async () => {
   expect(await previewOf("Write", { path: "new.txt", content: "one\ntwo\n" })).toEqual([
     "▸ Write new.txt (a new file)",
     "+ one",
@@ -64,7 +64,7 @@ test("Write is shown as a new file, as what it changes in an old one, or as chan
   expect(await previewOf("Write", { path: "tide.txt", content: tide })).toEqual(["▸ Write tide.txt (changes nothing)"])
 })
 
-test("ApplyPatch is shown file by file: one that comes, one that changes, one that goes", async () => {
+test("an ApplyPatch call is shown per file: added, changed and deleted", async () => {
   const patch = [
     "*** Begin Patch",
     "*** Add File: new.txt",
@@ -90,7 +90,7 @@ test("ApplyPatch is shown file by file: one that comes, one that changes, one th
   ])
 })
 
-test("an edit that would fail says so, with its arguments", async () => {
+test("an edit that would fail is shown with the reason and its arguments", async () => {
   const rows = await previewOf("Edit", { path: "tide.txt", oldText: "05:00", newText: "x" })
   expect(rows[0]).toMatch(/^▸ Edit will fail: /)
   expect(rows.slice(-5)).toEqual([
@@ -102,7 +102,7 @@ test("an edit that would fail says so, with its arguments", async () => {
   ])
 })
 
-test("Bash is shown as its whole command, with its other arguments", async () => {
+test("a Bash call is shown with its whole command and its other arguments", async () => {
   const args = { command: "cat <<END\nx\nEND", background: true }
   expect(await previewOf("Bash", args)).toEqual([
     "▸ Bash in /",
@@ -115,11 +115,11 @@ test("Bash is shown as its whole command, with its other arguments", async () =>
   ])
 })
 
-test("another tool is shown with its arguments", async () => {
+test("a call of any other tool is shown with its arguments", async () => {
   expect(await previewOf("Send", { to: "the harbour" })).toEqual(["▸ Send", "  {", '    "to": "the harbour"', "  }"])
 })
 
-test("no row is wider than asked for, and one that goes on is marked: no text can pass for another row", async () => {
+test("no row exceeds the width and continued rows are marked, so that no text can imitate a row", async () => {
   const rows = await previewOf("Bash", { command: `echo ${"x".repeat(30)}   rm -rf /` }, 20)
   expect(rows).toEqual(
     ["▸ Bash in /", "$ echo xxxxxxxxxxxxx", "↳ xxxxxxxxxxxxxxxxx ", "↳   rm -rf /"].map((row) => row.trimEnd()),
@@ -137,11 +137,11 @@ test.each([
   ["a zero-width space", { path: "a.txt", content: "a\u200bb\n" }, "+ a\ufffdb"],
   ["a tag character", { path: "a.txt", content: "a\u{e0041}b\n" }, "+ a\ufffdb"],
   ["a line separator", { path: "a.txt", content: "a\u2028- b\n" }, "+ a\ufffd- b"],
-])("%s is visible where a call is approved", async (_, args, row) => {
+])("%s is made visible in an approval", async (_, args, row) => {
   expect(await previewOf("Write", args)).toContain(row)
 })
 
-test("a change of the encoding alone is not shown as none", async () => {
+test("a change of the encoding alone is shown as a change", async () => {
   const files = memoryFiles({ "a.txt": new Uint8Array([0xef, 0xbb, 0xbf, 0x61, 0x0a]) })
   const lines = await previewCall({ name: "Write", args: { path: "a.txt", content: "a\n" } }, { files, cwd: "/" })
   expect(lines.map(({ text }) => text)).toEqual(["Write a.txt (changes the encoding only)"])

@@ -9,14 +9,14 @@ import { fittingLength } from "../screen.ts"
 import { dryRun, type PlannedChange, triedTools } from "./dry-run.ts"
 import { diffLines } from "./line-diff.ts"
 
-/** A line about a call. The sign is ours, the text may be anything. */
+/** A line about a call. The prefix is ours; the text can be arbitrary. */
 export interface PreviewLine {
   readonly sign: string
   readonly text: string
   readonly tone?: "added" | "removed" | "dim" | "bold"
 }
 
-/** Exactly what will run if the call is approved: a comparison of files, a command, or arguments. */
+/** Exactly the change that approving the call makes: a file diff, a command, or arguments. */
 export async function previewCall(
   { name, args }: Pick<PendingToolCall, "name" | "args">,
   { files, cwd }: { readonly files: Files; readonly cwd: string },
@@ -28,7 +28,7 @@ export async function previewCall(
   return [heading(`${name} will fail: ${tried.reason}`), ...argumentLines(args)]
 }
 
-/** Rows of at most `width` columns. Each begins with a sign of ours, so that no text can pass for another row. */
+/** Rows of at most `width` columns. Each starts with a prefix of ours, so that no text can imitate another row. */
 export function previewRows(lines: readonly PreviewLine[], width: number, colours: Colours): readonly string[] {
   return lines.flatMap(({ sign, text, tone }) => {
     const room = Math.max(10, width - 2)
@@ -43,12 +43,12 @@ function tones(colours: Colours) {
   return { added: colours.green, removed: colours.red, dim: colours.dim, bold: colours.bold }
 }
 
-/** One line: what would end it or jump in it is shown. */
+/** A single line: characters that would break or move the line are made visible. */
 function shown(text: string): string {
   return visible(text.replace(/\r$/, "␍")).replaceAll("\n", "␊").replaceAll("\t", "␉")
 }
 
-/** Cut where a row is full, not between words: every space of it may count. */
+/** Cut where a row is full, not between words, because every space may matter. */
 function pieces(text: string, width: number): readonly string[] {
   const cut: string[] = []
   for (let at = 0; at < text.length || cut.length === 0; ) {
@@ -102,11 +102,11 @@ function comparison(before: PlannedChange["before"], after: Uint8Array | null): 
   })
 }
 
-/** The last line of a file that does not end with a line feed is another line than one that does. */
+/** The last line of a file without a trailing line feed differs from the same line with one. */
 function linesOf(bytes: Uint8Array | null): readonly string[] {
   if (bytes === null || bytes.length === 0) return []
   const file = decodeText(bytes)
-  if (file === undefined) return [`(${counted(bytes.length, "byte")} that are not text)`]
+  if (file === undefined) return [`(${counted(bytes.length, "byte")}, not text)`]
   const lines = file.text.split("\n")
   const last = lines.pop() ?? ""
   return last === "" ? lines : [...lines, `${last} (no line feed at the end)`]

@@ -3,22 +3,25 @@ import type { Json } from "../../contract/json.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
 
-/** A file before and after a call. Null: there is none. `before` is a number of bytes where it is too large to compare. */
+/**
+ * A file before and after a call. Null: the file does not exist. `before` is a byte count if the file is too large to
+ * compare.
+ */
 export interface PlannedChange {
   readonly path: string
   readonly before: Uint8Array | number | null
   readonly after: Uint8Array | null
 }
 
-/** The changes that a call would make now, or why it would fail. */
+/** The changes that a call would make now, or the reason it would fail. */
 export type DryRun =
   | { readonly ok: true; readonly changes: readonly PlannedChange[] }
   | { readonly ok: false; readonly reason: string }
 
-/** The tools whose calls can be tried: all that they do is in the files they write. */
+/** The tools whose calls can be tried: their only effect is on the files they write. */
 export const triedTools: readonly string[] = ["Write", "Edit", "MultiEdit", "ApplyPatch"]
 
-/** Runs the tool itself on the real files, and keeps what it would write. */
+/** Runs the real tool on the real files and captures its writes instead of making them. */
 export async function dryRun(
   call: { readonly name: string; readonly args: Json },
   files: Files,

@@ -7,19 +7,19 @@ import { type OptionTable, UsageError } from "../arguments.ts"
 const sandboxes = ["off", "auto", "required"] as const
 type Sandbox = (typeof sandboxes)[number]
 
-/** What the tools may do by themselves. */
+/** Options that decide what tools may do without asking. */
 export const guardOptions = {
   ask: {
     type: "string",
     value: "<a,b>",
-    help: "Ask before these tools run; without a terminal, pause. all: before any.",
+    help: 'Ask before these tools run ("all" for every tool); without a terminal, pause.',
   },
-  bash: { type: "boolean", help: "Let the model run commands, with all that you may do yourself." },
+  bash: { type: "boolean", help: "Let the model run shell commands with your permissions." },
   sandbox: {
     type: "string",
     value: "<mode>",
     values: sandboxes,
-    help: "For commands: off (default), auto where there is bubblewrap, required or none at all.",
+    help: "Sandbox for commands: off (default), auto (if bubblewrap is available) or required.",
   },
 } as const satisfies OptionTable
 
@@ -30,17 +30,20 @@ export interface GuardChoice {
 }
 
 export interface Guard {
-  /** Tools before which a run pauses. */
+  /** Tools that pause the run before they run. */
   readonly ask: readonly string[]
   readonly bash: boolean
   readonly sandbox: Sandbox
 }
 
-/** As it is said now, else as it was said when the run began. */
+/** The value given now, else the value the run was started with. */
 export function guardOf(choice: GuardChoice, began?: Guard): Guard {
   const sandbox = sandboxes.find((mode) => mode === (choice.sandbox ?? began?.sandbox ?? "off"))
   if (sandbox === undefined) {
-    throw new UsageError(`--sandbox is ${JSON.stringify(choice.sandbox)}.`, `Give one of: ${sandboxes.join(", ")}.`)
+    throw new UsageError(
+      `Invalid value for --sandbox: ${JSON.stringify(choice.sandbox)}.`,
+      `Use one of: ${sandboxes.join(", ")}.`,
+    )
   }
   return {
     ask: choice.ask === undefined ? (began?.ask ?? []) : namesIn(choice.ask),
@@ -49,15 +52,15 @@ export function guardOf(choice: GuardChoice, began?: Guard): Guard {
   }
 }
 
-/** A misspelt name would never be asked about. Bash may be named where it is not offered. */
+/** A misspelt name would never match a call. Bash may be named even if it is not enabled. */
 export function checkAsked(given: string | undefined, toolNames: readonly string[]): void {
   const known = [...new Set([...toolNames, "Bash", "all"])]
   const unknown = namesIn(given ?? "").find((name) => !known.includes(name))
   if (unknown === undefined) return
   const meant = closest(unknown, known)
   throw new UsageError(
-    `--ask names ${JSON.stringify(unknown)}, which is not an available tool.`,
-    `${meant ? `Did you mean ${meant}? ` : ""}Give some of these, with commas between them: ${known.join(", ")}.`,
+    `Unknown tool in --ask: ${JSON.stringify(unknown)}.`,
+    `${meant ? `Did you mean ${meant}? ` : ""}Use a comma-separated list of: ${known.join(", ")}.`,
   )
 }
 
@@ -65,7 +68,7 @@ function namesIn(list: string): readonly string[] {
   return list.split(",").flatMap((name) => name.trim() || [])
 }
 
-/** Kept with the run, so that whoever goes on with it guards it in the same way. */
+/** Stored with the run, so that a process that resumes it applies the same approvals. */
 export function guardMetadata(guard: Guard): JsonObject | undefined {
   const { ask, bash, sandbox } = guard
   return ask.length > 0 || bash || sandbox !== "off" ? { guard: { ask: [...ask], bash, sandbox } } : undefined
@@ -79,7 +82,7 @@ export function recordedGuard(metadata: JsonObject | undefined): Guard | undefin
   return { ask, bash: guard.bash === true, sandbox }
 }
 
-/** Tools that a person let run unasked, each for one run. In memory only: another process asks again. */
+/** Tools that a person allowed without asking, per run. In memory only: another process asks again. */
 export class Allowances {
   readonly #allowed = new Set<string>()
 
@@ -92,12 +95,12 @@ export class Allowances {
   }
 }
 
-/** The question of a pause that an allowance would have prevented. */
+/** The question of a pause that is no longer needed because the tool was allowed since. */
 export function approvalQuestion(tool: string): string {
-  return `${tool} needs an approval.`
+  return `${tool} needs approval.`
 }
 
-/** The config file's own gate is asked first; either can pause. */
+/** The gate from the config file is asked first; either can pause. */
 export function gatedBy({ ask }: Guard, allowances: Allowances, hooks: Hooks = {}): Hooks {
   if (ask.length === 0) return hooks
   return {
@@ -106,7 +109,7 @@ export function gatedBy({ ask }: Guard, allowances: Allowances, hooks: Hooks = {
       const verdict = await hooks.gateBeforeTool?.(call)
       if (verdict?.allow === false) return verdict
       const isAsked = (ask.includes("all") || ask.includes(call.name)) && !allowances.has(call.runId, call.name)
-      // What a person wrote themselves is not put before them again.
+      // The user wrote this config file, so its question is not repeated to them.
       return isAsked && !call.edited ? { allow: false, reason: approvalQuestion(call.name) } : { allow: true }
     },
   }

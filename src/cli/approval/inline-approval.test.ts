@@ -15,8 +15,8 @@ const calls = (...made: readonly (readonly [name: string, args: JsonObject])[]) 
 })
 const write = (path: string, content = "tide\n") => calls(["Write", { path, content }])
 
-describe("a call that is asked about at the terminal", () => {
-  test("runs once it is approved, exactly as it was shown", async () => {
+describe("approval of a call at the terminal", () => {
+  test("an approved call runs once, exactly as shown", async () => {
     const person = await personAt({ steps: [write("a.txt"), "Written."], ask: ["Write"] })
     person.type("Write it.\r")
     await person.asks("y/n/a? ")
@@ -30,7 +30,7 @@ describe("a call that is asked about at the terminal", () => {
     expect(await person.ended).toBe(0)
   })
 
-  test("is denied with a reason that the model gets, in the same line or asked for", async () => {
+  test("a denied call returns the reason to the model, given on the same line or asked for", async () => {
     const person = await personAt({
       steps: [write("a.txt"), write("b.txt"), write("c.txt"), "So be it."],
       ask: ["all"],
@@ -57,7 +57,7 @@ describe("a call that is asked about at the terminal", () => {
     await expect(person.read("a.txt")).rejects.toThrow()
   })
 
-  test("is allowed always: the same tool is not asked about again, another one is, and so is the next conversation", async () => {
+  test('"always" allows the same tool without asking; other tools and the next conversation ask again', async () => {
     const steps = [
       write("a.txt"),
       write("b.txt"),
@@ -85,7 +85,7 @@ describe("a call that is asked about at the terminal", () => {
     await person.ended
   })
 
-  test("is not approved by what was typed before the question, which is kept for later", async () => {
+  test("input typed before the question does not approve the call and is kept for later", async () => {
     let release = () => {}
     const mayCall = new Promise<void>((resolve) => {
       release = resolve
@@ -112,7 +112,7 @@ describe("a call that is asked about at the terminal", () => {
     await person.ended
   })
 
-  test("is asked about again where its file has changed while the question stood there", async () => {
+  test("a call is asked about again if its file changed while the question was open", async () => {
     const files = harbourFiles({ "a.txt": "one\n" })
     const args = { path: "a.txt", oldText: "o", newText: "0", replaceAll: true }
     const person = await personAt({ steps: [calls(["Edit", args]), "Edited."], ask: ["Edit"], files })
@@ -121,7 +121,7 @@ describe("a call that is asked about at the terminal", () => {
     await person.asks("y/n/a? ")
     await files.write("a.txt", "/harbour", new TextEncoder().encode("one\npassword: hello\n"))
     person.type("y\r")
-    await person.shows("This is no longer what was shown")
+    await person.shows("this is no longer what was shown")
     await person.shows("+ passw0rd: hell0")
     await person.asks("y/n/a? ")
     person.type("y\r")
@@ -131,12 +131,12 @@ describe("a call that is asked about at the terminal", () => {
     await person.ended
   })
 
-  test("that is long is cut, which is said, and shown whole when asked for", async () => {
+  test("a long call is cut with a notice, and shown completely on request", async () => {
     const content = Array.from({ length: 100 }, (_, line) => `line ${line + 1}\n`).join("")
     const person = await personAt({ steps: [write("a.txt", content), "Written."], ask: ["Write"] })
     person.type("Write it.\r")
     await person.asks("y/n/a/v? ")
-    expect(person.terminal.lines()).toContain("… 71 more rows are not shown; v shows all")
+    expect(person.terminal.lines()).toContain("… 71 more rows not shown; v shows all")
     expect(person.terminal.lines()).not.toContain("+ line 100")
     person.type("v\r")
     await person.shows("+ line 100")
@@ -147,7 +147,7 @@ describe("a call that is asked about at the terminal", () => {
     await person.ended
   })
 
-  test("of a gate of the config file is not offered to be allowed always", async () => {
+  test(`a call paused by the config file's gate offers no "always"`, async () => {
     const hooks = { gateBeforeTool: () => ({ allow: false, reason: "The harbour master must agree." }) as const }
     const person = await personAt({ steps: [write("a.txt"), "Written."], ask: ["Write"], hooks })
     person.type("Write it.\r")
@@ -167,7 +167,7 @@ describe("a call that is asked about at the terminal", () => {
     ["Ctrl-D", (person: { type(text: string): unknown }) => person.type("\u0004")],
     ["the end of input", (person: { hangUp(): unknown }) => person.hangUp()],
   ])(
-    "stays undecided with %s: the run is paused on record, and the chat ends with 3 and what to type",
+    "%s leaves the call undecided: the run stays paused, and the chat ends with 3 and prints the commands",
     async (_, leave) => {
       const person = await personAt({ steps: [write("a.txt"), "Never."], ask: ["Write"] })
       person.type("Write it.\r")

@@ -7,25 +7,25 @@ import { type Colours, mayDraw, type Output, type TextStream } from "../output.t
 import { type PreviewLine, previewCall, previewRows } from "./call-preview.ts"
 import { type Allowances, approvalQuestion } from "./gate.ts"
 
-/** Returns a person's decision about a paused run. Undefined: there is none, and the run stays as it is. */
+/** Returns a person's decision about a paused run. Undefined: no decision was made and the run stays paused. */
 export type Ask = (paused: Pick<PausedResult, "runId" | "pause">) => Promise<Decision | undefined>
 
 export type Decision = Pick<ResumeInput, "decision" | "answer" | "ticket">
 
 export interface AskOptions {
-  /** Reads one line, typed after it was asked for. Undefined: Ctrl-C, or the end of input. */
+  /** Reads one line typed after the question. Undefined: Ctrl-C or end of input. */
   readonly readLine: Prompt["ask"]
   readonly terminal: TextStream
   readonly colours: Colours
   readonly files: Files
-  /** Where the tools of the run begin. */
+  /** The working directory of the run's tools. */
   readonly cwd: string
   readonly allowances: Allowances
-  /** What the person calls the run: a run, a conversation. */
+  /** The word shown to the person: run or conversation. */
   readonly scope: string
 }
 
-/** Asks at the terminal, with exactly what would run in front of the question. */
+/** Asks at the terminal, showing exactly what would run before the question. */
 export function askInline(options: AskOptions): Ask {
   const { readLine, terminal, colours, allowances, scope } = options
   const write = (line: string) => terminal.write(`${line}\n`)
@@ -33,7 +33,7 @@ export function askInline(options: AskOptions): Ask {
   const writeRows = (lines: readonly PreviewLine[], most: number) => {
     const rows = previewRows(lines, width(), colours)
     for (const row of rows.slice(0, most)) write(row)
-    if (rows.length > most) write(colours.yellow(`… ${rows.length - most} more rows are not shown; v shows all`))
+    if (rows.length > most) write(colours.yellow(`… ${rows.length - most} more rows not shown; v shows all`))
     return rows.length > most
   }
 
@@ -61,9 +61,9 @@ export function askInline(options: AskOptions): Ask {
       const again = reason === "unknown_outcome" ? " again" : ""
       const choices = [
         { sign: "y", text: `run it${again}` },
-        { sign: "n", text: "deny it; a reason may follow" },
+        { sign: "n", text: "deny it; you can add a reason" },
         ...(mayAllow ? [{ sign: "a", text: `always allow ${name} in this ${scope}` }] : []),
-        ...(isCut ? [{ sign: "v", text: "show all of it" }] : []),
+        ...(isCut ? [{ sign: "v", text: "show everything" }] : []),
       ]
       writeRows(choices, Number.POSITIVE_INFINITY)
       const word = await choice(
@@ -76,9 +76,9 @@ export function askInline(options: AskOptions): Ask {
         if (why === undefined) return undefined
         return { decision: "deny", ticket, ...(why.trim() !== "" && { answer: why.trim() }) }
       }
-      // A file may have changed while the question stood there: then it was about something else.
+      // A file may have changed while the question was open; the answer would then apply to a different change.
       if (JSON.stringify(await previewCall(call, options)) !== JSON.stringify(preview)) {
-        write(colours.yellow("This is no longer what was shown: the files have changed."))
+        write(colours.yellow("The files have changed: this is no longer what was shown."))
         continue
       }
       if (word.letter === "a") allowances.add(runId, name)
@@ -105,7 +105,7 @@ export function askInline(options: AskOptions): Ask {
   }
 }
 
-/** Undefined: no person sits at a terminal, or a program reads what is printed. */
+/** Undefined: there is no terminal, or a program reads the output. */
 export function askAtTerminal(
   output: Output,
   place: Pick<AskOptions, "files" | "cwd" | "allowances"> & { readonly machine: boolean },
@@ -116,7 +116,7 @@ export function askAtTerminal(
   return askInline({ ...place, readLine: readLineFrom(process.stdin, terminal), terminal, colours, scope: "run" })
 }
 
-/** A prompt that is open only while a question stands there: at other times Ctrl-C must reach the run. */
+/** The prompt is open only while a question is shown; at other times Ctrl-C must reach the run. */
 function readLineFrom(input: NodeJS.ReadableStream, terminal: TextStream): Prompt["ask"] {
   return async (sign) => {
     const prompt = openPrompt({ input, terminal, draws: mayDraw(), aside: () => undefined })
@@ -145,12 +145,12 @@ export async function decidedInline(
   return result
 }
 
-/** The calls whose results are still to come. */
+/** The calls that have no result yet. */
 export function openCalls(calls: readonly ToolCallRecord[]): readonly ToolCallRecord[] {
   return calls.filter(({ status }) => status === "pending")
 }
 
-/** Fits most terminals below what the run has said. */
+/** Fits most terminals below the run's output. */
 const mostRows = 30
 
 const names: Readonly<Record<string, string>> = { y: "yes", n: "no", a: "always", v: "view" }

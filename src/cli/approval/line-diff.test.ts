@@ -7,22 +7,22 @@ const shown = (before: string, after: string) =>
     line.kind === "gap" ? `@${line.line}` : `${signs[line.kind]}${line.text}`,
   )
 
-test("lines that differ are removed and added between three lines that stay on each side", () => {
+test("changed lines are removed and added between up to three unchanged lines on each side", () => {
   expect(shown("abcdefghi", "abcdXfghi")).toEqual(["@2", " b", " c", " d", "-e", "+X", " f", " g", " h"])
 })
 
-test("each change far from the one before is preceded by the number of its first line", () => {
+test("each distant change is preceded by the number of its first line", () => {
   const changed = [" a", "-X", " b", " c", " d", "@11", " k", " l", " Y", "+Z", " m"]
   expect(shown("aXbcdefghijklYm", "abcdefghijklYZm")).toEqual(changed)
 })
 
-test("a text from nothing is all added, one that goes is all removed, and the same text has no lines", () => {
+test("a new text is all added, a deleted text all removed, and equal texts have no diff", () => {
   expect(shown("", "ab")).toEqual(["+a", "+b"])
   expect(shown("ab", "")).toEqual(["-a", "-b"])
   expect(shown("ab", "ab")).toEqual([])
 })
 
-test("following the comparison turns the first text into the second, whatever they are", () => {
+test("applying the diff turns the first text into the second, for any texts", () => {
   let seed = 7
   const random = (below: number) => {
     seed = (seed * 1103515245 + 12345) % 2147483648
@@ -39,7 +39,7 @@ test("following the comparison turns the first text into the second, whatever th
   }
 })
 
-test("texts too long to compare line by line are replaced as a whole", () => {
+test("texts too long for a line diff are replaced as a whole", () => {
   const [before, after] = ["a", "b"].map((letter) => Array.from({ length: 5000 }, (_, line) => `${letter}${line}`))
   const lines = diffLines(before ?? [], after ?? [])
   expect(lines).toHaveLength(10_000)

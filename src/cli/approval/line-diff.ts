@@ -1,9 +1,9 @@
-/** A line of a comparison. `gap`: lines that stay were left out here; `line` is the number of the next one. */
+/** A line of a diff. `gap`: unchanged lines were omitted here; `line` is the number of the next one. */
 export type DiffLine =
   | { readonly kind: "same" | "added" | "removed"; readonly text: string }
   | { readonly kind: "gap"; readonly line: number }
 
-/** How the lines of one text become those of another, with a few lines that stay around each change. */
+/** The line diff of two texts, with a few unchanged lines around each change. */
 export function diffLines(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
   return withoutFarLines(compare(before, after))
 }
@@ -27,11 +27,12 @@ function as(kind: Compared["kind"]) {
   return (text: string): Compared => ({ kind, text })
 }
 
-/** Through the longest common sequence of lines. Texts too long for that are replaced as a whole. */
+/** Uses the longest common subsequence of lines. Texts too long for that are replaced as a whole. */
 function compareMiddle(before: readonly string[], after: readonly string[]): readonly Compared[] {
   if (before.length * after.length > mostCells) return [...before.map(as("removed")), ...after.map(as("added"))]
   const width = after.length + 1
-  // The length of the common sequence of what follows each pair of places. It fits: the product is bounded.
+  // Length of the longest common subsequence after each pair of positions. The table fits in memory: its size is
+  // bounded.
   const common = new Uint16Array((before.length + 1) * width)
   const commonAt = (row: number, column: number) => common[row * width + column] ?? 0
   for (let row = before.length - 1; row >= 0; row--) {

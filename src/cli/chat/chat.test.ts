@@ -32,7 +32,7 @@ function boatman({ messages, lastUserText, lastToolResults: [read] }: SimulatedR
 }
 
 describe("chat in a pipe", () => {
-  test("OBS-08 a conversation: each line is an exchange that knows what was said and read before it", async () => {
+  test("OBS-08 each line of a chat is an exchange that continues from the previous ones", async () => {
     const { requests } = await simulate({ script: boatman })
     const { code, stdout, stderr } = await chat(["My boat is the Petrel.", "", "Read the tide.", "Which boat is mine?"])
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
@@ -53,7 +53,7 @@ describe("chat in a pipe", () => {
     ])
   })
 
-  test("OBS-08 /clear forgets the conversation, and /turns counts from there", async () => {
+  test("OBS-08 /clear starts a new conversation, and /turns counts from there", async () => {
     await simulate({ script: boatman })
     const lines = [
       "My boat is the Petrel.",
@@ -65,17 +65,17 @@ describe("chat in a pipe", () => {
       "/turns",
     ]
     const { stdout } = await chat(lines, ["--max-turns", "7"])
-    const told = stdout.split("\n").filter((line) => /turn|Forgotten|It is/.test(line))
+    const told = stdout.split("\n").filter((line) => /turn|Cleared|It is/.test(line))
     expect(told).toEqual([
-      "3 turns in this conversation; at most 7 for each message.",
-      expect.stringContaining("Forgotten."),
-      "0 turns in this conversation; at most 7 for each message.",
+      "3 turns in this conversation; at most 7 per message.",
+      expect.stringContaining("Cleared."),
+      "0 turns in this conversation; at most 7 per message.",
       "It is not known to me.",
-      "1 turn in this conversation; at most 7 for each message.",
+      "1 turn in this conversation; at most 7 per message.",
     ])
   })
 
-  test("OBS-08 one message as an argument is answered without waiting for more", async () => {
+  test("OBS-08 a chat with one message as argument answers it without waiting for more", async () => {
     const { requests } = await simulate({ script: boatman })
     const { code, stdout } = await longhaul(["chat", "--model", "anthropic:claude-haiku-4-5", "Read", "the tide."])
     expect(code).toBe(0)
@@ -86,7 +86,7 @@ describe("chat in a pipe", () => {
     ])
   })
 
-  test("OBS-08 LONGHAUL_MODEL, LONGHAUL_STORE and LONGHAUL_MAX_TURNS are honoured, and --model goes before them", async () => {
+  test("OBS-08 a chat uses LONGHAUL_MODEL, LONGHAUL_STORE and LONGHAUL_MAX_TURNS, and --model overrides them", async () => {
     const { requests } = await simulate({ script: boatman })
     const variables = {
       LONGHAUL_MODEL: "anthropic:from-environment",
@@ -95,7 +95,7 @@ describe("chat in a pipe", () => {
     }
     const limited = await chat(["/turns", "Read the tide."], [], variables)
     expect(limited.code).toBe(1)
-    expect(limited.stdout).toContain("at most 1 for each message")
+    expect(limited.stdout).toContain("at most 1 per message")
     expect(limited.stderr).toMatch(/^error max_turns: .*\nfix: Raise --max-turns\.\n$/)
     expect(requests.map(({ model }) => model)).toEqual(["from-environment"])
     expect(await readdir(join(place.home, "kept"))).toEqual(["workspaces"])
@@ -104,7 +104,7 @@ describe("chat in a pipe", () => {
     expect(requests.slice(1).map(({ model }) => model)).toEqual(["claude-haiku-4-5", "claude-haiku-4-5"])
   })
 
-  test("OBS-08 OPENROUTER_API_KEY alone is enough", async () => {
+  test("OBS-08 a chat needs only OPENROUTER_API_KEY", async () => {
     const { requests } = await simulate({ script: boatman, apiKey: "key-of-the-router" })
     const detour = join(place.home, "detour.mjs")
     await writeFile(detour, detourTo("new URL(process.env.ANTHROPIC_BASE_URL).port"))
@@ -125,7 +125,7 @@ describe("chat in a pipe", () => {
     })
   })
 
-  test("--json prints one result on each line, and what commands say elsewhere", async () => {
+  test("--json prints one result per line and the output of slash commands elsewhere", async () => {
     await simulate({ script: boatman })
     const { code, stdout, stderr } = await chat(["My boat is the Petrel.", "/cost", "Which boat is mine?"], ["--json"])
     expect(code).toBe(0)
@@ -140,7 +140,7 @@ describe("chat in a pipe", () => {
     expect(stderr).toContain("total: 1 turn · 1100 tokens · $0.0045")
   })
 
-  test("/cost sums up every conversation, those that were forgotten too; /model shows and changes the model", async () => {
+  test("/cost sums up every conversation, including cleared ones; /model shows and changes the model", async () => {
     const { requests } = await simulate({ script: boatman })
     const lines = [
       "Hello.",
@@ -159,7 +159,7 @@ describe("chat in a pipe", () => {
     const run = (words: string) => expect.stringMatching(new RegExp(`^run_\\S+  ${words}$`))
     const priced = run("1 turn · 1100 tokens · \\$0\\.0045")
     expect(told).toEqual([
-      expect.stringContaining("Forgotten."),
+      expect.stringContaining("Cleared."),
       priced,
       priced,
       "total: 2 turns · 2200 tokens · $0.0090",
@@ -168,15 +168,15 @@ describe("chat in a pipe", () => {
       priced,
       run("2 turns · 2200 tokens · cost unknown"),
       "total: 3 turns · 3300 tokens · cost unknown",
-      'error config_invalid: "x" is not the name of a model.',
+      'error config_invalid: "x" is not a valid model name.',
       expect.stringMatching(/^fix: Use provider:model/),
-      "There is no /cots. Did you mean /cost?",
+      "Unknown command /cots. Did you mean /cost?",
       "",
     ])
     expect(requests.map(({ model }) => model)).toEqual(["claude-sonnet-4-6", "claude-sonnet-4-6", "unheard-of"])
   })
 
-  test("a line that ends in a backslash goes on, and a path is no command", async () => {
+  test("a line that ends in a backslash continues, and a path is not a slash command", async () => {
     const { requests } = await simulate({ script: boatman })
     await chat(["one \\", "two\\", "three", "/etc/hosts is what?", "last\\"])
     const texts = requests.map(({ lastUserText }) => lastUserText)
@@ -199,7 +199,7 @@ describe("chat in a pipe", () => {
     expect(stderr.includes("error invalid_request:")).toBe(lines.includes("bad"))
   })
 
-  test("settings come from the config file that is named", async () => {
+  test("a chat uses the settings of the named config file", async () => {
     const { requests } = await simulate({ script: boatman })
     await mkdir(join(place.home, "settings"))
     const file = join(place.home, "settings/longhaul.config.json")

@@ -31,7 +31,7 @@ const projects = () => join(place.home, "state/longhaul/workspaces/default/.long
 const written = () => readFile(join(place.workspace, "log.txt"), "utf8").catch(() => undefined)
 
 describe("a conversation", () => {
-  test("is one run, whose exchanges do not repeat what was said before them", async () => {
+  test("a conversation is one run whose exchanges do not repeat earlier messages", async () => {
     await simulate({ script: boatman })
     await chat(["My boat is the Petrel.", "Hello.", "Which boat is mine?"], ["--run-id", "c"])
     const nodes = join(projects(), "c/nodes")
@@ -42,7 +42,7 @@ describe("a conversation", () => {
     expect(journal).not.toContain("My boat")
   })
 
-  test("goes on in another process: the last one of the folder, or the one that is named by a part of its id", async () => {
+  test("another process continues the last conversation of the folder, or the one named by an id prefix", async () => {
     await simulate({ script: boatman })
     await chat(["My boat is the Petrel."], ["--run-id", "petrel-talk"])
     await chat(["My boat is the Tern."], ["--run-id", "tern-talk"])
@@ -57,7 +57,7 @@ describe("a conversation", () => {
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("error not_found:") })
   })
 
-  test("takes a message behind --continue that can be no id for what is said", async () => {
+  test("an argument after --continue that cannot be an id is a message", async () => {
     await simulate({ script: boatman })
     await chat(["My boat is the Petrel."])
     expect((await longhaul(["chat", "--continue", "Which boat is mine?"])).stdout).toBe("It is Petrel.\n")
@@ -66,7 +66,7 @@ describe("a conversation", () => {
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("There is no conversation in") })
   })
 
-  test("goes on from a run, with the settings that the run had", async () => {
+  test("a chat continues from a run with the run's settings", async () => {
     const { requests } = await simulate({ script: boatman })
     await longhaul(["run", "--system", "Be brief.", "--tools", "Read", "--run-id", "r", "My boat is the Petrel."])
     await chat(["Which boat is mine?"], ["--continue", "r"])
@@ -77,7 +77,7 @@ describe("a conversation", () => {
     expect(requests[2]?.tools.map(({ name }) => name)).toEqual(["Read", "Bash"])
   })
 
-  test("is not continued from a store that only a config file names", async () => {
+  test("a conversation is not continued from a store that only a config file names", async () => {
     await simulate({ script: boatman })
     const store = join(place.workspace, "planted")
     await chat(["My boat is the Petrel."], ["--store", store, "--run-id", "c"])
@@ -85,12 +85,12 @@ describe("a conversation", () => {
     await writeFile(config, '{ "store": "planted" }')
     const { code, stderr } = await chat(["Hello."], ["--config", config, "--continue", "c"])
     expect(code).toBe(1)
-    expect(stderr).toContain("name it: --store")
+    expect(stderr).toContain("add: --store")
   })
 })
 
-describe("options of run in a chat", () => {
-  test("--ask pauses in a pipe and ends the chat with 3; it goes on once it is decided, asking again", async () => {
+describe("run options in a chat", () => {
+  test("--ask pauses in a pipe and ends the chat with 3; after the decision it continues and asks again", async () => {
     await simulate({ script: boatman })
     const args = ["--ask", "Write", "--run-id", "c"]
     const { code, stdout } = await chat(["Hello.", "Write it down.", "Never said."], args)
@@ -104,7 +104,7 @@ describe("options of run in a chat", () => {
     expect((await chat(["Write it again."], ["--continue", "c"])).code).toBe(3)
   })
 
-  test("--bash, --read-only, --tools and --max-tokens hold for every message, and in the next process", async () => {
+  test("--bash, --read-only, --tools and --max-tokens apply to every message and in the next process", async () => {
     const { requests } = await simulate({ script: boatman })
     const { stdout } = await chat(["Hello.", "Run it."], ["--bash", "--run-id", "c"])
     expect(stdout).toContain("It says: out at sea")
@@ -120,7 +120,7 @@ describe("options of run in a chat", () => {
     expect(limited).toMatchObject({ code: 1, stderr: expect.stringContaining("--max-tokens") })
   })
 
-  test("a conversation that was left paused is asked about when it goes on at a terminal", async () => {
+  test("a paused conversation asks its question when it is continued at a terminal", async () => {
     await simulate({ script: boatman })
     await chat(["Write it down."], ["--ask", "Write", "--run-id", "c"])
     const running = start(["chat", "--continue"], takenForTerminal)
@@ -133,7 +133,7 @@ describe("options of run in a chat", () => {
     expect((await running.ended).code).toBe(0)
   })
 
-  test("a conversation whose process was killed is brought to its end first", async () => {
+  test("a conversation whose process was killed finishes its last exchange first", async () => {
     let isHeld = true
     await simulate({
       async script(request) {
@@ -154,13 +154,13 @@ describe("options of run in a chat", () => {
   })
 })
 
-describe("commands about a conversation", () => {
+describe("commands on a conversation", () => {
   const hold = async () => {
     await simulate({ script: boatman })
     await chat(["My boat is the Petrel.", "Write it down."], ["--ask", "Write", "--run-id", "c"])
   }
 
-  test("runs shows one row, with the status of the last exchange and how many there are", async () => {
+  test("runs shows one row per conversation with the status of the last exchange and the number of exchanges", async () => {
     await hold()
     const [row, ...others] = (await json(["runs", "--json"])) as readonly JsonObject[]
     expect(others).toEqual([])
@@ -169,7 +169,7 @@ describe("commands about a conversation", () => {
     expect(await json(["runs", "--status", "done", "--json"])).toEqual([])
   })
 
-  test("show, logs and replay go through all exchanges, or the one that is named", async () => {
+  test("show, logs and replay cover all exchanges, or the named one", async () => {
     await hold()
     const results = (await longhaul(["show", "c", "--json"])).stdout.trimEnd().split("\n")
     expect(results.map((line) => (JSON.parse(line) as RunResult).nodeId)).toEqual(["main", "main__2"])
@@ -192,7 +192,7 @@ describe("commands about a conversation", () => {
     expect(await written()).toBeUndefined()
   })
 
-  test("cost sums up all exchanges as one run, fork copies what was said, rm deletes all", async () => {
+  test("cost counts all exchanges as one run, fork copies the messages, rm deletes all", async () => {
     await hold()
     const cost = await json(["cost", "--by", "run", "--json"])
     expect(cost).toMatchObject({ rows: [{ run: "c", runs: 1, turns: 2 }], total: { runs: 1, turns: 2 } })

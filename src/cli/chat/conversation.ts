@@ -3,30 +3,30 @@ import type { ContinueInput, RunHandle, RunInput, RunState, Runtime } from "../.
 import { namedModel } from "../../hosts/node/model-names.ts"
 import { addUsage, noUsage } from "../../lib/usage.ts"
 
-/** One run, each exchange a node of it that knows what was said in those before. */
+/** One run; each exchange is a node that continues from the exchanges before it. */
 export interface Conversation {
   readonly runtime: Runtime
-  /** Absent until something was said. */
+  /** Absent until the first message. */
   readonly runId: string | undefined
-  /** The name of the model that is asked next. */
+  /** The model for the next exchange. */
   readonly model: string
-  /** Model calls since it began. */
+  /** Model calls since the conversation began. */
   readonly turns: number
-  /** The most model calls of each exchange. */
+  /** Turn limit of each exchange. */
   readonly maxTurns: number
-  /** Every conversation of this session, the ones before it too. */
+  /** All conversations of this session, including earlier ones. */
   readonly spent: readonly Spent[]
-  /** The next exchange. Rejects where there can be none: the last one is paused, or under way elsewhere. */
+  /** Starts the next exchange. Rejects if the last one is paused or running elsewhere. */
   say(text: string): Promise<RunHandle>
-  /** Counts what an exchange took so far. */
+  /** Adds the usage of an exchange so far. */
   remember(result: RunResult): void
-  /** Begins another one with the next message. */
+  /** Makes the next message start a new conversation. */
   forget(): void
-  /** Throws `config_invalid` where there is no such model. */
+  /** Throws `config_invalid` if the model is unknown. */
   use(model: string): void
 }
 
-/** What one conversation took. */
+/** Usage of one conversation. */
 export interface Spent {
   readonly runId: string
   readonly turns: number
@@ -35,24 +35,24 @@ export interface Spent {
 
 export interface ConversationOptions {
   readonly model: string
-  /** What a new conversation begins with, beside its first message. */
+  /** Settings of a new conversation, besides its first message. */
   readonly settings: Omit<RunInput, "task" | "messages">
   readonly earlier?: EarlierConversation
 }
 
-/** A conversation of another process that goes on here. */
+/** A conversation of another process that continues here. */
 export interface EarlierConversation {
   readonly exchanges: readonly RunState[]
-  /** The most model calls of each exchange. */
+  /** Turn limit of each exchange. */
   readonly maxTurns: number
-  /** How the next exchange differs from the last. */
+  /** Differences between the next exchange and the last. */
   readonly changes: ContinueInput
 }
 
 export function createConversation(runtime: Runtime, options: ConversationOptions): Conversation {
   const { settings, earlier } = options
   const limits = { ...settings.limits, turns: settings.limits?.turns ?? 100 }
-  /** By exchange: one that was resumed is counted once. */
+  /** Keyed by exchange, so that a resumed exchange is counted once. */
   const taken = new Map<string, Spent>()
   let { model } = options
   let chosenModel: { readonly model?: string } = {}
@@ -96,7 +96,7 @@ export function createConversation(runtime: Runtime, options: ConversationOption
         : runtime.continueStream(runId, text, { ...changes, ...chosenModel }),
     remember(result) {
       count(result)
-      // A run that could not begin has no journal: nothing was said.
+      // A run that could not start has no journal.
       if (result.transcript.lastShard < 0) return
       runId = result.runId
       changes = {}

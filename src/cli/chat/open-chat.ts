@@ -8,9 +8,9 @@ import { type ConfigChoice, readConfig } from "../config/file.ts"
 import { debugLogger } from "../debug-log.ts"
 import { conversationsOf, exchangesOf } from "../exchanges.ts"
 import type { WatchChoice } from "../follow.ts"
-import { type RunStart, recordedModel, startOf } from "../go-on.ts"
 import type { Output } from "../output.ts"
 import { findRunId, type OpenStore, openStore, requireNamedStore } from "../read-store.ts"
+import { type RunStart, recordedModel, startOf } from "../resume-and-show.ts"
 import { chosenInput, type InputChoice } from "../run-options.ts"
 import { chooseModel, inputSettings, type OpenRuntime, openRuntime, type RunChoice } from "../run-settings.ts"
 import { startFolder, startWorkspace } from "../start-folder.ts"
@@ -25,24 +25,24 @@ export interface ChatChoice extends RunChoice, InputChoice, GuardChoice, WatchCh
 
 export interface OpenChat extends OpenRuntime {
   readonly conversation: Conversation
-  /** Where the tools begin. */
+  /** The working directory of the tools. */
   readonly cwd: string
-  /** The conversation that goes on, as it was left. */
+  /** The conversation to continue, as it was left. */
   readonly earlier?: FoundConversation
 }
 
 export interface FoundConversation {
-  /** In their order; there is at least one. */
+  /** In order; at least one. */
   readonly exchanges: readonly RunState[]
   readonly last: RunState
-  /** How the last one began. */
+  /** The run-start of the last exchange. */
   readonly start: RunStart | undefined
 }
 
-/** A new conversation, or an earlier one with the settings it had. `questions`: a person can answer the model. */
+/** A new conversation, or an earlier one with its settings. `questions`: a person can answer the model. */
 export async function openChat(choice: ChatChoice, output: Output, questions: boolean): Promise<OpenChat> {
   const earlier = choice.continue === undefined ? undefined : await findConversation(choice, choice.continue, output)
-  // Where the file had to be read for the store, its warnings have been printed.
+  // If the config file was already read for the store, its warnings were already printed.
   const file = await readConfig(choice, earlier && choice.store === undefined ? () => {} : output.complain)
   const began = earlier?.start?.input
   // Safe: metadata was checked to be JSON when the run began.
@@ -71,14 +71,14 @@ export async function openChat(choice: ChatChoice, output: Output, questions: bo
   return { ...opened, conversation, cwd, ...(earlier && { earlier }) }
 }
 
-/** The settings of the last exchange hold, but for those that were given now. */
+/** The settings of the last exchange, overridden by those given now. */
 function continued(
   { exchanges, start }: FoundConversation,
   choice: ChatChoice,
   guard: Guard,
   chosen: ContinueInput,
 ): EarlierConversation {
-  // What the config file says counted when the conversation began.
+  // The config file was already applied when the conversation began.
   const given = inputSettings(choice, undefined)
   const limits = { ...start?.limits, ...given.limits, ...chosen.limits }
   const before = start?.tools.map(({ name }) => name) ?? []
@@ -106,7 +106,7 @@ async function findConversation(choice: ChatChoice, given: string, output: Outpu
   return { exchanges, last, start: await startOf(opened.runtime, last) }
 }
 
-/** The one with the newest record of those that work in this folder. */
+/** The conversation in this folder with the newest record. */
 async function lastConversation({ runtime }: OpenStore, workspace: string): Promise<string> {
   const { insidePath, realPathOf } = await import("../../hosts/node/files/confine.ts")
   const here = realPathOf(workspace)
@@ -116,6 +116,6 @@ async function lastConversation({ runtime }: OpenStore, workspace: string): Prom
     if (nodeId === "main" && input && insidePath(here, realPathOf(startFolder(input))) !== undefined) return runId
   }
   throw new LonghaulError("not_found", `There is no conversation in ${workspace} yet.`, {
-    fix: `Begin one with: ${invocation()} chat. If it was held elsewhere, name it: --continue <run>.`,
+    fix: `Start one with: ${invocation()} chat. If it took place in another folder, name it: --continue <run>.`,
   })
 }

@@ -3,15 +3,15 @@ import { Writable } from "node:stream"
 import { visible } from "../format.ts"
 import type { TextStream } from "../output.ts"
 
-/** Where a person types. */
+/** The terminal input of a person. */
 export interface Prompt {
-  /** The next line; undefined: there will be none. */
+  /** The next line; undefined: end of input. */
   next(sign: string): Promise<string | undefined>
-  /** A line that is typed after this is called: nothing typed before. Undefined: Ctrl-C, or the end of input. */
+  /** A line typed after this call, ignoring earlier input. Undefined: Ctrl-C or end of input. */
   ask(sign: string): Promise<string | undefined>
-  /** What stands there unfinished, as the end of it that fits the terminal. */
+  /** The unfinished input: as much of its end as fits the terminal. */
   typed(): string
-  /** A remark between two lines, while one is being waited for; what was typed of it is gone. */
+  /** A message printed while waiting for a line; discards the input typed so far. */
   remark(text: string): void
   close(): void
 }
@@ -19,9 +19,9 @@ export interface Prompt {
 export interface PromptOptions {
   readonly input: NodeJS.ReadableStream
   readonly terminal: TextStream
-  /** Lines can be edited in place; otherwise the terminal itself shows what is typed. */
+  /** Lines can be edited in place; otherwise the terminal echoes the input. */
   readonly draws: boolean
-  /** Gets a line that nobody waits for. What it answers comes when the next one is asked for. */
+  /** Receives a line that arrives while no call waits for one. Its return value is delivered to the next call. */
   readonly aside: (line: string) => string | undefined
 }
 
@@ -52,7 +52,7 @@ export function openPrompt({ input, terminal, draws, aside }: PromptOptions): Pr
     if (waiting) terminal.write("\n")
     give(undefined)
   })
-  // Keys are read raw, so it is for us to make the signal that the terminal would have made.
+  // Keys are read in raw mode, so the terminal does not send the signal: send it here.
   lines.on("SIGINT", () => process.emit("SIGINT", "SIGINT"))
 
   function wait(sign: string): Promise<string | undefined> {
@@ -102,8 +102,8 @@ export function openPrompt({ input, terminal, draws, aside }: PromptOptions): Pr
 }
 
 /**
- * Passes on what readline draws while a line is waited for: at other times others draw on the terminal. Unlimited columns
- * keep readline from thinking that what it could not show has taken several rows.
+ * Passes on the output of readline while a call waits for a line; at other times other code draws on the terminal.
+ * Unlimited columns keep readline from assuming that hidden input has taken several rows.
  */
 function terminalGate(terminal: TextStream, isOpen: () => boolean): Writable {
   const gate = new Writable({
@@ -116,7 +116,7 @@ function terminalGate(terminal: TextStream, isOpen: () => boolean): Writable {
   return Object.defineProperty(gate, "columns", { get: () => (isOpen() ? terminal.columns : undefined) })
 }
 
-/** Until what the terminal held back has been read: the event loop has looked for input at least once since. */
+/** Resolves once input buffered by the terminal has been read: the event loop has polled for input at least once. */
 function pendingInput(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 }

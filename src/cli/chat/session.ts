@@ -3,45 +3,45 @@ import type { RunResult, ToolCallRecord } from "../../contract/result.ts"
 import type { RunHandle, RunState } from "../../contract/run.ts"
 import { type Ask, decidedInline, openCalls } from "../approval/inline-approval.ts"
 import { invocation } from "../arguments.ts"
-import { exitCodes, printError, printPause } from "../ending.ts"
 import { follow, printsJson, progressFor, type WatchChoice } from "../follow.ts"
 import { clip, counted, duration, failureLines, shellWord, spending, statusLabel } from "../format.ts"
 import type { Output } from "../output.ts"
+import { exitCodes, printError, printPause } from "../print-result.ts"
 import type { Progress } from "../progress.ts"
 import type { Conversation } from "./conversation.ts"
-import { slashReply } from "./words.ts"
+import { slashReply } from "./slash-commands.ts"
 
-/** What lines do, wherever they come from. */
+/** Handles input lines, whatever their source. */
 export interface ChatSession {
-  /** The exit code of the last exchange. */
+  /** Exit code of the last exchange. */
   readonly code: number
-  /** The last exchange waits for a decision that was not made here: the conversation cannot go on before it is. */
+  /** The last exchange waits for a decision, so the conversation cannot continue. */
   readonly isPaused: boolean
   readonly working: boolean
-  /** The line before was not the end of its message. */
+  /** The last line ended in a backslash, so its message is incomplete. */
   readonly continues: boolean
-  /** Resolves when all that the line led to is done. False: the session is over. */
+  /** Resolves when all work caused by the line is done. False: the session has ended. */
   take(line: string): Promise<boolean>
-  /** Brings an exchange to its end that another process left paused or under way. False: the session is over. */
+  /** Finishes an exchange that another process left paused or running. False: the session has ended. */
   settle(state: RunState): Promise<boolean>
-  /** What is left of an unfinished message is one. */
+  /** Submits an incomplete message as it is. */
   finish(): Promise<void>
-  /** A line that comes while a run works. Answers what is left of it for later. */
+  /** Handles a line that arrives while a run works. Returns the part to handle later. */
   aside(line: string): string | undefined
-  /** Ends the session, and at once whatever is under way. */
+  /** Ends the session and cancels any running work immediately. */
   leave(): void
 }
 
 export interface SessionOptions {
   readonly output: Output
   readonly watch: WatchChoice
-  /** A person sits at a terminal: a run that was cancelled does not end the session. */
+  /** A person is at a terminal: a cancelled run does not end the session. */
   readonly interactive: boolean
-  /** Asks the person about what an exchange waits for. */
+  /** Asks the person about the pending decision of an exchange. */
   readonly ask?: Ask
-  /** Where the conversation is kept, if it had to be said. */
+  /** The store of the conversation, if it is not the default. */
   readonly store?: string | undefined
-  /** What stands there while a run works. */
+  /** Input shown while a run works. */
   readonly typed?: () => string
 }
 
@@ -91,7 +91,7 @@ class Session implements ChatSession {
     if (state.status === "running") {
       const resumed = this.#conversation.runtime.resumeStream({ runId, nodeId })
       const result = await this.#exchange(() => this.#show(resumed, openCalls(toolCalls)))
-      // It is under way in another process.
+      // Another process is running it.
       if (result === undefined || result.transcript.lastShard < 0) this.#isOver = true
     }
     return !this.#isOver
@@ -114,11 +114,11 @@ class Session implements ChatSession {
       handle.interrupt("graceful")
     }
     if (reply) return undefined
-    const isHeard = handle.steer(text)
+    const isDelivered = handle.steer(text)
     progress.say(
-      `» ${clip(text, 200)}${isHeard ? " (told before its next turn)" : " (too late for this run: comes next)"}`,
+      `» ${clip(text, 200)}${isDelivered ? " (sent to the model before its next turn)" : " (too late for this run: sent as the next message)"}`,
     )
-    return isHeard ? undefined : text
+    return isDelivered ? undefined : text
   }
 
   leave(): void {
@@ -140,7 +140,7 @@ class Session implements ChatSession {
     if (reply.exit) this.#isOver = true
   }
 
-  /** One exchange to its end, with all that is decided on the way. */
+  /** Runs one exchange to its end, including all decisions on the way. */
   async #exchange(begin: () => Promise<RunResult>): Promise<RunResult | undefined> {
     this.working = true
     try {
@@ -193,7 +193,7 @@ class Session implements ChatSession {
   }
 }
 
-/** Puts lines together that end in a backslash. */
+/** Joins lines that end in a backslash. */
 function joiner() {
   let begun = ""
   return {

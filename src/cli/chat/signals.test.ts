@@ -4,7 +4,7 @@ import { commandLine, takenForTerminal, until } from "../../../test/support/comm
 const { start, simulate } = commandLine()
 
 describe("chat in a pipe", () => {
-  test("Ctrl-C once lets the step finish and ends the chat: no other line is taken, 130", async () => {
+  test("the first Ctrl-C in a pipe finishes the step and ends the chat with 130 without reading more lines", async () => {
     let mayAnswer = false
     const { requests } = await simulate({
       async script() {
@@ -28,7 +28,7 @@ describe("chat in a pipe", () => {
   test.each([
     ["SIGINT twice", ["SIGINT", "SIGINT"]],
     ["SIGTERM", ["SIGTERM"]],
-  ] as const)("%s stops at once: 130", async (_, signals) => {
+  ] as const)("%s stops a chat in a pipe immediately with 130", async (_, signals) => {
     const { requests } = await simulate({
       script: () => "Never whole.",
       faults: () => ({ kind: "stall", atByte: 700 }),
@@ -47,30 +47,33 @@ describe("chat in a pipe", () => {
 })
 
 describe("chat at a terminal", () => {
-  test.each([{}, { NO_COLOR: "1" }])("%j: a prompt, a run that is steered, Ctrl-C", async (variables) => {
-    let mayAnswer = false
-    const { requests } = await simulate({
-      async script({ messages }) {
-        await until(() => mayAnswer)
-        return `Heard: ${messages.map(({ text }) => text).join(" ")}`
-      },
-    })
-    const running = start(["chat", "--max-turns", "5", "Hello."], { ...takenForTerminal, ...variables })
-    await until(() => requests.length === 1)
-    await until(() => /be\s+typed\n> Hello\.\n/.test(running.shown.stdout))
-    running.child.stdin.write("And the tide.\r\n")
-    await until(() => running.shown.stdout.includes("» And the tide. (told before its next turn)"))
-    mayAnswer = true
-    await until(() => running.shown.stdout.includes("2 turns"))
-    expect(requests[1]?.lastUserText).toBe("And the tide.")
+  test.each([{}, { NO_COLOR: "1" }])(
+    "with %j a chat shows a prompt, accepts steering, and handles Ctrl-C",
+    async (variables) => {
+      let mayAnswer = false
+      const { requests } = await simulate({
+        async script({ messages }) {
+          await until(() => mayAnswer)
+          return `Heard: ${messages.map(({ text }) => text).join(" ")}`
+        },
+      })
+      const running = start(["chat", "--max-turns", "5", "Hello."], { ...takenForTerminal, ...variables })
+      await until(() => requests.length === 1)
+      await until(() => /the\s+commands\n> Hello\.\n/.test(running.shown.stdout))
+      running.child.stdin.write("And the tide.\r\n")
+      await until(() => running.shown.stdout.includes("» And the tide. (sent to the model before its next turn)"))
+      mayAnswer = true
+      await until(() => running.shown.stdout.includes("2 turns"))
+      expect(requests[1]?.lastUserText).toBe("And the tide.")
 
-    running.child.kill("SIGINT")
-    await until(() => running.shown.stdout.includes("Press Ctrl-C again to leave"))
-    await new Promise((resolve) => setTimeout(resolve, 60))
-    running.child.kill("SIGINT")
-    const { code, stdout, stderr } = await running.ended
-    expect({ code, stderr }).toEqual({ code: 130, stderr: "" })
-    expect(stdout).toContain("▸")
-    expect(stdout.includes("\u001b")).toBe(variables.NO_COLOR === undefined)
-  })
+      running.child.kill("SIGINT")
+      await until(() => running.shown.stdout.includes("Press Ctrl-C again to leave"))
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      running.child.kill("SIGINT")
+      const { code, stdout, stderr } = await running.ended
+      expect({ code, stderr }).toEqual({ code: 130, stderr: "" })
+      expect(stdout).toContain("▸")
+      expect(stdout.includes("\u001b")).toBe(variables.NO_COLOR === undefined)
+    },
+  )
 })

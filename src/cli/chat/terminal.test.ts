@@ -76,7 +76,7 @@ const textsOf = (messages: readonly { readonly role: string; readonly content: r
     content.map((part) => `${role}: ${"text" in part ? part.text : (part as { type: string }).type}`),
   )
 
-test("OBS-08 a person talks: prompt, answer, what it took, prompt again; Ctrl-D leaves with 0", async () => {
+test("OBS-08 a chat shows prompt, answer, usage and the prompt again; Ctrl-D leaves with 0", async () => {
   const { model, terminal, ended, type, asked } = sitDown([
     { parts: [{ text: "Aye, Petrel." }], usage: { inputTokens: 1000, outputTokens: 100, costUsd: 0.0123 } },
     "Petrel, you said.",
@@ -108,7 +108,7 @@ test("OBS-08 a person talks: prompt, answer, what it took, prompt again; Ctrl-D 
   ])
 })
 
-test("what is typed while a run works stands below the status, steers it, and is shown as said", async () => {
+test("input typed while a run works is shown below the status, steers the run, and is echoed", async () => {
   const slow = held({ parts: [{ toolCall: { name: "Read", args: { path: "tide.txt" } } }] })
   const { model, terminal, ended, type, shows, asked } = sitDown([slow.step, "At 04:17, in metres."])
   type("When is high water?\r")
@@ -116,18 +116,18 @@ test("what is typed while a run works stands below the status, steers it, and is
   type("And use met")
   await shows("> And use met")
   type("res,\\\rplease.\r")
-  await shows("» And use metres, please. (told before its next turn)")
+  await shows("» And use metres, please. (sent to the model before its next turn)")
   slow.release()
   await asked("done 2 turns")
   type("/exit\r")
   expect(await ended).toBe(0)
   expect(textsOf(model.calls[1]).at(-1)).toBe("user: And use metres,\nplease.")
   const lines = terminal.lines()
-  expect(lines).toContain("▸ told the model: And use metres, please.")
+  expect(lines).toContain("▸ sent to the model: And use metres, please.")
   expect(lines.at(-2)).toBe("> /exit")
 })
 
-test("what was typed and not sent when the run ends is still there; lines that came too early are next", async () => {
+test("unsent input is kept when the run ends; lines typed too early become the next messages", async () => {
   const slow = held("One.")
   const { model, ended, type, shows, asked } = sitDown([slow.step, "Two.", "Three."])
   type("First\rSecond\r")
@@ -148,7 +148,7 @@ test("what was typed and not sent when the run ends is still there; lines that c
   ])
 })
 
-test("a line longer than the terminal, typed while a run works, takes nothing away of what stands above", async () => {
+test("a typed line longer than the terminal leaves the output above intact", async () => {
   const slow = held("One.")
   const { terminal, model, ended, type, shows, asked } = sitDown([slow.step, "Two."])
   type("First\r")
@@ -167,21 +167,21 @@ test("a line longer than the terminal, typed while a run works, takes nothing aw
   expect(textsOf(model.calls[1]).at(-1)).toBe(`user: ${long}end`)
 })
 
-test("commands work beside a run; those that would change it wait", async () => {
+test("slash commands work during a run, except those that would change it", async () => {
   const slow = held("Aye.")
   const { ended, type, shows } = sitDown([slow.step], "Hello")
   await shows("waiting for the model")
   type("/cost\r")
   await shows("total: 0 turns")
   type("/clear\r")
-  await shows("/clear has to wait until the run is over.")
+  await shows("/clear is not available while a run is active.")
   type("/exit\r")
   await shows("Leaving once the current step is finished.")
   slow.release()
   expect(await ended).toBe(0)
 })
 
-test("Ctrl-C while a run works lets the step finish, twice stops it; the chat goes on", async () => {
+test("Ctrl-C during a run finishes the step, a second one stops it; the chat continues", async () => {
   const slow = held({ parts: [{ text: "Half." }, { toolCall: { name: "List", args: {} } }] })
   const never = held("Never.")
   const { model, terminal, ended, type, shows, asked } = sitDown([slow.step, never.step, "Here again."])
@@ -211,7 +211,7 @@ test("Ctrl-C while a run works lets the step finish, twice stops it; the chat go
   expect(terminal.lines().filter((line) => line.startsWith("error cancelled:"))).toHaveLength(2)
 })
 
-test("Ctrl-C at the prompt says how to leave and drops what was typed; the second in a row leaves with 130", async () => {
+test("Ctrl-C at the prompt discards the input and shows how to leave; a second one leaves with 130", async () => {
   const { model, ended, type, shows, asked, terminal } = sitDown(["Aye."])
   type("Half a thou\u0003")
   await shows("Press Ctrl-C again to leave, or type /exit.")

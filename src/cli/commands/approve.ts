@@ -4,25 +4,25 @@ import { confirmed, pendingCall, showCall } from "../approval/decide.ts"
 import { type Command, onlyPositional, parseCommandLine, UsageError } from "../arguments.ts"
 import { printsJson } from "../follow.ts"
 import { reasonOf } from "../format.ts"
-import { findRun, goOn, goOnOptions } from "../go-on.ts"
+import { findRun, resumeAndShow, resumeOptions } from "../resume-and-show.ts"
 
 const options = {
   args: { type: "string", value: "<json>", help: "Run it with these arguments instead of the model's." },
-  "args-file": { type: "string", value: "<file>", help: "The same from a file." },
-  answer: { type: "string", value: "<text>", help: "Something for the model to hear with the result." },
-  ticket: { type: "string", value: "<ticket>", help: "Decide about this question only." },
-  yes: { type: "boolean", short: "y", help: "Do not ask again." },
-  ...goOnOptions,
+  "args-file": { type: "string", value: "<file>", help: "Read the arguments from a file." },
+  answer: { type: "string", value: "<text>", help: "Message to the model, delivered with the result." },
+  ticket: { type: "string", value: "<ticket>", help: "Decide only this question." },
+  yes: { type: "boolean", short: "y", help: "Skip the confirmation." },
+  ...resumeOptions,
 } as const
 
 export const command: Command = {
-  summary: "Let the call run that a paused run waits with, and go on.",
+  summary: "Approve the pending call of a paused run and continue the run.",
   usage: "[options] <runId>",
   options,
   completes: "runId",
   notes: [
-    "What is approved is what was shown: if the run waits for something else by then, nothing is approved.",
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 paused again, 130 cancelled.",
+    "The approval applies to the call that was shown: if the run waits for another one by then, nothing is approved.",
+    "Exit codes: 0 done, 1 failed, 2 usage error, 3 paused again, 130 cancelled.",
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("approve", args, options)
@@ -32,7 +32,7 @@ export const command: Command = {
     if (!printsJson(values) && !values.quiet)
       showCall({ ...pending, ...(changed !== undefined && { args: changed }) }, output)
     if (!values.yes && !printsJson(values) && !(await confirmed("Approve?", output))) {
-      output.complain("Nothing was approved: the run still waits.")
+      output.complain("Nothing was approved: the run is still waiting.")
       return 3
     }
     const decision = {
@@ -41,7 +41,7 @@ export const command: Command = {
       ...(changed !== undefined && { args: changed }),
       ...(values.answer !== undefined && { answer: values.answer }),
     } as const
-    return goOn(values, found, decision, output)
+    return resumeAndShow(values, found, decision, output)
   },
 }
 
@@ -51,7 +51,7 @@ async function argumentsOf(values: {
 }): Promise<Json | undefined> {
   const { args, "args-file": file } = values
   if (args !== undefined && file !== undefined) {
-    throw new UsageError("Both --args and --args-file are given.", "Give one of them.")
+    throw new UsageError("--args and --args-file cannot be combined.", "Use only one of them.")
   }
   const text = file === undefined ? args : await readFile(file, "utf8")
   if (text === undefined) return undefined
@@ -60,9 +60,6 @@ async function argumentsOf(values: {
     return parsed
   } catch (error) {
     const reason = reasonOf(error)
-    throw new UsageError(
-      `The arguments are not JSON: ${reason}`,
-      'Give them as an object, such as \'{"path":"a.txt"}\'.',
-    )
+    throw new UsageError(`The arguments are not JSON: ${reason}`, 'Pass a JSON object, such as \'{"path":"a.txt"}\'.')
   }
 }

@@ -20,12 +20,12 @@ const options = {
   continue: {
     type: "string",
     value: "[run]",
-    help: "Go on with an earlier conversation: the one named, else the last one in this folder.",
+    help: "Continue an earlier conversation: the named one, else the last one in this folder.",
   },
   ...startOptions,
   ...inputOptions,
   ...guardOptions,
-  "run-id": { type: "string", value: "<id>", help: "The conversation's name. Default: a new one." },
+  "run-id": { type: "string", value: "<id>", help: "Id of the conversation. Default: a new one." },
   ...storeOption,
   ...configOptions,
   ...watchOptions,
@@ -33,15 +33,15 @@ const options = {
 } as const
 
 export const command: Command = {
-  summary: "Talk with a model that has the tools. A conversation is one run, each message an exchange of it.",
+  summary: "Chat with a model that can use the tools. A conversation is one run; each message is an exchange of it.",
   usage: "[options] [message…]",
   options,
   notes: [
     ...startNotes,
-    "On a terminal: /help lists what else can be typed; what is typed while a run works is told to its model.",
-    "In a pipe each line is a message. With a message as argument and no terminal, that one is answered and no other.",
-    "--continue takes a run's id or the start of it; any run can go on as a conversation. --continue= names none.",
-    "With --json: one result on each line. Exit code in a pipe: that of the last exchange.",
+    "On a terminal: /help lists the commands; input typed while a run works is sent to its model.",
+    "In a pipe, each line is a message. With a message as argument and no terminal, only that message is answered.",
+    "--continue takes a run id or its first characters; any run can be continued as a conversation. --continue= selects the last.",
+    "With --json: one result per line. Exit code in a pipe: that of the last exchange.",
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("chat", optionalValue(args), options)
@@ -56,7 +56,7 @@ export const command: Command = {
   },
 }
 
-/** `--continue` may stand alone. A word behind it that can be no id is a message. */
+/** `--continue` may have no value. A following word that cannot be a run id is a message. */
 function optionalValue(args: readonly string[]): readonly string[] {
   const end = args.indexOf("--")
   return args.map((arg, index) => {
@@ -70,13 +70,13 @@ interface Place {
   readonly input: NodeJS.ReadableStream
   readonly output: Output
   readonly watch: WatchChoice
-  /** What to begin with; empty: nothing. */
+  /** The first message; empty: none. */
   readonly first: string
   readonly store?: string | undefined
   readonly earlier?: FoundConversation | undefined
 }
 
-/** Line by line, without a word of our own. */
+/** One message per line, without any prompt. */
 async function answer(
   conversation: Conversation,
   { input, output, watch, first, store, earlier }: Place,
@@ -89,7 +89,7 @@ async function answer(
     return session.code
   }
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
-  const giveBack = onEnd(() => {
+  const removeHandlers = onEnd(() => {
     session.leave()
     lines.close()
   })
@@ -98,7 +98,7 @@ async function answer(
     await session.finish()
     return session.code
   } finally {
-    giveBack()
+    removeHandlers()
   }
 }
 
@@ -141,9 +141,9 @@ export async function talk(conversation: Conversation, place: TalkPlace): Promis
     () => prompt.remark("Press Ctrl-C again to leave, or type /exit."),
     leave,
   )
-  const giveBack = onEnd(leave)
+  const removeHandlers = onEnd(leave)
   try {
-    const greeting = [modelLabel(conversation.model), `in ${visible(cwd)}`, "/help lists what can be typed"]
+    const greeting = [modelLabel(conversation.model), `in ${visible(cwd)}`, "/help lists the commands"]
     paragraphs(terminal)(greeting.join(" · "))
     if (earlier) recall(earlier, terminal)
     let goesOn = earlier === undefined || (await session.settle(earlier.last))
@@ -153,7 +153,7 @@ export async function talk(conversation: Conversation, place: TalkPlace): Promis
     }
     while (goesOn) {
       const line = await prompt.next(session.continues ? "… " : sign)
-      interrupts.calm()
+      interrupts.reset()
       goesOn = line !== undefined && (await session.take(line))
     }
     if (session.isPaused) return session.code
@@ -161,13 +161,13 @@ export async function talk(conversation: Conversation, place: TalkPlace): Promis
     if (conversation.runId !== undefined) terminal.write(`Continue with: ${invocation()} chat --continue${at}\n`)
     return code
   } finally {
-    giveBack()
-    interrupts.giveBack()
+    removeHandlers()
+    interrupts.removeHandlers()
     prompt.close()
   }
 }
 
-/** The last exchange of a conversation that goes on. */
+/** Shows the last exchange of a conversation that is continued. */
 function recall({ exchanges, last, start }: FoundConversation, terminal: TextStream): void {
   const write = paragraphs(terminal)
   write(`Continuing ${last.runId} after ${counted(exchanges.length, "exchange")}. The last one:`)
@@ -180,7 +180,7 @@ function isOver({ status }: RunState): boolean {
   return status !== "paused" && status !== "running"
 }
 
-/** Writes text so that no line is wider than the terminal, and not more of it than one can take in. */
+/** Writes text wrapped to the terminal, limited to a readable number of lines. */
 function paragraphs(terminal: TextStream): (text: string) => void {
   return (text) => {
     const width = Math.max(20, terminal.columns ?? 80) - 1

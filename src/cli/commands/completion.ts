@@ -6,7 +6,7 @@ const options = { help: commonOptions.help } as const
 const shells = Object.keys(completionScripts)
 
 export const command: Command = {
-  summary: "Print a script that completes commands, options and run ids, made from what this version has.",
+  summary: "Print a script that completes the commands, options and run ids of this version.",
   usage: "<bash|zsh|fish>",
   options,
   completes: shells,
@@ -20,7 +20,7 @@ export const command: Command = {
     const shell = onlyPositional("completion", "shell", positionals)
     const script = Object.hasOwn(completionScripts, shell) ? completionScripts[shell] : undefined
     if (script === undefined) {
-      throw new UsageError(`There is no completion for ${JSON.stringify(shell)}.`, `Use one of: ${shells.join(", ")}.`)
+      throw new UsageError(`Unsupported shell: ${JSON.stringify(shell)}.`, `Use one of: ${shells.join(", ")}.`)
     }
     const loaded = Object.entries(commands).map(async ([name, { summary, load }]): Promise<CompletedCommand> => {
       const { options, completes } = (await load()).command

@@ -10,20 +10,20 @@ import { openStore } from "../read-store.ts"
 import { timeOf } from "../time-span.ts"
 
 const options = {
-  since: { type: "string", value: "<when>", help: "A day such as 2031-04-19, or a span up to now: 24h, 7d, 4w." },
-  by: { type: "string", value: "<what>", values: groupings, help: "model, day or run. Default: model." },
+  since: { type: "string", value: "<when>", help: "A day such as 2031-04-19, or a time span up to now: 24h, 7d, 4w." },
+  by: { type: "string", value: "<what>", values: groupings, help: "Group by model, day or run. Default: model." },
   ...storeOption,
   ...configOptions,
   ...commonOptions,
 } as const
 
 export const command: Command = {
-  summary: "Sum up what the runs have cost.",
+  summary: "Sum up the cost of runs.",
   usage: "[options]",
   options,
   notes: [
-    "A model call counts at the time of its answer; one that was never answered does not count.",
-    "A call whose price is not known is unpriced, never free. Exit code 1: a run could not be read.",
+    "A model call counts at the time of its response; a call without a response does not count.",
+    "A call with an unknown price is listed as unpriced, not as free. Exit code 1: a run could not be read.",
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("cost", args, options)
@@ -49,7 +49,10 @@ export const command: Command = {
   },
 }
 
-/** One run after the other: a store may hold more than memory does. The exchanges of a conversation are one run. */
+/**
+ * One run at a time, because a store may hold more than fits in memory. The exchanges of a conversation count as one
+ * run.
+ */
 async function* readRuns(
   store: Store,
 ): AsyncGenerator<{ readonly id: string; readonly records: readonly RunRecord[] | LonghaulError }> {
@@ -88,13 +91,13 @@ function firstOf(nodeId: string, nodes: ReadonlyMap<string, readonly RunRecord[]
 function groupingOf(given: string): Grouping {
   const known = groupings.find((name) => name === given)
   if (known !== undefined) return known
-  throw new UsageError(`--by is ${JSON.stringify(given)}.`, `Give --by as one of: ${groupings.join(", ")}.`)
+  throw new UsageError(`Invalid value for --by: ${JSON.stringify(given)}.`, `Use one of: ${groupings.join(", ")}.`)
 }
 
 function printTable(sum: CostSum, by: Grouping, where: string, output: Output): void {
   const rows = sum.rows()
   if (rows.length === 0) {
-    output.print(`No model was asked by the runs in ${where}.`)
+    output.print(`No run in ${where} has called a model.`)
     return
   }
   const { colours } = output

@@ -51,7 +51,7 @@ export const command: Command = {
     const seed = numberOption("seed", values.seed, whole) ?? 1
     const { runCampaign } = await import("../crashtest/campaign.ts")
     const folder = mkdtempSync(join(tmpdir(), "longhaul-crashtest-"))
-    const { signal, giveBack } = interruptSignal()
+    const { signal, removeHandlers } = interruptSignal()
     const isLive = output.stderr.isTTY && mayDraw() && !values.json
     const screen = isLive ? liveScreen(output.stderr) : plainScreen(output.stderr)
     let keeps = false
@@ -75,7 +75,7 @@ export const command: Command = {
       return keeps ? 1 : 0
     } finally {
       screen.close()
-      giveBack()
+      removeHandlers()
       if (!keeps) rmSync(folder, { recursive: true, force: true })
     }
   },

@@ -13,18 +13,18 @@ const options = {
 } as const
 
 export const command: Command = {
-  summary: "Look at what a run would find on this machine: store, keys by name, local servers, programs, the model.",
+  summary: "Check what is available to runs on this machine: store, keys, local servers, programs, the model.",
   usage: "[options]",
   options,
   notes: [
-    "Keys are told by the names of their variables only; of addresses, nothing but the host is shown.",
-    "Local servers are asked on this machine only, programs on PATH for their --version. A sandbox is tried.",
-    "Exit codes: 0 runs can work, 1 something that they need is broken, 2 wrong usage.",
+    "Keys are listed by variable name only; addresses are shown as the host only.",
+    "Only servers on this machine are contacted. Programs on PATH are run with --version. The sandbox is tried.",
+    "Exit codes: 0 ready, 1 something that runs need is broken, 2 usage error.",
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("doctor", args, options)
     noPositionals("doctor", positionals)
-    // Ends through process.exit, which takes the programs that were asked with it.
+    // Exits through process.exit, which also ends the probed programs.
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(130))
     const { examine } = await import("../doctor/report.ts")
     const report = await examine(values)
@@ -48,13 +48,17 @@ function printReport(report: DoctorReport, output: Output): void {
     output.print(`${signs[mark]} ${name.padEnd(10)}${mark === "absent" ? colours.dim(text) : text}`)
 
   row("good", "longhaul", report.longhaul)
-  row(report.nodeOk ? "good" : "bad", "node", `${report.node}${report.nodeOk ? "" : ", too old: 20.19 is needed"}`)
+  row(
+    report.nodeOk ? "good" : "bad",
+    "node",
+    `${report.node}${report.nodeOk ? "" : ", too old: 20.19 or later is required"}`,
+  )
   row(...platformRow(report))
   row(...storeRow(report))
   row(...configRow(report))
   row(report.keys.length > 0 ? "good" : "absent", "keys", report.keys.join(", ") || "none in the environment")
   for (const [name, host] of Object.entries({ ...report.baseUrls, ...report.proxies })) {
-    row(host === null ? "notice" : "good", "address", `${name}: ${host ?? "what is set is no address"}`)
+    row(host === null ? "notice" : "good", "address", `${name}: ${host ?? "not a valid address"}`)
   }
   for (const server of report.localServers) row(...serverRow(server))
   for (const program of [...report.clis, ...report.programs]) row(...programRow(program))
@@ -77,7 +81,7 @@ type Row = readonly [Mark, string, string]
 function platformRow({ platform, platformSupport }: DoctorReport): Row {
   const remarks = {
     full: "",
-    partial: ": works, without the sandbox and the guarantees about paths that change under a tool",
+    partial: ": works, without the sandbox and without protection against paths that change during a tool call",
     none: ": use it through WSL",
   }
   return [platformSupport === "full" ? "good" : "notice", "platform", `${platform}${remarks[platformSupport]}`]
@@ -85,14 +89,10 @@ function platformRow({ platform, platformSupport }: DoctorReport): Row {
 
 function storeRow({ store, storeExists, storeWritable, storeForm }: DoctorReport): Row {
   const where = visible(store)
-  if (!storeWritable) return ["bad", "store", `${where}: cannot be written`]
-  const state = storeExists ? "writable" : "not there yet, can be created"
+  if (!storeWritable) return ["bad", "store", `${where}: not writable`]
+  const state = storeExists ? "writable" : "does not exist yet, can be created"
   if (storeForm === "appending") return ["good", "store", `${where}: ${state}`]
-  return [
-    "notice",
-    "store",
-    `${where}: ${state}; on this file system runs are kept in create-only form, which is slower`,
-  ]
+  return ["notice", "store", `${where}: ${state}; this file system needs the slower create-only format`]
 }
 
 function configRow({ config, configNotLoaded, problems }: DoctorReport): Row {
@@ -103,35 +103,36 @@ function configRow({ config, configNotLoaded, problems }: DoctorReport): Row {
 }
 
 function serverRow({ name, host, status, models }: LocalServer): Row {
-  if (host === null) return ["notice", name, "what is set as its address is none"]
+  if (host === null) return ["notice", name, "its configured address is invalid"]
   const listed = models.slice(0, 5).join(", ")
   const more = models.length > 5 ? ", …" : ""
   const texts = {
     up: `${host}: ${counted(models.length, "model")}${listed === "" ? "" : `: ${listed}${more}`}`,
-    down: `nothing answers at ${host}`,
-    other: `something else answers at ${host}`,
-    remote: `${host}: not on this machine, not asked`,
+    down: `no response at ${host}`,
+    other: `a different server responds at ${host}`,
+    remote: `${host}: not on this machine, not contacted`,
   }
   return [status === "up" ? "good" : "absent", name, texts[status]]
 }
 
 function searchRow({ ripgrep }: DoctorReport): Row {
-  if (ripgrep === null) return ["absent", "search", "built in: no ripgrep 15 or later was found, which is faster"]
+  if (ripgrep === null)
+    return ["absent", "search", "built-in search: ripgrep 15 or later was not found, which would be faster"]
   return ["good", "search", clip(`ripgrep ${ripgrep.version} (${ripgrep.path})`, 200)]
 }
 
 function sandboxRow({ sandbox, sandboxFault }: DoctorReport): Row {
   if (sandbox === null) return ["absent", "sandbox", clip(`none for Bash: ${sandboxFault}`, 200)]
-  return ["good", "sandbox", "bubblewrap works: Bash can be kept inside"]
+  return ["good", "sandbox", "bubblewrap works: Bash can be sandboxed"]
 }
 
 function programRow({ name, path, status, version }: FoundProgram): Row {
   const texts = {
     ok: `${version} (${path})`,
     missing: "not on PATH",
-    silent: `${path}: answers nothing to --version`,
-    failed: `${path}: fails at --version`,
-    hung: `${path}: does not answer --version within 3 seconds`,
+    silent: `${path}: no output for --version`,
+    failed: `${path}: --version failed`,
+    hung: `${path}: --version did not finish within 3 seconds`,
   }
   const mark = status === "ok" ? "good" : status === "missing" ? "absent" : "notice"
   return [mark, name, clip(texts[status], 200)]

@@ -14,8 +14,8 @@ import { shellWord } from "../format.ts"
 import { findRunId, openStore } from "../read-store.ts"
 
 const options = {
-  at: { type: "string", value: "<seq>", help: "The last record that is copied. Default: all of them." },
-  id: { type: "string", value: "<id>", help: "The new run's name. Default: a new one." },
+  at: { type: "string", value: "<seq>", help: "Last record to copy. Default: all records." },
+  id: { type: "string", value: "<id>", help: "Id of the new run. Default: a new one." },
   ...nodeOption,
   ...storeOption,
   ...configOptions,
@@ -23,13 +23,13 @@ const options = {
 } as const
 
 export const command: Command = {
-  summary: "Copy the beginning of a run under a new name, to go on from there.",
+  summary: "Copy the beginning of a run under a new id, to continue from there.",
   usage: "[options] <runId>",
   options,
   completes: "runId",
   notes: [
-    "The numbers of the records are in: longhaul logs <runId>. Nothing is asked and nothing runs until resume.",
-    "Of a conversation the last exchange is copied, with what was said before it.",
+    "Record numbers are listed by: longhaul logs <runId>. No model is called and no tool runs until resume.",
+    "For a conversation, the last exchange is copied with the messages before it.",
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("fork", args, options)

@@ -10,25 +10,25 @@ import { shellWord, visible } from "../format.ts"
 import type { Output } from "../output.ts"
 
 const options = {
-  force: { type: "boolean", help: "Overwrite what is there." },
+  force: { type: "boolean", help: "Overwrite existing files." },
   ...commonOptions,
 } as const
 
 const exampleName = "longhaul-example.mjs"
 
 export const command: Command = {
-  summary: `Write ${dataName}, with every setting explained, and ${exampleName}, a program to begin with.`,
+  summary: `Write ${dataName}, with every setting explained, and ${exampleName}, a small program.`,
   usage: "[options] [folder]",
   options,
   completes: "folder",
-  notes: ["Without a folder: here. Nothing that is there is overwritten without --force."],
+  notes: ["Without a folder: the current one. Existing files are kept unless --force is given."],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("init", args, options)
     const [given = ".", extra] = positionals
     if (extra !== undefined) {
       throw new UsageError(
-        "init takes one folder.",
-        `Name one, in quotes if it holds blanks: ${invocation()} init <folder>`,
+        "init takes at most one folder.",
+        `Name one folder, quoted if it contains spaces: ${invocation()} init <folder>`,
       )
     }
     const folder = resolve(given)
@@ -57,12 +57,12 @@ async function writeFiles(folder: string, files: Readonly<Record<string, string>
   try {
     await mkdir(folder, { recursive: true })
     for (const [name, text] of Object.entries(files)) {
-      // A link in the place of the file is replaced, not followed.
+      // A symbolic link at the file's path is replaced, not followed.
       if (overwrite) await rm(join(folder, name), { force: true })
       await writeFile(join(folder, name), text, { flag: "wx" })
     }
   } catch (cause) {
-    throw new LonghaulError("config_invalid", `The files could not be written in ${folder}: ${errnoOf(cause)}.`, {
+    throw new LonghaulError("config_invalid", `Could not write the files in ${folder}: ${errnoOf(cause)}.`, {
       cause,
       fix: "Check the folder and its permissions, or name another.",
     })

@@ -9,16 +9,16 @@ import {
   storeOption,
 } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
+import { describeRecord } from "../describe-record.ts"
 import { exchangesOf } from "../exchanges.ts"
 import { clip, localTime } from "../format.ts"
 import { interruptSignal } from "../interrupts.ts"
 import type { Output } from "../output.ts"
 import { findRunId, openStore, runNotFound } from "../read-store.ts"
-import { recordWords } from "../record-words.ts"
 
 const options = {
-  follow: { type: "boolean", short: "f", help: "Go on until the run ends, whoever runs it." },
-  after: { type: "string", value: "<seq>", help: "Leave out the records up to this number." },
+  follow: { type: "boolean", short: "f", help: "Keep printing until the run ends, whichever process owns it." },
+  after: { type: "string", value: "<seq>", help: "Skip the records up to this number." },
   ...nodeOption,
   ...storeOption,
   ...configOptions,
@@ -26,14 +26,14 @@ const options = {
 } as const
 
 export const command: Command = {
-  summary: "Print the records of a run, one on each line.",
+  summary: "Print the records of a run, one per line.",
   usage: "[options] <runId>",
   options,
   completes: "runId",
   notes: [
-    "The start of a run's id is enough where no other run begins so.",
-    "Of a conversation all exchanges are printed; with --after the last one alone, which the number is of.",
-    "With --json each line is a record exactly as the journal has it.",
+    "The first characters of a run id are enough if they are unique.",
+    "For a conversation, all exchanges are printed; with --after, only the last one.",
+    "With --json, each line is a record exactly as stored in the journal.",
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("logs", args, options)
@@ -47,7 +47,7 @@ export const command: Command = {
     const nodeId = nodes.at(-1) ?? nodes[0]
     const readerOf = (node: string) =>
       createReader(opened.store.folder(runPath({ workspaceId: "default", runId, nodeId: node })))
-    // Records are numbered within their exchange, and all but the last are over.
+    // Records are numbered per exchange, and only the last exchange can still be running.
     for (const node of values.after === undefined ? nodes.slice(0, -1) : []) {
       for (const record of await readerOf(node).next()) printRecord(record, values.json ?? false, output)
     }
@@ -55,7 +55,7 @@ export const command: Command = {
     const reader = readerOf(nodeId)
     let records = await reader.next()
     if (records.length === 0) throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
-    const { signal, giveBack } = interruptSignal()
+    const { signal, removeHandlers } = interruptSignal()
     try {
       for (let last = records.at(-1); ; last = records.at(-1) ?? last) {
         for (const record of records) if (record.seq > after) printRecord(record, values.json ?? false, output)
@@ -64,7 +64,7 @@ export const command: Command = {
         records = await reader.next()
       }
     } finally {
-      giveBack()
+      removeHandlers()
     }
   },
 }
@@ -80,11 +80,11 @@ function printRecord(record: RunRecord, json: boolean, output: Output): void {
   const time = localTime(record.at)
   const seq = String(record.seq).padStart(4)
   const width = stdout.isTTY ? Math.max(80, stdout.columns ?? 80) : 200
-  const words = clip(recordWords(record), width - time.length - 24)
+  const words = clip(describeRecord(record), width - time.length - 24)
   output.print(`${colours.dim(time)} ${seq} ${colours.bold(record.type.padEnd(13))} ${words}`.trimEnd())
 }
 
-/** False: it was ended by a signal. */
+/** False: a signal ended it. */
 async function pause(signal: AbortSignal): Promise<boolean> {
   const { setTimeout } = await import("node:timers/promises")
   return setTimeout(lookEveryMs, true, { signal }).catch(() => false)

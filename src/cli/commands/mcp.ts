@@ -12,34 +12,34 @@ const tokenName = "LONGHAUL_MCP_TOKEN"
 const shortestToken = 16
 
 const options = {
-  root: { type: "string", value: "<dir>", help: "The folder the tools work in. Default: this one." },
-  "read-only": { type: "boolean", help: "Only the tools that change nothing." },
+  root: { type: "string", value: "<dir>", help: "Folder that the tools work in. Default: the current one." },
+  "read-only": { type: "boolean", help: "Serve only tools that change nothing." },
   sandbox: {
     type: "string",
     value: "<mode>",
     values: sandboxes,
-    help: "What Bash runs in: off, auto (a sandbox where there is one) or required. Default: off.",
+    help: "Sandbox for Bash: off, auto (if available) or required. Default: off.",
   },
   http: { type: "boolean", help: "Serve streamable HTTP instead of stdin and stdout." },
-  host: { type: "string", value: "<address>", help: "With --http: where to listen. Default: 127.0.0.1." },
-  port: { type: "string", value: "<n>", help: "With --http: the port. Default: any free one." },
+  host: { type: "string", value: "<address>", help: "With --http: address to listen on. Default: 127.0.0.1." },
+  port: { type: "string", value: "<n>", help: "With --http: port to listen on. Default: any free one." },
   ...commonOptions,
 } as const
 
 export const command: Command = {
-  summary: "Serve the tools to an MCP client, until it ends the connection or Ctrl-C.",
+  summary: "Serve the tools to an MCP client until the client disconnects or Ctrl-C.",
   usage: "[options]",
   options,
   notes: [
-    "Without --http, stdin and stdout belong to the client, and --json writes its one line to stderr.",
-    `With --http, every request needs a bearer token: the one in ${tokenName}, else a new one that is printed.`,
+    "Without --http, stdin and stdout are reserved for the client, and --json writes its one line to stderr.",
+    `With --http, every request needs a bearer token: the value of ${tokenName}, else a new one that is printed.`,
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("mcp", args, options)
     noPositionals("mcp", positionals)
     const port = numberOption("port", values.port, { from: 0, to: 65_535, whole: true })
     if (!values.http && (values.host !== undefined || port !== undefined)) {
-      throw new UsageError("--host and --port are for --http.", "Add --http, or leave them out.")
+      throw new UsageError("--host and --port require --http.", "Add --http, or omit them.")
     }
     const token = values.http ? givenToken() : undefined
     const root = resolve(values.root ?? ".")
@@ -75,7 +75,7 @@ async function overStdio({ tools, root, json, stop }: Start, output: Output): Pr
   output.onReaderGone(() => stop.abort())
   if (json) output.complain(JSON.stringify({ type: "serving", transport: "stdio", root, tools: namesOf(tools) }))
   else if (process.stdin.isTTY) {
-    output.complain(`MCP on stdin and stdout, for ${root}: an MCP client starts this. Ctrl-C stops it.`)
+    output.complain(`MCP on stdin and stdout, for ${root}. Let an MCP client start this command. Press Ctrl-C to stop.`)
   }
   await serveMcpStdio(tools, { version: await version() }, stop.signal)
 }
@@ -88,17 +88,19 @@ async function overHttp({ tools, root, json, stop }: Start, place: Place, output
   const served = await listening(host, port, async () =>
     serveMcpHttp(tools, { version: await version(), token, host, port }),
   )
-  // One that was given is known already, and need not come into a log.
+  // A token from the environment is already known to the user and must not reach a log.
   const shown = place.token === undefined ? token : undefined
   if (json) {
     const names = namesOf(tools)
     output.printJson({ type: "serving", transport: "http", url: served.url, token: shown, root, tools: names })
   } else {
-    output.print(`MCP at ${served.url}, for ${root}. Ctrl-C stops it. Every request needs this header:`)
+    output.print(`MCP at ${served.url}, for ${root}. Press Ctrl-C to stop. Every request needs this header:`)
     output.print(`  Authorization: Bearer ${shown ?? `<the value of ${tokenName}>`}`)
   }
   if (!isLoopback(host)) {
-    output.complain("Others can reach this: token and files cross the network unencrypted unless TLS stands before it.")
+    output.complain(
+      "This address is reachable from other machines: token and files are sent unencrypted unless a TLS proxy is in front.",
+    )
   }
   await aborted(stop.signal)
   await served.close()
@@ -109,9 +111,9 @@ async function listening(host: string, port: number, listen: () => Promise<Serve
     return await listen()
   } catch (cause) {
     if (!(cause instanceof Error && "syscall" in cause)) throw cause
-    throw new LonghaulError("config_invalid", `${host}:${port} cannot be used: ${cause.message}.`, {
+    throw new LonghaulError("config_invalid", `Cannot listen on ${host}:${port}: ${cause.message}.`, {
       cause,
-      fix: "Choose another --host or --port, or leave them out.",
+      fix: "Choose another --host or --port, or omit them.",
     })
   }
 }
@@ -120,15 +122,15 @@ function givenToken(): string | undefined {
   const token = process.env[tokenName]
   if (!token) return undefined
   if (token.length >= shortestToken && /^[\w.~+/=-]+$/.test(token)) return token
-  throw new LonghaulError("config_invalid", `${tokenName} is no usable token.`, {
-    fix: `Give at least ${shortestToken} letters, digits or any of ._~+/=-, or unset it: a new one is then printed.`,
+  throw new LonghaulError("config_invalid", `${tokenName} is not a valid token.`, {
+    fix: `Use at least ${shortestToken} letters, digits or any of ._~+/=-, or unset it: a new one is then printed.`,
   })
 }
 
 function sandboxOption(given: string = "off"): (typeof sandboxes)[number] {
   const mode = sandboxes.find((name) => name === given)
   if (mode !== undefined) return mode
-  throw new UsageError(`--sandbox is ${JSON.stringify(given)}.`, `Give one of ${sandboxes.join(", ")}.`)
+  throw new UsageError(`Invalid value for --sandbox: ${JSON.stringify(given)}.`, `Use one of: ${sandboxes.join(", ")}.`)
 }
 
 function namesOf(tools: AgentTools): readonly string[] {

@@ -11,17 +11,19 @@ import { configOptions } from "../config/file.ts"
 import { openStore, requireNamedStore } from "../read-store.ts"
 
 const options = {
-  stale: { type: "string", value: "<seconds>", help: "How long a run must give no sign. Default: 60." },
+  stale: { type: "string", value: "<seconds>", help: "Seconds a run must show no sign of life. Default: 60." },
   ...storeOption,
   ...configOptions,
   ...commonOptions,
 } as const
 
 export const command: Command = {
-  summary: "Find runs that lost their process, and mark them as failed, to be resumed.",
+  summary: "Find runs whose process died and mark them as failed, so that they can be resumed.",
   usage: "[options]",
   options,
-  notes: ["A process of this machine that is gone is known at once; for others it waits to see a sign of life."],
+  notes: [
+    "A dead process on this machine is detected immediately; for other machines, wait for a missing sign of life.",
+  ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("recover", args, options)
     noPositionals("recover", positionals)
@@ -30,7 +32,7 @@ export const command: Command = {
     requireNamedStore("recover", opened)
     const { store } = opened
     const { createRuntime } = await import("../../hosts/node/index.ts")
-    // Only the wired runtime knows whether a process of this machine is gone.
+    // Only the runtime knows whether a process on this machine is dead.
     const found = await createRuntime({ store, tools: [], env: {} }).recoverOrphanedRuns({ staleMs: seconds * 1000 })
     if (values.json) output.printJson(found)
     else if (found.length === 0) output.print("No run has lost its process.")

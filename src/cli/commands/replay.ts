@@ -15,11 +15,11 @@ const options = {
 } as const
 
 export const command: Command = {
-  summary: "Show a run as it went, from its journal alone: no model is asked and no tool runs.",
+  summary: "Show a run as it happened, from its journal alone: no model is called and no tool runs.",
   usage: "[options] <runId>",
   options,
   completes: "runId",
-  notes: ["With --json each record is a line, and the last line is the result."],
+  notes: ["With --json, each record is a line and the last line is the result."],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("replay", args, options)
     const opened = await openStore(values, output)

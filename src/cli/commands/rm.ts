@@ -9,22 +9,31 @@ import { timeOf } from "../time-span.ts"
 const statuses = ["done", "failed", "cancelled", "paused"] as const
 
 const options = {
-  "older-than": { type: "string", value: "<span>", help: "All that nothing happened in for so long: 12h, 30d, 8w." },
-  status: { type: "string", value: "<status>", values: statuses, help: "Of these only those that are so." },
-  yes: { type: "boolean", short: "y", help: "Do not ask." },
+  "older-than": {
+    type: "string",
+    value: "<span>",
+    help: "Delete all runs without a new record for this long: 12h, 30d, 8w.",
+  },
+  status: {
+    type: "string",
+    value: "<status>",
+    values: statuses,
+    help: "With --older-than: only runs with this status.",
+  },
+  yes: { type: "boolean", short: "y", help: "Skip the confirmation." },
   ...storeOption,
   ...configOptions,
   ...commonOptions,
 } as const
 
 export const command: Command = {
-  summary: "Delete runs: what they hold is gone for good, their names stay taken.",
+  summary: "Delete runs. Their content is lost for good; their ids stay reserved.",
   usage: "[options] <runId…>",
   options,
   completes: "runId",
   notes: [
-    "A run that is under way is not deleted: cancel it first. Exit code 1: one could not be deleted.",
-    "A conversation is deleted as a whole; how old it is, and its status, are those of its last exchange.",
+    "An active run is not deleted: cancel it first. Exit code 1: a run could not be deleted.",
+    "A conversation is deleted as a whole; its age and status are those of its last exchange.",
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("rm", args, options)
@@ -32,7 +41,10 @@ export const command: Command = {
     const chosen = await chooseRuns(opened, positionals, values)
     if (!values.yes && chosen.length > 0) {
       if (!process.stdin.isTTY)
-        throw new UsageError("rm asks before it deletes.", "Give --yes where nobody can answer.")
+        throw new UsageError(
+          "rm asks for confirmation, which needs a terminal.",
+          "Add --yes to delete without confirmation.",
+        )
       for (const { runId, status } of chosen) output.print(`${runId}  ${status}`)
       if (!(await confirmed(`Delete ${counted(chosen.length, "run")}?`, output))) return 0
     }
@@ -60,11 +72,17 @@ async function chooseRuns(
   { "older-than": span, status }: { readonly "older-than"?: string; readonly status?: string },
 ): Promise<ConversationSummary[]> {
   if (given.length > 0 === (span !== undefined)) {
-    throw new UsageError("rm needs runs.", `Name them, or say how old: ${invocation()} rm --older-than 30d.`)
+    throw new UsageError(
+      "rm needs at least one run.",
+      `Name the runs, or select them by age: ${invocation()} rm --older-than 30d.`,
+    )
   }
   const known = statuses.find((each) => each === status)
   if (status !== undefined && known === undefined) {
-    throw new UsageError(`--status is ${JSON.stringify(status)}.`, `Give one of: ${statuses.join(", ")}.`)
+    throw new UsageError(
+      `Invalid value for --status: ${JSON.stringify(status)}.`,
+      `Use one of: ${statuses.join(", ")}.`,
+    )
   }
   const all = conversationsOf(await opened.runtime.runs())
   const ids = await Promise.all(given.map((id) => findRunId(opened, id)))

@@ -6,9 +6,9 @@ import { askAtTerminal, decidedInline } from "../approval/inline-approval.ts"
 import { asksFor, type Command, commonOptions, parseCommandLine, storeOption, UsageError } from "../arguments.ts"
 import { configOptions, readConfig } from "../config/file.ts"
 import { debugLogger } from "../debug-log.ts"
-import { exitCodes, printAnswer, printEnding } from "../ending.ts"
 import { follow, printsJson, progressFor, watchOptions } from "../follow.ts"
 import type { Output } from "../output.ts"
+import { exitCodes, printAnswer, printOutcome } from "../print-result.ts"
 import { chosenInput, inputOptions, startNotes, startOptions } from "../run-options.ts"
 import { inputSettings, openRuntime } from "../run-settings.ts"
 import { readTask } from "../task-input.ts"
@@ -17,23 +17,23 @@ const options = {
   ...startOptions,
   ...inputOptions,
   ...guardOptions,
-  "run-id": { type: "string", value: "<id>", help: "The run's name. Default: a new one." },
+  "run-id": { type: "string", value: "<id>", help: "Id of the run. Default: a new one." },
   ...storeOption,
   ...configOptions,
-  quiet: { type: "boolean", help: "Print the answer only." },
+  quiet: { type: "boolean", help: "Print only the answer." },
   ...watchOptions,
   ...commonOptions,
 } as const
 
 export const command: Command = {
-  summary: "Run a task to its end. What is piped in joins the task; a task of - is read from stdin alone.",
+  summary: "Run a task to completion. Piped input is appended to the task; a task of - is read from stdin alone.",
   usage: "[options] <task…>",
   options,
   notes: [
     ...startNotes,
-    "On a terminal --ask asks in place, with the change or the command; elsewhere the run pauses and waits.",
-    "Ctrl-C lets the current step finish; pressed again, it stops at once. Nothing on record is lost.",
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 paused, 130 cancelled.",
+    "On a terminal, --ask shows the change or command and asks; elsewhere the run pauses.",
+    "Press Ctrl-C to stop after the current step; press it again to stop immediately. Recorded steps are never lost.",
+    "Exit codes: 0 done, 1 failed, 2 usage error, 3 paused, 130 cancelled.",
   ],
   async run(args, output) {
     try {
@@ -74,11 +74,11 @@ async function runTask(args: readonly string[], output: Output): Promise<number>
 
   if (json) output.printJson(result)
   else if (values.quiet) printAnswer(result, { formed: values.schema !== undefined }, output)
-  else printEnding(result, cwd, opened.store, output)
+  else printOutcome(result, cwd, opened.store, output)
   return exitCodes[result.status]
 }
 
-/** The one kind of result, for a run that could not be started at all. */
+/** The result of a run that could not be started, in the shape of every other result. */
 async function resultWithoutRun(args: readonly string[], error: LonghaulError): Promise<RunResult> {
   const { failedToBegin } = await import("../../journal/result.ts")
   const { newRunId } = await import("../../lib/id.ts")

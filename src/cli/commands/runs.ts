@@ -19,19 +19,19 @@ import { openStore } from "../read-store.ts"
 const statuses = ["running", "lost", "done", "paused", "failed", "cancelled"] as const
 
 const options = {
-  status: { type: "string", value: "<status>", values: statuses, help: "Only those that are so." },
-  watch: { type: "boolean", short: "w", help: "Go on, and show what changes." },
-  limit: { type: "string", value: "<n>", help: "The most runs to show. Default: 20." },
+  status: { type: "string", value: "<status>", values: statuses, help: "Only runs with this status." },
+  watch: { type: "boolean", short: "w", help: "Keep running and show changes." },
+  limit: { type: "string", value: "<n>", help: "Maximum number of runs to show. Default: 20." },
   ...storeOption,
   ...configOptions,
   ...commonOptions,
 } as const
 
 export const command: Command = {
-  summary: "List the runs, newest first.",
+  summary: "List runs, newest first.",
   usage: "[options]",
   options,
-  notes: ["A conversation is one row: the status is that of its last exchange, the task that of its first."],
+  notes: ["A conversation is one row: the status of its last exchange and the task of its first."],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("runs", args, options)
     noPositionals("runs", positionals)
@@ -53,16 +53,16 @@ export const command: Command = {
 function statusOf(given: string | undefined): (typeof statuses)[number] | undefined {
   const known = statuses.find((each) => each === given)
   if (given === undefined || known !== undefined) return known
-  throw new UsageError(`--status is ${JSON.stringify(given)}.`, `Give one of: ${statuses.join(", ")}.`)
+  throw new UsageError(`Invalid value for --status: ${JSON.stringify(given)}.`, `Use one of: ${statuses.join(", ")}.`)
 }
 
-/** On a terminal the list is drawn anew; elsewhere each change is a line. Ends with Ctrl-C. */
+/** On a terminal the list is redrawn; elsewhere each change is a line. Ends with Ctrl-C. */
 async function watchRuns(
   list: () => Promise<readonly ConversationSummary[]>,
   json: boolean,
   output: Output,
 ): Promise<number> {
-  const { signal, giveBack } = interruptSignal()
+  const { signal, removeHandlers } = interruptSignal()
   const draws = Boolean(output.stdout.isTTY) && mayDraw() && !json
   const seen = new Map<string, string>()
   try {
@@ -79,7 +79,7 @@ async function watchRuns(
     }
     return 130
   } finally {
-    giveBack()
+    removeHandlers()
   }
 }
 
@@ -97,7 +97,7 @@ function lineOf(run: ConversationSummary, { colours }: Output): string {
   return `${localTime(run.updatedAt)}  ${keyOf(run)}  ${statusLabel(statusWord(run), colours)}  ${run.turns}  ${taskOf(run, 60)}`
 }
 
-/** The first message, and how many came after it. */
+/** The first message and the number of later ones. */
 function taskOf({ task, exchanges }: ConversationSummary, width: number): string {
   const more = exchanges > 1 ? ` (+${exchanges - 1})` : ""
   return `${clip(task, width - more.length)}${more}`
@@ -108,13 +108,13 @@ function printNothing(location: string, output: Output): void {
   output.print(`Start one: ${invocation()} run "List the files here and say what they are about"`)
 }
 
-/** On a terminal no line is wider than that, and ids are as short as they can be while they still name one run. */
+/** On a terminal, no line is wider than the terminal and ids are as short as they can be while still unique. */
 function printTable(runs: readonly ConversationSummary[], total: number, output: Output): void {
   const { colours, stdout } = output
   const columns = stdout.isTTY ? (stdout.columns ?? 80) : undefined
   const ids = columns === undefined ? runs.map(keyOf) : shortIds(runs.map(keyOf))
   const idWidth = Math.max(2, ...ids.map((id) => id.length))
-  // The year and the seconds go first where there is little room.
+  // Where space is short, drop the year and the seconds first.
   const time = (at: number) => (columns !== undefined && columns < 80 ? localTime(at).slice(5, 16) : localTime(at))
   const fixed = idWidth + statusWidth + 5 + time(0).length + 8
   const taskWidth = columns === undefined ? 60 : Math.max(8, columns - fixed)
@@ -136,7 +136,7 @@ function printTable(runs: readonly ConversationSummary[], total: number, output:
 
 const statusWidth = "cancelled".length
 
-/** Beginnings that every command takes for the whole: what is short already stays as it is. */
+/** Unique prefixes, which every command accepts; short ids stay as they are. */
 function shortIds(ids: readonly string[]): readonly string[] {
   return ids.map((id) => {
     let length = Math.min(id.length, SHORTEST_ID)

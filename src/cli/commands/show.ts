@@ -3,7 +3,6 @@ import type { RunState } from "../../contract/run.ts"
 import { plainText } from "../../lib/content.ts"
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
-import { printPause } from "../ending.ts"
 import { exchangesOf } from "../exchanges.ts"
 import {
   clip,
@@ -20,25 +19,26 @@ import {
   visible,
 } from "../format.ts"
 import type { Colours, Output } from "../output.ts"
+import { printPause } from "../print-result.ts"
 import { findRunId, openStore, runNotFound } from "../read-store.ts"
 import { startFolder } from "../start-folder.ts"
 
 const options = {
   ...nodeOption,
-  events: { type: "boolean", help: "Show the journal's records; with --json one on each line." },
+  events: { type: "boolean", help: "Show the journal's records; with --json, one per line." },
   ...storeOption,
   ...configOptions,
   ...commonOptions,
 } as const
 
 export const command: Command = {
-  summary: "Show one run, step by step, from its journal.",
+  summary: "Show one run step by step from its journal.",
   usage: "[options] <runId>",
   options,
   completes: "runId",
   notes: [
-    "The start of a run's id is enough where no other run begins so.",
-    "Of a conversation all exchanges are shown, one after another; with --json each on a line.",
+    "The first characters of a run id are enough if they are unique.",
+    "For a conversation, all exchanges are shown in order; with --json, one per line.",
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("show", args, options)
@@ -112,14 +112,14 @@ function printStep(record: RunRecord, state: RunState, output: Output): void {
       if (record.text.trim() !== "") output.print(colours.dim(`(thinking) ${clip(record.text, 300)}`))
       break
     case "text-end":
-      output.print(`${visible(record.text).trimEnd()}${record.partial ? colours.yellow(" [broken off]") : ""}`)
+      output.print(`${visible(record.text).trimEnd()}${record.partial ? colours.yellow(" [cut off]") : ""}`)
       break
     case "tool-call":
       printCall(record.callId, state, output)
       break
     case "retry": {
       const { code, message } = record.failure
-      remark("↻", `${code}: ${clip(message, 200).replace(/\.$/, "")}: tried again after ${duration(record.delayMs)}`)
+      remark("↻", `${code}: ${clip(message, 200).replace(/\.$/, "")}: retried after ${duration(record.delayMs)}`)
       break
     }
     case "steer":
@@ -142,8 +142,8 @@ function printCall(callId: string, { toolCalls }: RunState, output: Output): voi
     colours.dim(duration(call.durationMs)),
   ]
   output.print(`${ok ? colours.green("✓") : colours.red("✗")} ${words.filter((word) => word !== "").join(" ")}`)
-  const told = ok ? (call.result ?? "") : `${call.status}: ${call.error ?? ""}`
-  const lines = visible(told).trimEnd().split("\n")
+  const text = ok ? (call.result ?? "") : `${call.status}: ${call.error ?? ""}`
+  const lines = visible(text).trimEnd().split("\n")
   for (const line of lines.slice(0, shownLines)) output.print(colours.dim(`    ${line.slice(0, 160)}`))
   if (lines.length > shownLines) output.print(colours.dim(`    … ${counted(lines.length - shownLines, "more line")}`))
 }

@@ -14,24 +14,24 @@ import { clip, localTime, reasonOf } from "../format.ts"
 import type { Output } from "../output.ts"
 
 const options = {
-  port: { type: "string", value: "<n>", help: "The port on 127.0.0.1. Default: any free one." },
+  port: { type: "string", value: "<n>", help: "Port on 127.0.0.1. Default: any free one." },
   fault: {
     type: "string",
     multiple: true,
     value: "<kind>[:n]",
     values: ["401", "429", "500", "529", "cut", "reset", "stall", "malformed"],
-    help: "Spoil the first request, or the first n. May be given more than once, for the requests in turn.",
+    help: "Fail the first request, or the first n. Repeat it to fail later requests too.",
   },
   ...commonOptions,
 } as const
 
 export const command: Command = {
-  summary: "Serve a simulated model provider, a script that uses the client's tools, until Ctrl-C.",
+  summary: "Serve a simulated model provider until Ctrl-C: a script that calls the client's tools.",
   usage: "[options]",
   options,
   notes: [
-    "Faults: a status such as 401, 429, 500 or 529; cut, reset or stall in the middle of the answer; malformed.",
-    "With --json: one line when it listens, then one for each request.",
+    "Faults: a status such as 401, 429, 500 or 529; cut, reset or stall in the middle of the response; malformed.",
+    "With --json: one line when it is listening, then one per request.",
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("simulate", args, options)
@@ -67,9 +67,9 @@ async function listen(port: number, handler: (request: Request) => Promise<Respo
   try {
     return await serve(handler, { port })
   } catch (cause) {
-    throw new LonghaulError("config_invalid", `Port ${port} cannot be used: ${reasonOf(cause)}.`, {
+    throw new LonghaulError("config_invalid", `Cannot listen on port ${port}: ${reasonOf(cause)}.`, {
       cause,
-      fix: "Choose another --port, or leave it out.",
+      fix: "Choose another --port, or omit it.",
     })
   }
 }
@@ -82,7 +82,9 @@ function announce({ url }: Served, json: boolean, output: Output): void {
     return
   }
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
-  output.print(`Simulated provider (a script, not an LLM) at ${url}. Ctrl-C stops it. Use it from another terminal:`)
+  output.print(
+    `Simulated provider (a script, not an LLM) at ${url}. Press Ctrl-C to stop. Use it from another terminal:`,
+  )
   output.print(`  ${variables.join(" ")} ${invocation()} run --model ${model} "List the files here and read one"`)
 }
 
@@ -93,7 +95,7 @@ function logRequest(
   json: boolean,
   output: Output,
 ): void {
-  // The simulator numbers its answers: several requests may be under way at once.
+  // The simulator numbers its responses, because several requests may be active at once.
   const index = Number(/\d+$/.exec(response.headers.get("request-id") ?? "")?.[0])
   const request = requests[index]
   if (request === undefined) return
@@ -123,14 +125,14 @@ function parseFault(text: string): FaultOrder[] {
   const order = faultOf(kind)
   if (order !== undefined && Number(times) > 0) return Array.from({ length: Number(times) }, () => order)
   throw new UsageError(
-    `--fault is ${JSON.stringify(text)}.`,
-    "Give a status such as 429, or cut, reset, stall or malformed; with :n for the first n requests.",
+    `Invalid value for --fault: ${JSON.stringify(text)}.`,
+    "Use a status such as 429, or cut, reset, stall or malformed; append :n for the first n requests.",
   )
 }
 
 function faultOf(kind: string): FaultOrder | undefined {
   if (/^\d+$/.test(kind)) return { kind: "status", status: Number(kind), ...(kind === "429" && { retryAfter: "1" }) }
-  // Far enough into the answer that its text has begun.
+  // Far enough into the response that its text has begun.
   if (kind === "cut" || kind === "reset" || kind === "stall") return { kind, atByte: 600 }
   return kind === "malformed" ? { kind } : undefined
 }

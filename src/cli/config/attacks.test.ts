@@ -35,7 +35,7 @@ async function forgedRun(...options: readonly string[]): Promise<void> {
   await rm(inRepository("it-ran"), { force: true })
 }
 
-describe("a store in a repository, named by the config file there", () => {
+describe("a store in a repository, named by the repository's config file", () => {
   const attacks: readonly (readonly string[])[] = [
     ["resume", "forged", "--answer", "go on"],
     ["resume", "forged", "--takeover"],
@@ -49,7 +49,7 @@ describe("a store in a repository, named by the config file there", () => {
     ["show", "forged"],
   ]
 
-  test("is not used by any command, and one line says so", async () => {
+  test("no command uses the store, and one line says so", async () => {
     await forgedRun("--ask", "Bash")
     const spellings = [
       "./runs",
@@ -59,9 +59,9 @@ describe("a store in a repository, named by the config file there", () => {
     for (const [index, attack] of attacks.entries()) {
       await configured({ store: spellings[index % spellings.length] ?? "" })
       const { stderr, stdout } = await longhaul(attack)
-      expect([attack, stderr]).toEqual([attack, expect.stringMatching(/^Not used: store in .+ outside your state/)])
-      expect(stderr.match(/Not used/g)).toHaveLength(1)
-      expect(attack[0] === "recover" ? stdout : stderr).toMatch(/No run has lost|There is no run "forged"/)
+      expect([attack, stderr]).toEqual([attack, expect.stringMatching(/^Ignored: store in .+ outside your state/)])
+      expect(stderr.match(/Ignored/g)).toHaveLength(1)
+      expect(attack[0] === "recover" ? stdout : stderr).toMatch(/No run has lost|Run "forged" was not found/)
     }
     await longhaul(["run", "--run-id", "mine", "--workspace", "work", "--model", "offline", "List"])
     await longhaul(["chat", "--workspace", "work", "--model", "offline", "List"])
@@ -70,14 +70,14 @@ describe("a store in a repository, named by the config file there", () => {
     expect(existsSync(inRepository("it-ran"))).toBe(false)
   })
 
-  test("is refused for continuing a run where only a named config file names it; --store and LONGHAUL_STORE name it", async () => {
+  test("a run is not continued if only --config names its store; --store and LONGHAUL_STORE allow it", async () => {
     await forgedRun("--ask", "Bash")
     await configured({ store: "./runs" })
     const named = ["--config", inRepository("longhaul.config.json")]
     for (const attack of attacks.slice(0, 5)) {
       const { code, stderr } = await longhaul([...attack, ...named])
       expect([attack, code]).toEqual([attack, 1])
-      expect(stderr).toContain(`fix: If you trust the runs in it, name it: --store ${inRepository("runs")}`)
+      expect(stderr).toContain(`fix: If you trust its runs, add: --store ${inRepository("runs")}`)
     }
     expect(existsSync(inRepository("it-ran"))).toBe(false)
     const { code } = await longhaul(["approve", "forged", "--yes", "--store", inRepository("runs")])
@@ -86,7 +86,7 @@ describe("a store in a repository, named by the config file there", () => {
     expect(again.stderr).not.toMatch(/Not used|Nothing was done/)
   })
 
-  test("inside the user's own state folder is used, also through a link", async () => {
+  test("a store inside the user's state folder is used, also through a link", async () => {
     await mkdir(inRepository("work"))
     await mkdir(join(place.home, "state", "longhaul"), { recursive: true })
     await symlink(join(place.home, "state", "longhaul"), inRepository("link"))
@@ -94,26 +94,26 @@ describe("a store in a repository, named by the config file there", () => {
     for (const [index, store] of [own, inRepository("link", "project")].entries()) {
       await configured({ store, workspace: "work", model: "offline" })
       const { stderr } = await longhaul(["run", "--run-id", `run-${index}`, "List"])
-      expect(stderr).not.toContain("Not used")
+      expect(stderr).not.toContain("Ignored")
       expect(existsSync(join(own, `workspaces/default/.longhaul/projects/run-${index}`))).toBe(true)
     }
   })
 })
 
-describe("a config file that is found", () => {
-  test("cannot lift limits: unknown prices and more turns than the default are not used", async () => {
+describe("an auto-discovered config file", () => {
+  test("an auto-discovered file cannot remove limits: unknown prices and more than the default turns are ignored", async () => {
     await simulate({ script: () => ({ parts: [{ toolCall: { name: "List", args: {} } }] }) })
     await configured({ model: "anthropic:no-such-model", unknownPrice: "warn", limits: { turns: 100_000 } })
     const { stdout, stderr } = await longhaul(["run", "--json", "--max-cost", "1", "Go"])
-    expect(stderr).toContain("Not used: unknownPrice in")
-    expect(stderr).toContain("Not used: limits.turns in")
+    expect(stderr).toContain("Ignored: unknownPrice in")
+    expect(stderr).toContain("Ignored: limits.turns in")
     expect(JSON.parse(stdout) as RunResult).toMatchObject({ turns: 0, error: { code: "config_invalid" } })
     const free = await longhaul(["run", "--json", "Go"])
     expect(JSON.parse(free.stdout) as RunResult).toMatchObject({ turns: 100, error: { code: "max_turns" } })
   })
 
   test.each(["bash", "sandbox", "ask", "baseUrl", "webhook", "roots", "readOnlyRoots", "env", "fetch"])(
-    "cannot set %s at all",
+    "an auto-discovered file cannot set %s",
     async (key) => {
       await configured({ [key]: "x" })
       expect((await longhaul(["run", "List"])).stderr).toContain(`unknown key "${key}"`)

@@ -23,8 +23,8 @@ async function resultOf(args: readonly string[], variables?: Record<string, stri
 
 const explored = { script: () => ({ parts: [{ toolCall: { name: "List", args: {} } }] }) }
 
-describe("what the file says", () => {
-  test("reaches the model: the system, the effort, the temperature, the length, the tools", async () => {
+describe("settings from the config file", () => {
+  test("the file sets system prompt, effort, temperature, output length and tools of model requests", async () => {
     await configured(`{
       // Comments and trailing commas are fine.
       "model": "anthropic:from-file", "system": "Speak like a pilot.", "temperature": 0.5, "maxOutputTokens": 2345,
@@ -44,7 +44,7 @@ describe("what the file says", () => {
     expect(requests[1]?.settings.effort).toBe("low")
   })
 
-  test("limits the run: turns, time, and a price that is not known", async () => {
+  test("the file sets limits on turns and time, and the handling of unknown prices", async () => {
     await simulate(explored)
     await configured({ limits: { turns: 2 } })
     expect(await resultOf(["Go on"])).toMatchObject({ turns: 2, error: { code: "max_turns" } })
@@ -58,7 +58,7 @@ describe("what the file says", () => {
     expect(await resultOf(["--config", path, "Go on"])).toMatchObject({ turns: 1, error: { code: "max_turns" } })
   })
 
-  test("says where: the workspace and the store, from the file's folder", async () => {
+  test("the file sets workspace and store relative to its folder", async () => {
     await mkdir(inWorkspace("notes"))
     await writeFile(inWorkspace("notes", "moon.txt"), "New moon.\n")
     const path = await configured({ workspace: "notes", store: "./kept", model: "offline" })
@@ -74,11 +74,11 @@ describe("what the file says", () => {
   })
 })
 
-describe("which file", () => {
+describe("config file lookup", () => {
   const modelIn = async (cwd: string, ...args: readonly string[]) =>
     (await resultOf([...args, "List"], { ANTHROPIC_API_KEY: "" }, cwd)).error?.message ?? ""
 
-  test("the nearest one upwards, but none above the repository", async () => {
+  test("the nearest file upwards is used, but none above the repository", async () => {
     await mkdir(inWorkspace("repo", ".git"), { recursive: true })
     await mkdir(inWorkspace("repo", "a", "b", "c"), { recursive: true })
     await configured({ model: "outer:x" })
@@ -91,7 +91,7 @@ describe("which file", () => {
     expect(await modelIn(place.workspace)).toContain('"outer"')
   })
 
-  test("that of --workspace, else that of the current folder", async () => {
+  test("the file of --workspace is used, else that of the current folder", async () => {
     await mkdir(inWorkspace("here"))
     await mkdir(inWorkspace("there", ".git"), { recursive: true })
     await configured({ model: "here:x" }, "here/longhaul.config.json")
@@ -100,14 +100,14 @@ describe("which file", () => {
     expect(await modelIn(inWorkspace("here"), "--workspace", "../there")).toContain('"there"')
   })
 
-  test("the one that is named, or none at all", async () => {
+  test("--config names a file, --no-config disables lookup", async () => {
     await configured({ model: "found:x" })
     const named = await configured({ model: "named:x" }, "other/settings.json")
     expect(await modelIn(place.workspace, "--config", named)).toContain('"named"')
     expect((await resultOf(["--no-config", "List"])).status).toBe("done")
   })
 
-  test("none above in a folder that everybody may write to", async () => {
+  test("a file above in a world-writable folder is ignored", async () => {
     await mkdir(inWorkspace("open", "mine"), { recursive: true })
     await configured({ model: "planted:x" }, "open/longhaul.config.json")
     expect(await modelIn(inWorkspace("open", "mine"))).toContain('"planted"')
@@ -117,14 +117,14 @@ describe("which file", () => {
   })
 })
 
-describe("what goes before what", () => {
+describe("precedence of settings", () => {
   const settings = { model: "file:x", store: "store-file", limits: { turns: 3 }, workspace: "work" }
   const configuredOutside = async (kept = settings) => {
     await mkdir(inWorkspace("work"), { recursive: true })
     await configured(kept)
   }
 
-  test("the model: option, LONGHAUL_MODEL, file, key", async () => {
+  test("model: option, LONGHAUL_MODEL, file, key", async () => {
     await configuredOutside()
     const message = async (args: readonly string[], variables: Record<string, string>) =>
       (await resultOf([...args, "List"], variables)).error?.message
@@ -134,7 +134,7 @@ describe("what goes before what", () => {
     expect(await message([], { ANTHROPIC_API_KEY: "key" })).toContain('"file"')
   })
 
-  test("the turns: option, LONGHAUL_MAX_TURNS, file", async () => {
+  test("turns: option, LONGHAUL_MAX_TURNS, file", async () => {
     await simulate(explored)
     await configuredOutside({ ...settings, model: "anthropic:x" })
     const turns = async (args: readonly string[], variables: Record<string, string>) =>
@@ -144,10 +144,10 @@ describe("what goes before what", () => {
     expect(await turns([], {})).toBe(3)
     const { code, stderr } = await longhaul(["run", "Go on"], { LONGHAUL_MAX_TURNS: "many" })
     expect(code).toBe(2)
-    expect(stderr).toContain("Give LONGHAUL_MAX_TURNS as a whole number from 1")
+    expect(stderr).toContain("Use a whole number from 1")
   })
 
-  test("the store: option, LONGHAUL_STORE, file", async () => {
+  test("store: option, LONGHAUL_STORE, file", async () => {
     await configuredOutside({ ...settings, model: "offline" })
     const journal = async (args: readonly string[], variables: Record<string, string>) =>
       (await resultOf([...args, "List"], variables)).transcript.path
@@ -158,7 +158,7 @@ describe("what goes before what", () => {
     expect(await journal([], {})).toContain(join(place.home, "state", "longhaul"))
   })
 
-  test("the workspace and the system: option, file", async () => {
+  test("workspace and system prompt: option, file", async () => {
     const { requests } = await simulate({ script: () => "Yes." })
     await mkdir(inWorkspace("work", "deeper"), { recursive: true })
     await configured({ workspace: "work", system: "From the file." })
@@ -167,31 +167,31 @@ describe("what goes before what", () => {
     expect((await longhaul(["show", "one"])).stdout).toContain(inWorkspace("work", "deeper"))
   })
 
-  test("--read-only takes Write away from what the file allows", async () => {
+  test("--read-only removes Write from the tools that the file allows", async () => {
     await configured({ model: "offline", allowedTools: ["Read", "List", "Grep", "Write"] })
     await longhaul(["run", "--read-only", "List the files and write report.md"])
     expect(existsSync(inWorkspace("report.md"))).toBe(false)
   })
 })
 
-describe("a program", () => {
+describe("a config file that is a program", () => {
   const program = (body: string) => `
     import { writeFileSync } from "node:fs"
     writeFileSync("it-ran", "")
     export default { ${body} }`
 
-  test("that is found is not run; one line says so and how to run it", async () => {
+  test("an auto-discovered program is not run; one line says so and how to run it", async () => {
     const path = await configured(program('model: "offline"'), "longhaul.config.js")
     for (const args of [["run", "--model", "offline", "List"], ["runs"]]) {
       const { code, stderr } = await longhaul(args)
       expect(code).toBe(0)
-      expect(stderr).toBe(`Not loaded: ${path} is a program. If you trust it: --config ${path}\n`)
+      expect(stderr).toBe(`Not loaded: ${path} is a program. If you trust it, use --config ${path}\n`)
     }
     expect((await longhaul(["runs", "--no-config"])).stderr).toBe("")
     expect(existsSync(inWorkspace("it-ran"))).toBe(false)
   })
 
-  test("that is named is run: a tool, a hook, an observer and prices of its own", async () => {
+  test("a named program is run and adds a tool, a hook, an observer and prices", async () => {
     const path = await configured(
       program(`
         tools: [{
@@ -223,11 +223,11 @@ describe("a program", () => {
   })
 
   test.each([
-    ["export default 5", "does not hold an object"],
+    ["export default 5", "does not contain an object"],
     ["export const model = 1", "has no default export"],
-    ["throw new Error('no harbour')", "could not be loaded: no harbour"],
-    ["export default { tools: [1] }", "tools is [1]"],
-  ])("%s: is named with what is wrong", async (text, message) => {
+    ["throw new Error('no harbour')", "Could not load"],
+    ["export default { tools: [1] }", "invalid value for tools: [1]"],
+  ])('the program "%s" is rejected with the reason', async (text, message) => {
     const path = await configured(text, "mine.config.mjs")
     const { code, stderr } = await longhaul(["run", "--config", path, "hi"])
     expect(code).toBe(2)
@@ -237,21 +237,21 @@ describe("a program", () => {
   })
 })
 
-describe("what cannot be meant", () => {
+describe("invalid settings", () => {
   test.each([
     ['{\n"model": "offline"\n"system": ""}', "longhaul.config.json, line 3: a comma or } is missing.", "Write JSON"],
     ['{"apiKey": "sk-hunter2"}', '"apiKey" looks like a secret', "in the environment"],
     ['{"apiKey": "sk-hunter2" "x"}', "line 1: a comma or } is missing", "Write JSON"],
     ['{"tools": []}', '"tools" is code', "--config"],
     ['{"modle": "x"}', 'unknown key "modle"', "Did you mean model?"],
-    ['{"limits": {"turns": 0}}', "limits.turns is 0", "a whole number from 1"],
-    ['{"workspace": "nowhere"}', "which is not there", "Create it"],
-    ['{"workspace": ".."}', "outside of the folder that the file is in", "--config"],
-    ['{"workspace": "/"}', "outside of the folder that the file is in", "--config"],
-    ['{"workspace": "escape"}', "outside of the folder that the file is in", "--config"],
+    ['{"limits": {"turns": 0}}', "invalid value for limits.turns: 0", "a whole number from 1"],
+    ['{"workspace": "nowhere"}', "which does not exist", "Create it"],
+    ['{"workspace": ".."}', "outside the folder of the file", "--config"],
+    ['{"workspace": "/"}', "outside the folder of the file", "--config"],
+    ['{"workspace": "escape"}', "outside the folder of the file", "--config"],
     ['{"model": "nosuch:x"}', "longhaul.config.json", "Known providers"],
-    ['{"allowedTools": ["Reed"]}', "longhaul.config.json", "Use some of: Read"],
-  ])("%s: names the file and the fix, in words and as JSON", async (text, message, fix) => {
+    ['{"allowedTools": ["Reed"]}', "longhaul.config.json", "Use any of: Read"],
+  ])("%s is rejected with the file and a fix, as text and as JSON", async (text, message, fix) => {
     await symlink("/", inWorkspace("escape"))
     const path = await configured(text)
     const { stdout, stderr, code } = await longhaul(["run", "hi"])
@@ -267,7 +267,7 @@ describe("what cannot be meant", () => {
     expect(result.error?.message).toContain(path)
   })
 
-  test("a workspace elsewhere is fine where the file is named", async () => {
+  test("a named file may set a workspace elsewhere", async () => {
     await mkdir(inWorkspace("settings"))
     const path = await configured({ workspace: "..", model: "offline" }, "settings/mine.json")
     expect(await resultOf(["--config", path, "Read tide.txt"])).toMatchObject({
@@ -277,11 +277,11 @@ describe("what cannot be meant", () => {
   })
 
   test.each([
-    [["--config", "nowhere.json"], "There is no config file"],
-    [["--config", "nowhere.js"], "There is no config file"],
-    [["--config", "."], "cannot be read: EISDIR"],
-    [["--config", "x.json", "--no-config"], "contradict each other"],
-  ])("%j is wrong usage", async (args, message) => {
+    [["--config", "nowhere.json"], "Config file not found"],
+    [["--config", "nowhere.js"], "Config file not found"],
+    [["--config", "."], "Could not read the config file"],
+    [["--config", "x.json", "--no-config"], "cannot be combined"],
+  ])("%j is a usage error", async (args, message) => {
     for (const command of [["run", "hi"], ["runs"], ["show", "x"]]) {
       const { code, stderr } = await longhaul([...command, ...args])
       expect(code).toBe(2)
@@ -290,7 +290,7 @@ describe("what cannot be meant", () => {
   })
 })
 
-test("tools cannot read or change the file", async () => {
+test("tools cannot read or change the config file", async () => {
   const path = await configured({ model: "offline" })
   await longhaul(["run", "Write a report to longhaul.config.json"])
   expect(await readFile(path, "utf8")).toBe('{"model":"offline"}')

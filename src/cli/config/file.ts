@@ -12,12 +12,12 @@ export const configOptions = {
   config: {
     type: "string",
     value: "<file>",
-    help: "Settings; a .js file is run. Default: longhaul.config.json, here or above.",
+    help: "Config file; a .js file is executed. Default: longhaul.config.json, here or above.",
   },
-  "no-config": { type: "boolean", help: "Heed no config file." },
+  "no-config": { type: "boolean", help: "Ignore config files." },
 } as const satisfies OptionTable
 
-/** As the command line says it. */
+/** As given on the command line. */
 export interface ConfigChoice {
   readonly config?: string
   readonly "no-config"?: boolean
@@ -26,36 +26,36 @@ export interface ConfigChoice {
 
 export interface ConfigFile {
   readonly path: string
-  /** Of a file that was found, only those that narrow what a run may do. */
+  /** From an auto-discovered file: only settings that restrict a run. */
   readonly settings: FileSettings
 }
 
-/** The settings that were asked for, or those found nearby. `say` hears what was found and left alone. */
+/** The settings from --config, or from a file found nearby. `say` receives a message about each ignored file. */
 export async function readConfig(choice: ConfigChoice, say: (line: string) => void): Promise<ConfigFile | undefined> {
   if (choice.config !== undefined && choice["no-config"]) {
-    throw new UsageError("--config and --no-config contradict each other.", "Leave one of them out.")
+    throw new UsageError("--config and --no-config cannot be combined.", "Omit one of them.")
   }
   if (choice["no-config"]) return undefined
   if (choice.config !== undefined) return loadNamed(resolve(choice.config))
   const { data, program, planted } = findConfig(choice.workspace)
   for (const path of planted) {
-    say(`Not used: ${path} is new or was changed in a folder where commands ran. If it is yours: --config ${path}`)
+    say(`Ignored: ${path} is new or was changed in a folder where commands ran. If it is yours, use --config ${path}`)
   }
-  if (program !== undefined) say(`Not loaded: ${program} is a program. If you trust it: --config ${program}`)
+  if (program !== undefined) say(`Not loaded: ${program} is a program. If you trust it, use --config ${program}`)
   return data && loadFound(data, say)
 }
 
 export interface FoundConfig {
   readonly data?: FoundFile
-  /** Never loaded unless it is named: a program from a folder that somebody only wants to work in must not run. */
+  /** Loaded only if named: a program in a folder that the user merely works in must not be executed. */
   readonly program?: string
-  /** Files that a command may have written. They are passed over. */
+  /** Files that a command may have written. They are ignored. */
   readonly planted: readonly string[]
 }
 
 interface FoundFile {
   readonly path: string
-  /** Read once, so that what was checked is what is used. Undefined where it cannot be read. */
+  /** Read once, so that the checked content is the used content. Undefined if it cannot be read. */
   readonly text: string | undefined
 }
 
@@ -87,8 +87,8 @@ function readText(path: string): string | undefined {
 }
 
 /**
- * The folder and those above it, up to the one that holds a repository, without those in which anybody may put files. A
- * command could make a repository, or open a folder to all, to hide the file above: neither counts where commands ran.
+ * The folder and its ancestors up to the repository root, without world-writable folders. A command could create a
+ * repository or make a folder world-writable to hide the file above it, so neither counts where commands ran.
  */
 function foldersAbove(start: string): readonly string[] {
   const folders = [resolve(start)]
@@ -107,7 +107,7 @@ function isOpenToAll(folder: string): boolean {
   return ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o002) !== 0
 }
 
-/** A file that the user names is theirs: it may say everything, and is used from then on where it is found. */
+/** A file that the user names is trusted: every setting in it applies, and from then on auto-discovery uses it. */
 async function loadNamed(path: string): Promise<ConfigFile> {
   if (/\.[cm]?tsx?$/.test(path)) throw inTypeScript(path)
   const isProgram = /\.[cm]?js$/.test(path)
@@ -120,21 +120,21 @@ async function loadNamed(path: string): Promise<ConfigFile> {
   return file
 }
 
-/** Node 20 cannot load TypeScript by itself. */
+/** Node 20 cannot load TypeScript. */
 function inTypeScript(path: string): UsageError {
   const compiled = path.replace(/ts(x?)$/, "js")
   return new UsageError(
-    `${path} is TypeScript, which this program does not load.`,
+    `${path} is TypeScript, which longhaul does not load.`,
     `Compile it (npx tsc ${shellWord(path)}) and pass --config ${shellWord(compiled)}, or write it as JSON or JavaScript with JSDoc types.`,
   )
 }
 
-/** A file that came with a folder may narrow what a run does there, never widen it. */
+/** An auto-discovered file may restrict a run, never widen what it may do. */
 async function loadFound({ path, text }: FoundFile, say: (line: string) => void): Promise<ConfigFile> {
-  if (text === undefined) throw unreadable(path, "it is no file, or may not be read")
+  if (text === undefined) throw unreadable(path, "it is not a file, or is not readable")
   const { settings } = await checked(path, parseData(path, text), { isProgram: false, isNamed: false })
   const { kept, left } = narrowed(settings)
-  for (const [key, why] of left) say(`Not used: ${key} in ${path}, which ${why}. If you trust it: --config ${path}`)
+  for (const [key, why] of left) say(`Ignored: ${key} in ${path}, which ${why}. If you trust it, use --config ${path}`)
   return { path, settings: kept }
 }
 
@@ -161,28 +161,28 @@ async function importDefault(path: string): Promise<unknown> {
   if (!existsSync(path)) throw unreadable(path, "ENOENT")
   const loaded = await import(pathToFileURL(path).href).catch((error: unknown) => {
     const message = reasonOf(error)
-    throw new UsageError(`${path} could not be loaded: ${clip(message, 300)}`, `Try it alone: node ${path}`)
+    throw new UsageError(`Could not load ${path}: ${clip(message, 300)}`, `Run it alone to see the error: node ${path}`)
   })
   if (loaded.default !== undefined) return loaded.default
-  throw new UsageError(`${path} has no default export.`, "Write: export default { … }.")
+  throw new UsageError(`${path} has no default export.`, "Add: export default { … }.")
 }
 
 function unreadable(path: string, reason: string): UsageError {
   return reason === "ENOENT"
-    ? new UsageError(`There is no config file ${path}.`, "Check --config.")
-    : new UsageError(`The config file ${path} cannot be read: ${reason}.`, "Check it, or use --no-config.")
+    ? new UsageError(`Config file not found: ${path}.`, "Check --config.")
+    : new UsageError(`Could not read the config file ${path}: ${reason}.`, "Check it, or use --no-config.")
 }
 
-/** A file that came with a folder may not point the tools elsewhere. */
+/** An auto-discovered file may not point the tools elsewhere. */
 async function checkWorkspace(path: string, workspace: string, isNamed: boolean): Promise<void> {
   const folder = await realpath(workspace).catch(() => undefined)
   if (folder === undefined) {
-    throw new UsageError(`${path}: workspace is ${workspace}, which is not there.`, "Create it, or change workspace.")
+    throw new UsageError(`${path}: workspace is ${workspace}, which does not exist.`, "Create it, or change workspace.")
   }
   const below = relative(await realpath(dirname(path)), folder)
   if (isNamed || !(below === ".." || below.startsWith(`..${sep}`) || isAbsolute(below))) return
   throw new UsageError(
-    `${path}: workspace is ${workspace}, outside of the folder that the file is in.`,
-    `If you trust it, name it: --config ${path}. Otherwise use --workspace with --no-config.`,
+    `${path}: workspace is ${workspace}, outside the folder of the file.`,
+    `If you trust it, use --config ${path}. Otherwise use --workspace with --no-config.`,
   )
 }

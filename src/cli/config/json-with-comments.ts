@@ -1,8 +1,8 @@
 import type { Json } from "../../contract/json.ts"
 
 /**
- * JSON that may hold comments and commas before a closing bracket. Throws a SyntaxError that names the line and quotes
- * no value: somebody may have put a secret there.
+ * Parses JSON with comments and trailing commas. Throws a SyntaxError that names the line and quotes no value, which
+ * could be a secret.
  */
 export function parseJsonWithComments(text: string): Json {
   const tokens = tokensOf(text)
@@ -17,7 +17,7 @@ export function parseJsonWithComments(text: string): Json {
   }
 
   function readValue(depth: number): Json {
-    if (depth > deepest) throw wrong(here().line, `brackets are nested more than ${deepest} deep`)
+    if (depth > deepest) throw wrong(here().line, `brackets are nested more than ${deepest} levels deep`)
     if (isNext("{")) return Object.fromEntries(readItems("}", () => readEntry(depth)))
     if (isNext("[")) return readItems("]", () => readValue(depth + 1))
     return readScalar()
@@ -37,7 +37,7 @@ export function parseJsonWithComments(text: string): Json {
   function readEntry(depth: number): [string, Json] {
     if (!here().text.startsWith('"')) throw wrong(here().line, "a key in double quotes is missing")
     const key = String(readScalar())
-    expect(":", `the colon behind ${JSON.stringify(key)}`)
+    expect(":", `the colon after ${JSON.stringify(key)}`)
     return [key, readValue(depth + 1)]
   }
 
@@ -47,12 +47,12 @@ export function parseJsonWithComments(text: string): Json {
     try {
       return JSON.parse(text)
     } catch {
-      throw wrong(line, text === "" ? "it ends too early" : "this is no value of JSON")
+      throw wrong(line, text === "" ? "the file ends too early" : "invalid JSON value")
     }
   }
 
   const value = readValue(0)
-  if (!isNext("")) throw wrong(here().line, "there is more behind the end")
+  if (!isNext("")) throw wrong(here().line, "unexpected content after the end")
   return value
 }
 
@@ -61,14 +61,13 @@ interface Token {
   readonly line: number
 }
 
-/** Deeper than any setting; what is deeper still could exhaust the stack. */
+/** Deeper than any setting; deeper nesting could exhaust the stack. */
 const deepest = 32
 
-// In this order: blanks, a comment to the end of its line, a comment over lines, then what counts: a string, a bracket or
-// sign, a number or word.
+// In this order: whitespace, line comment, block comment, then the tokens: string, punctuation, number or word.
 const tokenPattern = /\s+|\/\/.*|\/\*[\s\S]*?\*\/|("(?:[^"\\\n]|\\.)*"|[{}[\],:]|[\w.+-]+)/y
 
-/** The tokens that count, and an empty one at the end. */
+/** The tokens without whitespace and comments, ended by an empty one. */
 function tokensOf(text: string): readonly Token[] {
   const tokens: Token[] = []
   let line = 1
@@ -85,8 +84,8 @@ function tokensOf(text: string): readonly Token[] {
 }
 
 function unreadable(start: string): string {
-  if (start.startsWith('"')) return "a string does not end on its line"
-  return start === "/*" ? "a comment does not end" : "this is not JSON"
+  if (start.startsWith('"')) return "unterminated string"
+  return start === "/*" ? "unterminated comment" : "invalid JSON"
 }
 
 function wrong(line: number, what: string): SyntaxError {

@@ -14,8 +14,8 @@ const inRepository = (...names: readonly string[]) => join(place.workspace, ...n
 const bash = (command: string) => ({ parts: [{ toolCall: { name: "Bash", args: { command } } }] })
 const configured = (settings: JsonObject) => writeFile(inRepository("longhaul.config.json"), JSON.stringify(settings))
 
-describe("a config file that a command planted", () => {
-  test.each(attemptsToPlant)("does not govern a later run: %s", async (_, line, folder) => {
+describe("a config file planted by a command", () => {
+  test.each(attemptsToPlant)("a planted file does not affect a later run: %s", async (_, line, folder) => {
     const simulator = await simulate({
       script: ({ lastToolResults }) => (lastToolResults.length > 0 ? "Done." : bash(line)),
     })
@@ -24,15 +24,15 @@ describe("a config file that a command planted", () => {
     await longhaul(["run", "--bash", "--model", "anthropic:x", "Go"])
     const later = await longhaul(["run", "--model", "anthropic:x", "Go"], {}, inRepository(folder))
     expect(later.code).toBe(0)
-    expect(later.stderr).toMatch(/^Not used: .+ in a folder where commands ran\. If it is yours: --config /m)
+    expect(later.stderr).toMatch(/^Ignored: .+ in a folder where commands ran\. If it is yours, use --config /m)
     expect(simulator.requests.length).toBeGreaterThan(2)
     for (const { system } of simulator.requests) expect(system).toContain("Kept by the user.")
     const restarted = await longhaul(["run", "--workspace", folder, "--model", "anthropic:x", "Go"])
-    expect(restarted.stderr).toContain("Not used: ")
+    expect(restarted.stderr).toContain("Ignored: ")
     for (const { system } of simulator.requests) expect(system).toContain("Kept by the user.")
   })
 
-  test("is used once its owner names it, until it is changed again; the file from before stays in use", async () => {
+  test("a planted file is used once the user names it, until it changes again; an earlier file stays in use", async () => {
     const simulator = await simulate({
       script: ({ lastToolResults }) => (lastToolResults.length > 0 ? "Done." : bash("true")),
     })

@@ -14,7 +14,7 @@ const failure = (given: unknown, isProgram = false) => {
   throw new Error("It was taken")
 }
 
-test("every key is taken, paths from the file's folder, the schema's address left out", () => {
+test("every key is accepted, paths are relative to the file, and $schema is dropped", () => {
   const same = {
     model: "openai:gpt-5.5",
     system: "Be brief.",
@@ -35,41 +35,41 @@ test("every key is taken, paths from the file's folder, the schema's address lef
   expect(check({ store: "~runs" })).toEqual({ store: "/project/~runs" })
 })
 
-describe("a wrong value is named with the file and what would be right", () => {
+describe("an invalid value is rejected with the file and the expected value", () => {
   test.each([
-    [{ model: "" }, 'model is ""', "a text that is not empty"],
-    [{ model: 5 }, "model is 5", "a text that is not empty"],
-    [{ model: { apiKey: "hunter2" } }, "model is an object", "a text that is not empty"],
-    [{ workspace: null }, "workspace is null", "a text that is not empty"],
-    [{ effort: "huge" }, 'effort is "huge"', '"minimal", "low", "medium", "high", "max"'],
-    [{ temperature: 3 }, "temperature is 3", "a number from 0 to 2"],
-    [{ temperature: "1" }, 'temperature is "1"', "a number from 0 to 2"],
-    [{ maxOutputTokens: 0 }, "maxOutputTokens is 0", "a whole number from 1"],
-    [{ limits: [] }, "limits is []", "an object"],
-    [{ limits: { turns: 1.5 } }, "limits.turns is 1.5", "Give limits.turns as a whole number from 1"],
-    [{ limits: { usd: 0 } }, "limits.usd is 0", "a number of dollars above 0"],
-    [{ limits: { timeMs: 2 ** 31 } }, "limits.timeMs is 2147483648", "to 2147483647"],
-    [{ allowedTools: "Read" }, 'allowedTools is "Read"', '["Read", "Grep"]'],
-    [{ disabledTools: [1] }, "disabledTools is [1]", '["Read", "Grep"]'],
-    [{ unknownPrice: "ignore" }, 'unknownPrice is "ignore"', '"refuse", "warn"'],
-  ])("%j", (given, message, fix) => {
+    [{ model: "" }, 'invalid value for model: ""', "a non-empty string"],
+    [{ model: 5 }, "invalid value for model: 5", "a non-empty string"],
+    [{ model: { apiKey: "hunter2" } }, "invalid value for model: an object", "a non-empty string"],
+    [{ workspace: null }, "invalid value for workspace: null", "a non-empty string"],
+    [{ effort: "huge" }, 'invalid value for effort: "huge"', '"minimal", "low", "medium", "high", "max"'],
+    [{ temperature: 3 }, "invalid value for temperature: 3", "a number from 0 to 2"],
+    [{ temperature: "1" }, 'invalid value for temperature: "1"', "a number from 0 to 2"],
+    [{ maxOutputTokens: 0 }, "invalid value for maxOutputTokens: 0", "a whole number from 1"],
+    [{ limits: [] }, "invalid value for limits: []", "an object"],
+    [{ limits: { turns: 1.5 } }, "invalid value for limits.turns: 1.5", "Use a whole number from 1"],
+    [{ limits: { usd: 0 } }, "invalid value for limits.usd: 0", "a number of dollars above 0"],
+    [{ limits: { timeMs: 2 ** 31 } }, "invalid value for limits.timeMs: 2147483648", "to 2147483647"],
+    [{ allowedTools: "Read" }, 'invalid value for allowedTools: "Read"', '["Read", "Grep"]'],
+    [{ disabledTools: [1] }, "invalid value for disabledTools: [1]", '["Read", "Grep"]'],
+    [{ unknownPrice: "ignore" }, 'invalid value for unknownPrice: "ignore"', '"refuse", "warn"'],
+  ])("invalid value %j", (given, message, fix) => {
     const error = failure(given)
     expect(error.message).toBe(`${file}: ${message}.`)
     expect(error.fix).toContain(fix)
   })
 
-  test.each([[[]], ["text"], [null]])("%j instead of an object", (given) => {
-    expect(failure(given).message).toBe(`${file} does not hold an object.`)
+  test.each([[[]], ["text"], [null]])("%j instead of an object is rejected", (given) => {
+    expect(failure(given).message).toBe(`${file} does not contain an object.`)
   })
 })
 
 describe("an unknown key", () => {
-  test("is named with the file, the known ones and what was probably meant", () => {
+  test("an unknown key is rejected with the file, the known keys and a suggestion", () => {
     const { message, fix } = failure({ modle: "offline" })
-    expect(message).toBe(`${file} has the unknown key "modle".`)
+    expect(message).toBe(`${file}: unknown key "modle".`)
     expect(fix).toMatch(/^Did you mean model\? Known keys: \$schema, model, workspace, store, system, effort/)
     expect(failure({ limits: { turn: 1 } })).toMatchObject({
-      message: `${file} has the unknown key "limits.turn".`,
+      message: `${file}: unknown key "limits.turn".`,
       fix: "Did you mean turns? Known keys: turns, tokens, usd, timeMs.",
     })
     for (const name of ["constructor", "toString"]) {
@@ -78,7 +78,7 @@ describe("an unknown key", () => {
   })
 
   test.each(["apiKey", "api_key", "ANTHROPIC_API_KEY", "authToken", "token", "secrets", "clientSecret", "password"])(
-    "%s is told to go into the environment, without its value",
+    "the secret %s is rejected with a hint to the environment, without its value",
     (name) => {
       const { message, fix } = failure({ [name]: "hunter2" })
       expect(message).toContain(`"${name}" looks like a secret`)
@@ -87,34 +87,34 @@ describe("an unknown key", () => {
     },
   )
 
-  test("a number of tokens is no secret", () => {
+  test("a number of tokens is not mistaken for a secret", () => {
     expect(["maxTokens", "tokens", "keyboard"].filter(isSecretName)).toEqual([])
   })
 
-  test("of code is told to go into a program", () => {
+  test("a key that needs code is rejected with a hint to use a program", () => {
     for (const name of ["tools", "hooks", "observers", "resolvePricing"]) {
       expect(failure({ [name]: [] })).toMatchObject({
-        message: `${file}: "${name}" is code, which JSON cannot hold.`,
-        fix: "Put it into /project/longhaul.config.js, and name that with --config.",
+        message: `${file}: "${name}" is code, which JSON cannot contain.`,
+        fix: "Move it to /project/longhaul.config.js and name that file with --config.",
       })
     }
   })
 })
 
-describe("a program", () => {
-  test("may have tools, hooks, observers and prices, and leave keys undefined", () => {
+describe("settings of a program", () => {
+  test("a program may set tools, hooks, observers and prices, and leave keys undefined", () => {
     const tool = { name: "t", run: () => "" }
     const code = { tools: [tool], hooks: {}, observers: [{ recordEvent() {} }], resolvePricing: () => null }
     expect(check({ ...code, model: undefined }, true)).toMatchObject(code)
   })
 
   test.each([
-    [{ tools: {} }, "a list of tools, each made with defineTool"],
-    [{ tools: [{ name: "t" }] }, "a list of tools, each made with defineTool"],
+    [{ tools: {} }, "a list of tools made with defineTool"],
+    [{ tools: [{ name: "t" }] }, "a list of tools made with defineTool"],
     [{ hooks: [] }, "an object of functions"],
     [{ observers: [null] }, "a list of observers"],
     [{ resolvePricing: 1 }, "a function"],
-  ])("%j is refused", (given, fix) => {
+  ])("the program setting %j is rejected", (given, fix) => {
     expect(failure(given, true).fix).toContain(fix)
   })
 })

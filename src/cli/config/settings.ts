@@ -13,18 +13,18 @@ import { isBucket } from "./store-choice.ts"
 type InputKeys = "system" | "effort" | "temperature" | "maxOutputTokens" | "limits" | "allowedTools" | "disabledTools"
 type ProgramKeys = "tools" | "hooks" | "observers" | "resolvePricing"
 
-/** What a config file may say, checked. */
+/** The checked settings of a config file. */
 export interface FileSettings extends Pick<RunInput, InputKeys>, Pick<RuntimeConfig, ProgramKeys | "unknownPrice"> {
   readonly model?: string
-  /** Absolute, as is `store`. */
+  /** An absolute path, like `store`. */
   readonly workspace?: string
   readonly store?: string
 }
 
-/** Refuses what cannot be meant, with the file, the key and what would have been right. */
+/** Rejects invalid settings; the error names the file, the key and the expected value. */
 export function checkSettings(file: string, given: unknown, { isProgram }: { isProgram: boolean }): FileSettings {
   if (!isJsonObject(given)) {
-    throw new UsageError(`${file} does not hold an object.`, 'Write settings as { "model": "offline" }.')
+    throw new UsageError(`${file} does not contain an object.`, 'Write settings as { "model": "offline" }.')
   }
   checkAgainst(isProgram ? { ...dataRules, ...programRules } : dataRules, file, "", given)
   // Safe: the rules, one for each setting, accepted all of its values.
@@ -37,7 +37,7 @@ export function checkSettings(file: string, given: unknown, { isProgram }: { isP
   }
 }
 
-/** The settings without those that widen what a run may do, and why each of these does. */
+/** The settings that restrict a run, and for each other setting the reason it was dropped. */
 export function narrowed(settings: FileSettings): {
   readonly kept: FileSettings
   readonly left: readonly (readonly [key: string, why: string])[]
@@ -48,8 +48,8 @@ export function narrowed(settings: FileSettings): {
   const isFewTurns = turns === undefined || turns <= defaultTurns
   const left: (readonly [string, string])[] = []
   if (!isOwnStore) left.push(["store", "keeps runs outside your state folder"])
-  if (unknownPrice === "warn") left.push(["unknownPrice", "lifts a limit in dollars"])
-  if (!isFewTurns) left.push(["limits.turns", `raises the limit of ${defaultTurns}`])
+  if (unknownPrice === "warn") left.push(["unknownPrice", "removes a limit in dollars"])
+  if (!isFewTurns) left.push(["limits.turns", `raises the turn limit of ${defaultTurns}`])
   return {
     kept: {
       ...others,
@@ -61,35 +61,35 @@ export function narrowed(settings: FileSettings): {
   }
 }
 
-/** Whether runs kept there are the user's own: no repository can hold the folder. */
+/** True if runs stored there are the user's own: no repository can contain the folder. */
 export function isOwnFolder(folder: string): boolean {
   return (
     !isBucket(folder) && stateFolders().some((own) => insidePath(realPathOf(own), realPathOf(folder)) !== undefined)
   )
 }
 
-/** Where a file that is found by itself is looked for under this name. */
+/** The file name of auto-discovery. */
 export const programName = "longhaul.config.js"
 
 const defaultTurns = 100
 
 interface Rule {
-  /** Completes: give it as … */
+  /** Completes the sentence "use …". */
   readonly expects: string
   accepts(value: unknown): boolean
-  /** Of an object with keys of its own. */
+  /** For an object with its own keys. */
   readonly inside?: Rules
 }
 
 type Rules = Readonly<Record<string, Rule>>
 
 const text: Rule = {
-  expects: "a text that is not empty",
+  expects: "a non-empty string",
   accepts: (value) => typeof value === "string" && value.trim() !== "",
 }
 
 const names: Rule = {
-  expects: 'a list of tools\' names, such as ["Read", "Grep"]',
+  expects: 'a list of tool names, such as ["Read", "Grep"]',
   accepts: (value) => Array.isArray(value) && value.every(text.accepts),
 }
 
@@ -105,7 +105,7 @@ const limitRules: Rules = {
   timeMs: wholeTo(longest),
 }
 
-/** What JSON can hold. */
+/** Settings that JSON can express. */
 const dataRules = {
   $schema: text,
   model: text,
@@ -124,10 +124,10 @@ const dataRules = {
   unknownPrice: oneOf("refuse", "warn"),
 } as const satisfies Record<Exclude<keyof FileSettings, ProgramKeys> | "$schema", Rule>
 
-/** What only a program can say. */
+/** Settings that need code. */
 const programRules = {
   tools: {
-    expects: "a list of tools, each made with defineTool",
+    expects: "a list of tools made with defineTool",
     accepts: (value) => Array.isArray(value) && value.every((each) => isJsonObject(each) && isFunction(each.run)),
   },
   hooks: { expects: "an object of functions", accepts: (value) => isJsonObject(value) },
@@ -145,9 +145,9 @@ function checkAgainst(rules: Rules, file: string, prefix: string, given: Readonl
     if (rule === undefined) throw unknownKey(file, name, Object.keys(rules))
     if (value === undefined) continue
     if (!rule.accepts(value)) {
-      // What an object holds may be anything, a secret too.
+      // An object may contain anything, including a secret.
       const shown = isJsonObject(value) ? "an object" : clip(JSON.stringify(value) ?? typeof value, 60)
-      throw new UsageError(`${file}: ${name} is ${shown}.`, `Give ${name} as ${rule.expects}, or leave it out.`)
+      throw new UsageError(`${file}: invalid value for ${name}: ${shown}.`, `Use ${rule.expects}, or omit it.`)
     }
     if (rule.inside && isJsonObject(value)) checkAgainst(rule.inside, file, `${name}.`, value)
   }
@@ -157,19 +157,19 @@ function unknownKey(file: string, name: string, known: readonly string[]): Usage
   const shown = JSON.stringify(clip(name, 60))
   if (isSecretName(name)) {
     return new UsageError(
-      `${file}: ${shown} looks like a secret, which does not belong into a file that is passed around.`,
-      "Take it out, and set it in the environment, such as ANTHROPIC_API_KEY.",
+      `${file}: ${shown} looks like a secret, which does not belong in a shared file.`,
+      "Remove it and set it in the environment, such as ANTHROPIC_API_KEY.",
     )
   }
   if (Object.hasOwn(programRules, name)) {
     return new UsageError(
-      `${file}: ${shown} is code, which JSON cannot hold.`,
-      `Put it into ${join(dirname(file), programName)}, and name that with --config.`,
+      `${file}: ${shown} is code, which JSON cannot contain.`,
+      `Move it to ${join(dirname(file), programName)} and name that file with --config.`,
     )
   }
   const meant = closest(name.slice(name.lastIndexOf(".") + 1), known)
   const list = `Known keys: ${known.join(", ")}.`
-  return new UsageError(`${file} has the unknown key ${shown}.`, meant ? `Did you mean ${meant}? ${list}` : list)
+  return new UsageError(`${file}: unknown key ${shown}.`, meant ? `Did you mean ${meant}? ${list}` : list)
 }
 
 function wholeTo(largest: number): Rule {

@@ -4,7 +4,7 @@ import { storeAt } from "./store-choice.ts"
 
 const aws = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret", AWS_REGION: "eu-west-1" }
 
-test("--store takes a folder or a bucket with a prefix", async () => {
+test("--store accepts a folder or a bucket with a prefix", async () => {
   expect((await storeAt("/tmp/runs")).location).toBe("/tmp/runs")
   expect((await storeAt("s3://bucket/a/b", aws)).location).toBe("s3://bucket/a/b")
   expect((await storeAt("s3://bucket", { ...aws, AWS_REGION: "", AWS_DEFAULT_REGION: "x" })).location).toBe(
@@ -12,12 +12,12 @@ test("--store takes a folder or a bucket with a prefix", async () => {
   )
 })
 
-test("a bucket without a name or without credentials is refused with what to do", async () => {
+test("a bucket without a name or credentials is rejected with a fix", async () => {
   await expect(storeAt("s3://", aws)).rejects.toMatchObject({ fix: "Write s3://bucket/prefix." })
   await expect(storeAt("s3://bucket", {})).rejects.toMatchObject({ fix: expect.stringContaining("AWS_REGION") })
 })
 
-test("a bucket in LONGHAUL_STORE is used unless --store names another", () => {
+test("a bucket in LONGHAUL_STORE is used unless --store names another store", () => {
   const variables = { LONGHAUL_STORE: "s3://bucket/x" }
   expect(chooseStore(undefined, undefined, variables)).toBe("s3://bucket/x")
   expect(chooseStore("/tmp/runs", undefined, variables)).toBe("/tmp/runs")

@@ -7,12 +7,12 @@ import { type Kill, runTrial, type Setting, type TrialReport } from "./trial.ts"
 import { loadWorkload } from "./workload.ts"
 
 export interface CampaignOptions extends Omit<Setting, "workload" | "receiver"> {
-  /** How many processes are killed at random moments. */
+  /** Number of processes killed at random times. */
   readonly kills: number
-  /** How many of the enumerated points, spread over all. Default: each. */
+  /** Number of enumerated points, spread evenly. Default: all. */
   readonly sample?: number
   readonly seed: number
-  /** Ends it early, with what was counted so far. */
+  /** Ends the campaign early with the counts so far. */
   readonly signal?: AbortSignal
   readonly progress?: (done: number, planned: number) => void
 }
@@ -20,15 +20,15 @@ export interface CampaignOptions extends Omit<Setting, "workload" | "receiver"> 
 export interface CampaignReport extends Counts {
   readonly store: string
   readonly seed: number
-  /** Durable operations of a run that nobody kills. */
+  /** Durable operations of a run that is not killed. */
   readonly operations: number
-  /** How many points there are to kill it at, of which all or some were used. */
+  /** Number of points at which a run can be killed; all or some were used. */
   readonly points: number
 }
 
-/** A run that nobody kills, then one killed at each point, then those killed at random. */
+/** One run without kills, then one killed at each point, then runs killed at random. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
-  // What cannot work is refused before anything is killed.
+  // Reject an invalid workload before killing anything.
   await trialStore(options.store, options.folder)
   const workload = await loadWorkload(options.tools)
   const receiver = await startReceiver()
@@ -42,13 +42,13 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
 async function killAll(setting: Setting, options: CampaignOptions): Promise<CampaignReport> {
   const { store, kills, sample, seed, signal, progress } = options
   const pick = random(seed)
-  // The first one warms up what later ones find warm.
+  // The first run warms caches that later runs find warm.
   const clean = [await runTrial(setting, []), await runTrial(setting, [])] as const
   const { operations } = clean[1]
   const points = pointsOf(operations, pick)
   const summary = { store, seed, operations: operations.length, points: points.length }
-  const spoilt = clean.flatMap(({ violations }) => violations.map((violation) => `nobody was killed: ${violation}`))
-  // What goes wrong by itself says nothing about kills.
+  const spoilt = clean.flatMap(({ violations }) => violations.map((violation) => `without any kill: ${violation}`))
+  // Failures without a kill prove nothing about kills.
   if (spoilt.length > 0 && !signal?.aborted) return { ...summary, ...countsOf([]), violations: spoilt }
 
   const judged: Judged[] = []
@@ -57,7 +57,7 @@ async function killAll(setting: Setting, options: CampaignOptions): Promise<Camp
   let done = 0
   const trial = async (kind: RowKind, name: string, blows: readonly Kill[]): Promise<TrialReport> => {
     const report = await runTrial(setting, blows)
-    // Whoever ended us may have ended its processes, too.
+    // The signal that ended this process may have ended its children too.
     if (signal?.aborted) return report
     judged.push({ kind, name, report })
     done += report.kills
@@ -74,20 +74,20 @@ async function killAll(setting: Setting, options: CampaignOptions): Promise<Camp
   let tries = 0
   await inPairs(signal, () => {
     if (left === 0 || tries++ > kills * 2) return undefined
-    // Now and then the one who goes on is killed, too.
+    // Sometimes kill the resuming process, too.
     const blows = Array.from({ length: Math.min(left, pick(3) === 0 ? 2 : 1) }, () => ({ afterMs: pick(spanMs) }))
     left -= blows.length
     const name = `after ${blows.map(({ afterMs }) => `${afterMs} ms`).join(" and ")}`
     return trial("random", name, blows).then((report) => {
       left += blows.length - report.kills
-      // One that was not struck shows how long a run takes now.
+      // A run that no kill hit shows how long a run takes now.
       if (report.kills === 0) spanMs = report.spanMs
     })
   })
   return { ...summary, ...countsOf(judged) }
 }
 
-/** Every operation, before and after; what is written bit by bit also in the middle. */
+/** Every operation, before and after; partial writes also in the middle. */
 function pointsOf(operations: readonly string[], pick: (below: number) => number): Blow[] {
   return operations.flatMap((kind, at) => {
     const whens: readonly Blow["when"][] = kind === "write" ? ["before", "torn", "after"] : ["before", "after"]
@@ -101,7 +101,7 @@ function spread<Item>(items: readonly Item[], count: number): Item[] {
   return places.flatMap((at) => items.slice(at, at + 1))
 }
 
-/** Two at a time, until there is nothing more to do. */
+/** Two at a time until all are done. */
 async function inPairs(signal: AbortSignal | undefined, next: () => Promise<unknown> | undefined): Promise<void> {
   const work = async () => {
     while (!signal?.aborted) {

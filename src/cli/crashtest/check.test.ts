@@ -20,7 +20,7 @@ interface Story {
   paid: string[]
   /** What the listeners were told of, where it is not all that is there. */
   told?: readonly RunRecord[]
-  heard: string[]
+  received: string[]
   kills: number
 }
 
@@ -52,7 +52,7 @@ beforeEach(() => {
       { type: "run-end", status: "done" },
     ],
     paid: ["1.0", "2.0"],
-    heard: ["end", "end"],
+    received: ["end", "end"],
     kills: 1,
   }
 })
@@ -85,28 +85,28 @@ async function judged(): Promise<Verdict> {
       gated: [],
     },
     kills: story.kills,
-    heard: story.heard,
+    received: story.received,
   })
 }
 
 const at = (type: RecordBody["type"]) => story.bodies.findLastIndex((body) => body.type === type)
 
-test("nothing is wrong with a run whose one call in doubt is flagged, whether it happened or not", async () => {
+test("a run whose only uncertain call is flagged passes the check, whether the call ran or not", async () => {
   expect(await judged()).toEqual({ lost: 0, duplicated: 0, unloadable: false, flagged: 1, violations: [] })
   story.paid = ["2.0"]
   expect((await judged()).violations).toEqual([])
 })
 
 test.each<[string, () => void, RegExp, Partial<Verdict>?]>([
-  ["an effect that happened twice", () => story.paid.push("2.0"), /pay 2.0 happened in/, { duplicated: 1 }],
-  ["one flagged that happened twice", () => story.paid.push("1.0"), /pay 1.0 happened in/, { duplicated: 1 }],
-  ["one recorded that never happened", () => story.paid.pop(), /on record as ok and happened 0 times/],
+  ["an effect that happened twice", () => story.paid.push("2.0"), /pay 2.0 had its effect in/, { duplicated: 1 }],
+  ["one flagged that happened twice", () => story.paid.push("1.0"), /pay 1.0 had its effect in/, { duplicated: 1 }],
+  ["one recorded that never happened", () => story.paid.pop(), /recorded as ok and had its effect 0 times/],
   [
     "one denied that happened",
     () => void story.bodies.splice(at("tool-result"), 1, result("2.0", "denied")),
-    /on record as denied and happened 1 times/,
+    /recorded as denied and had its effect 1 times/,
   ],
-  ["an effect on no record", () => story.paid.push("9.9"), /happened and is on no record/],
+  ["an effect on no record", () => story.paid.push("9.9"), /had its effect and is not recorded/],
   ["a call settled twice", () => void story.bodies.splice(at("tool-result"), 0, result("2.0", "ok")), /has 2 results/],
   [
     "a call never settled",
@@ -118,7 +118,7 @@ test.each<[string, () => void, RegExp, Partial<Verdict>?]>([
     () => {
       story.told = [{ seq: 0, at: 5, ...call(1, "1.0") }]
     },
-    /the acknowledged record 0 of run is another now/,
+    /the acknowledged record 0 of run has changed/,
     { lost: 1 },
   ],
   [
@@ -126,7 +126,7 @@ test.each<[string, () => void, RegExp, Partial<Verdict>?]>([
     () => {
       story.told = [{ seq: 99, at: 0, ...call(1, "1.0") }]
     },
-    /the acknowledged record 99 of run is gone/,
+    /the acknowledged record 99 of run is missing/,
     { lost: 1 },
   ],
   [
@@ -134,25 +134,25 @@ test.each<[string, () => void, RegExp, Partial<Verdict>?]>([
     () => {
       story.kills = 0
     },
-    /though nobody was killed/,
+    /although no process was killed/,
   ],
   [
     "a flag where no process died",
     () => void story.bodies.splice(at("tool-result"), 1, result("2.0", "unknown")),
-    /2.0 is flagged where no process died/,
+    /2.0 is flagged, although no process died/,
   ],
-  ["a run that did not end", () => void story.bodies.pop(), /it is running/],
+  ["a run that did not end", () => void story.bodies.pop(), /its status is running/],
   ["another ending", () => void story.bodies.splice(at("text-end"), 1), /it ended with ""/],
   ["a step that was lost", () => void story.bodies.splice(7, 6), /its calls were pay, not pay pay/],
   [
-    "an end that nobody heard of",
+    "an end that was not delivered",
     () => {
-      story.heard = []
+      story.received = []
     },
-    /never heard of the run-end/,
+    /never got the run-end/,
   ],
-  ["a webhook about nothing", () => story.heard.push("strange"), /heard of strange, which is on no record/],
-])("sees %s", async (_, spoil, violation, counts = {}) => {
+  ["a webhook about nothing", () => story.received.push("strange"), /got strange, which is not recorded/],
+])("the check detects %s", async (_, spoil, violation, counts = {}) => {
   spoil()
   const verdict = await judged()
   expect(verdict.violations.join("\n")).toMatch(violation)

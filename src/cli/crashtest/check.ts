@@ -11,32 +11,32 @@ import { readLines } from "./lines.ts"
 import { LAST_WORDS, type Workload } from "./workload.ts"
 
 export interface Verdict {
-  /** Records that somebody was told of and that are not there, or not as they were. */
+  /** Records that were acknowledged and are missing or changed. */
   readonly lost: number
   /** Effects of `once` beyond the first. */
   readonly duplicated: number
   readonly unloadable: boolean
-  /** Calls whose outcome nobody knows, and that say so. */
+  /** Calls recorded with an unknown outcome. */
   readonly flagged: number
-  /** All that is wrong, in words. */
+  /** All violations, as text. */
   readonly violations: readonly string[]
 }
 
 export interface Evidence {
-  /** To look with. */
+  /** For inspection. */
   readonly runtime: Pick<Runtime, "events" | "webhookDeliveries">
   readonly folder: string
   readonly runId: string
   readonly workload: Workload
   /** How often the run's processes were killed. */
   readonly kills: number
-  /** The `webhook-id` of everything that the receiver got. */
-  readonly heard: readonly string[]
+  /** The `webhook-id` of every delivery the receiver got. */
+  readonly received: readonly string[]
 }
 
-/** Holds a finished run against what its processes did to the world and were told. */
+/** Checks a finished run against the effects its processes had and the records they acknowledged. */
 export async function check(evidence: Evidence): Promise<Verdict> {
-  const { runtime, folder, runId, workload, kills, heard } = evidence
+  const { runtime, folder, runId, workload, kills, received } = evidence
   const records: RunRecord[] = []
   let deliveries: readonly WebhookDelivery[]
   try {
@@ -44,7 +44,7 @@ export async function check(evidence: Evidence): Promise<Verdict> {
     deliveries = await runtime.webhookDeliveries(runId)
   } catch (error) {
     const reason = reasonOf(error)
-    return { lost: 0, duplicated: 0, unloadable: true, flagged: 0, violations: [`it cannot be loaded: ${reason}`] }
+    return { lost: 0, duplicated: 0, unloadable: true, flagged: 0, violations: [`the run cannot be loaded: ${reason}`] }
   }
   const run = project(records)
   const lost = lostRecords(readLines<AckLine>(acksFile(folder)), runId, records)
@@ -62,7 +62,7 @@ export async function check(evidence: Evidence): Promise<Verdict> {
       ...unfinished(records, run, workload),
       ...brokenMessages(run.messages),
       ...needlessFlags(records, kills),
-      ...untold(records, deliveries, heard),
+      ...undelivered(records, deliveries, received),
     ],
   }
 }
@@ -72,7 +72,7 @@ function lostRecords(acks: readonly AckLine[], runId: string, records: readonly 
   const sums = records.map((record) => crc32(encoder.encode(JSON.stringify(record))))
   return acks.flatMap((ack) => {
     if (ack.runId === runId && sums[ack.seq] === ack.crc) return []
-    return [`the acknowledged record ${ack.seq} of ${ack.runId} is ${records[ack.seq] ? "another now" : "gone"}`]
+    return [`the acknowledged record ${ack.seq} of ${ack.runId} ${records[ack.seq] ? "has changed" : "is missing"}`]
   })
 }
 
@@ -82,7 +82,7 @@ function unfinished(records: readonly RunRecord[], run: RunProjection, { steps }
   const expected = steps.flatMap((step) => step.map(({ name }) => name)).join(" ")
   return [
     ...(gap < 0 ? [] : [`record ${gap} has the number ${records[gap]?.seq}`]),
-    ...(run.status === "done" ? [] : [`it is ${run.status}`]),
+    ...(run.status === "done" ? [] : [`its status is ${run.status}`]),
     ...(run.text === LAST_WORDS ? [] : [`it ended with ${JSON.stringify(run.text)}`]),
     ...(called === expected ? [] : [`its calls were ${called}, not ${expected}`]),
   ]
@@ -113,22 +113,23 @@ function effectsOf(
     const settlements = records.filter((record) => record.type === "tool-result" && record.callId === callId).length
     if (settlements !== 1) wrong.push(`${name} ${callId} has ${settlements} results`)
     if (tool?.question !== undefined) {
-      if (times > 0) wrong.push(`${name} ${callId} ran, though it is a question`)
+      if (times > 0) wrong.push(`${name} ${callId} ran, although it is a question`)
       continue
     }
     if (tool?.effect === "once") {
-      for (let extra = 1; extra < times; extra++) duplicates.push(`${name} ${callId} happened in the processes ${pids}`)
+      for (let extra = 1; extra < times; extra++)
+        duplicates.push(`${name} ${callId} had its effect in the processes ${pids}`)
     }
     const asked = records.some(
       (record) => record.type === "approval-request" && record.callId === callId && record.reason === "unknown_outcome",
     )
     if (!asked && !fits(times, outcome?.status)) {
-      wrong.push(`${name} ${callId} is on record as ${outcome?.status} and happened ${times} times`)
+      wrong.push(`${name} ${callId} is recorded as ${outcome?.status} and had its effect ${times} times`)
     }
   }
-  // What has no effect may run before its call is on record, and is then forgotten.
+  // A call without an effect may run before it is recorded, and is then dropped.
   const strays = ledger.filter(({ key, effect }) => happened.has(key) && effect !== "none")
-  for (const { name, key } of strays) wrong.push(`${name} ${key} happened and is on no record`)
+  for (const { name, key } of strays) wrong.push(`${name} ${key} had its effect and is not recorded`)
   return { duplicates, wrong }
 }
 
@@ -138,7 +139,7 @@ function fits(times: number, status: ToolStatus | undefined): boolean {
   return status !== undefined
 }
 
-/** Every call of an answer has its result in the message behind it, in the same order. */
+/** Every call of an answer has its result in the next message, in the same order. */
 function brokenMessages(messages: readonly Message[]): string[] {
   return messages.flatMap((message, index) => {
     if (message.role !== "assistant") return []
@@ -149,33 +150,33 @@ function brokenMessages(messages: readonly Message[]): string[] {
   })
 }
 
-/** A flag says that a process died between intent and receipt: it follows both the intent and the resume behind it. */
+/** A flag means that a process died between intent and receipt, so it follows both the intent and the later resume. */
 function needlessFlags(records: readonly RunRecord[], kills: number): string[] {
   return records.flatMap((record, index) => {
     if (record.type !== "tool-result" || record.outcome.status !== "unknown") return []
-    if (kills === 0) return [`${record.callId} is flagged, though nobody was killed`]
+    if (kills === 0) return [`${record.callId} is flagged, although no process was killed`]
     const resumed = records.slice(0, index).findLastIndex(({ type }) => type === "run-resume")
     const intent = records.findIndex((each) => each.type === "tool-intent" && each.callId === record.callId)
     const isPlain = records.slice(resumed + 1, index).every(({ type }) => type === "tool-result" || type === "warning")
     if (intent >= 0 && intent < resumed && isPlain) return []
-    return [`${record.callId} is flagged where no process died between its intent and its receipt`]
+    return [`${record.callId} is flagged, although no process died between its intent and its receipt`]
   })
 }
 
-/** At least once each, under one id, and nothing else. */
-function untold(
+/** Each is delivered at least once, under one id, and nothing else is. */
+function undelivered(
   records: readonly RunRecord[],
   deliveries: readonly WebhookDelivery[],
-  heard: readonly string[],
+  received: readonly string[],
 ): string[] {
   const owed = records.filter(({ type }) => type === "run-pause" || type === "run-end")
   const silent = owed.filter(({ seq }) => {
     const delivery = deliveries.find((each) => each.seq === seq)
-    return delivery?.status !== "delivered" || !heard.includes(delivery.id)
+    return delivery?.status !== "delivered" || !received.includes(delivery.id)
   })
-  const strangers = new Set(heard.filter((id) => !deliveries.some((each) => each.id === id)))
+  const strangers = new Set(received.filter((id) => !deliveries.some((each) => each.id === id)))
   return [
-    ...silent.map(({ seq, type }) => `its receiver never heard of the ${type} on record ${seq}`),
-    ...Array.from(strangers, (id) => `its receiver heard of ${id}, which is on no record`),
+    ...silent.map(({ seq, type }) => `the receiver never got the ${type} of record ${seq}`),
+    ...Array.from(strangers, (id) => `the receiver got ${id}, which is not recorded`),
   ]
 }

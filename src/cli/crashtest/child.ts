@@ -14,7 +14,7 @@ import { BEGUN, type ChildPlan, type ChildReport, SAYING, WEBHOOK_SECRET } from 
 import { trialStore } from "./stores.ts"
 import { loadWorkload, modelOf, type Workload } from "./workload.ts"
 
-/** What happened to the world: written before the tool itself runs, in a place that no crash takes back. */
+/** The effects: written before the tool itself runs, in a place that no crash undoes. */
 export interface EffectLine {
   readonly key: string
   readonly name: string
@@ -22,7 +22,7 @@ export interface EffectLine {
   readonly pid: number
 }
 
-/** A record that somebody was told of, and so may rely on. */
+/** A record that a listener received and may rely on. */
 export interface AckLine {
   readonly runId: string
   readonly seq: number
@@ -32,13 +32,13 @@ export interface AckLine {
 export const ledgerFile = (folder: string) => join(folder, "ledger.jsonl")
 export const acksFile = (folder: string) => join(folder, "acks.jsonl")
 
-/** What is changed to see that the checks would notice: a test's business alone. */
+/** Deliberate faults that prove the checks would notice; set by tests only. */
 export interface Sabotage {
   tools?(tools: readonly Tool[]): readonly Tool[]
   store?(store: Store, plan: ChildPlan): Store
 }
 
-/** Drives a trial's run to its end, deciding and answering what it waits for. */
+/** Drives a trial's run to its end, making the decisions and answers it waits for. */
 export async function runChild(
   plan: ChildPlan,
   { tools = (given) => given, store = (given) => given }: Sabotage = {},
@@ -48,7 +48,7 @@ export async function runChild(
   const works: Promise<unknown>[] = []
   const runtime = createRuntime({
     store: store(counted.store, plan),
-    // The store must lie outside of it, and no tool of ours looks into it.
+    // The store must be outside of it, so that no tool looks into it.
     workspace: join(plan.folder, "workspace"),
     model: modelOf(workload),
     tools: tools(observed(workload, plan.folder)),
@@ -64,7 +64,7 @@ export async function runChild(
   say(JSON.stringify(report))
 }
 
-/** To the one who started us, and to nobody else: tools may print what they like. */
+/** Reports only to the parent process: tools may print anything. */
 function say(line: string): void {
   writeSync(SAYING, `${line}\n`)
 }
@@ -106,11 +106,11 @@ async function toTheEnd(runtime: Runtime, works: Promise<unknown>[], { folder, r
   const webhook = { url: receiver, secretRef: "CRASHTEST" }
   await runtime.deliverWebhooks()
   for (;;) {
-    // Nothing is asked meanwhile: so operations come in the same order every time.
+    // Nothing else runs meanwhile, so operations come in the same order every time.
     await Promise.all(works.splice(0))
     const { status, pause, error } = await runtime.status(runId)
     if (status === "done") return runId
-    // Whoever had the run before is dead: it goes on at once, without a takeover, or the trial has failed.
+    // The previous owner is dead, so the run resumes immediately without a takeover, or the trial has failed.
     if (status === "not_found") refuse((await runtime.start({ runId, task: "Do all of it.", webhook, onEvent })).error)
     else {
       refuse(error)

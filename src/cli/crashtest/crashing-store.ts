@@ -3,11 +3,11 @@ import type { Blow } from "./plan.ts"
 
 export interface CrashingStore {
   readonly store: Store
-  /** What changed the store so far, in order. */
+  /** Operations that changed the store so far, in order. */
   readonly operations: readonly string[]
 }
 
-/** Counts what changes a store, and dies before, after or in the middle of one such operation. */
+/** Counts the operations that change a store, and kills the process before, during or after one of them. */
 export function crashing(inner: Store, blow: Blow | undefined, die: () => never): CrashingStore {
   const operations: string[] = []
 
@@ -50,7 +50,7 @@ export function crashing(inner: Store, blow: Blow | undefined, die: () => never)
       operation(
         "write",
         () => inside.write(bytes),
-        // At least one byte is there, and at least one is not.
+        // Writes at least one byte, and omits at least one.
         (part) => inside.write(bytes.subarray(0, 1 + Math.floor(part * (bytes.length - 2)))),
       ),
   })

@@ -1,6 +1,6 @@
 import { fsyncSync, openSync, readFileSync, writeSync } from "node:fs"
 
-/** Adds lines of JSON to a file that outlives this process; each is there when this answers. */
+/** Appends JSON lines to a file that outlives this process; each is written when the call returns. */
 export function lineWriter(path: string): (value: object) => void {
   const file = openSync(path, "a", 0o600)
   return (value) => {
@@ -9,7 +9,7 @@ export function lineWriter(path: string): (value: object) => void {
   }
 }
 
-/** None where nothing was ever written. */
+/** Empty if nothing was written. */
 export function readLines<Line>(path: string): readonly Line[] {
   try {
     const lines = readFileSync(path, "utf8").split("\n").slice(0, -1)

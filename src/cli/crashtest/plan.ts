@@ -1,34 +1,37 @@
-/** What one child process is told to do. It goes on with the trial's run until that is done, or until it is killed. */
+/** The instructions of one child process: it works on the trial's run until the run ends or the process is killed. */
 export interface ChildPlan {
   /** `fs`, `create-only` or an address such as `s3://bucket/prefix`. */
   readonly store: string
-  /** The trial's own: its store on disk, its ledger and its acknowledgements. */
+  /** The trial's own folder: its store on disk, its ledger and its acknowledgements. */
   readonly folder: string
-  /** Where it says what it tells the world: the receiver of its webhooks. */
+  /** The URL of the webhook receiver. */
   readonly receiver: string
-  /** A module with a workload of its own. */
+  /** A module with a custom workload. */
   readonly tools?: string
   readonly blow?: Blow
 }
 
-/** Where the process kills itself: at which durable operation, counted from 0. `part`: how much of a torn write is written. */
+/**
+ * Where the process kills itself: the index of the durable operation. `part`: the fraction of a torn write that is
+ * written.
+ */
 export interface Blow {
   readonly at: number
   readonly when: "before" | "after" | "torn"
   readonly part: number
 }
 
-/** What a child that got to the end tells the one that started it. */
+/** The report of a child that reached the end. */
 export interface ChildReport {
   readonly runId: string
   /** Its durable operations, in order. */
   readonly operations: readonly string[]
 }
 
-/** Holds a child's plan as JSON. */
+/** Environment variable with a child's plan as JSON. */
 export const PLAN_VARIABLE = "LONGHAUL_CRASHTEST_CHILD"
 export const WEBHOOK_SECRET = "whsec_Y3Jhc2h0ZXN0LXNlY3JldC1vZi1ub2JvZHk="
-/** The descriptor on which a child speaks. */
+/** The file descriptor on which a child reports. */
 export const SAYING = 3
-/** A child says this once it is about to begin: what came before is the start of a process. */
+/** A child sends this when it is about to begin: time before it is process start-up. */
 export const BEGUN = "begun"

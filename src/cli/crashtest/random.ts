@@ -1,4 +1,4 @@
-/** mulberry32: the same seed, the same numbers. Answers whole ones from 0 to below `below`. */
+/** mulberry32: the same seed gives the same numbers. Returns integers from 0 to below `below`. */
 export function random(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

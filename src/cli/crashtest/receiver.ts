@@ -3,11 +3,11 @@ import { serve } from "../../hosts/node/http/serve.ts"
 import { verifyWebhook } from "../../webhooks/verify.ts"
 import { WEBHOOK_SECRET } from "./plan.ts"
 
-/** Gets the webhooks of all trials, and outlives every process that sends them. */
+/** Receives the webhooks of all trials and outlives every process that sends them. */
 export interface Receiver {
   urlFor(folder: string): string
-  /** The `webhook-id` of all that came for a trial, in order. */
-  heard(folder: string): readonly string[]
+  /** The `webhook-id` of every delivery for a trial, in order. */
+  received(folder: string): readonly string[]
   close(): Promise<void>
 }
 
@@ -15,7 +15,7 @@ export async function startReceiver(): Promise<Receiver> {
   const got = new Map<string, string[]>()
   const server = await serve(async (request) => {
     const name = new URL(request.url).pathname.slice(1)
-    const id = request.headers.get("webhook-id") ?? "one without an id"
+    const id = request.headers.get("webhook-id") ?? "a delivery without an id"
     const { headers } = request
     const isSigned = await verifyWebhook({ headers, body: await request.text(), secrets: WEBHOOK_SECRET }).then(
       () => true,
@@ -26,7 +26,7 @@ export async function startReceiver(): Promise<Receiver> {
   })
   return {
     urlFor: (folder) => `${server.url}/${basename(folder)}`,
-    heard: (folder) => got.get(basename(folder)) ?? [],
+    received: (folder) => got.get(basename(folder)) ?? [],
     close: server.close,
   }
 }

@@ -12,7 +12,7 @@ export interface Counts {
   readonly violations: readonly string[]
 }
 
-/** A trial that was judged, and what to call it. */
+/** A checked trial and its label. */
 export interface Judged {
   readonly kind: RowKind
   readonly name: string

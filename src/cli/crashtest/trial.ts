@@ -9,32 +9,32 @@ import type { Receiver } from "./receiver.ts"
 import { emptyBucket, trialStore } from "./stores.ts"
 import type { Workload } from "./workload.ts"
 
-/** What all trials share. */
+/** Settings that all trials share. */
 export interface Setting {
-  /** What is started as a child: this very program. */
+  /** The script of a child process: this program. */
   readonly program: string
   readonly store: string
-  /** Trials have their folders in it. */
+  /** Parent of the trials' folders. */
   readonly folder: string
-  /** A module with a workload of its own. */
+  /** A module with a custom workload. */
   readonly tools?: string
   readonly workload: Workload
   readonly receiver: Receiver
 }
 
-/** How one process is killed: by itself at an operation, or by us so long after it began. */
+/** How one process is killed: by itself at an operation, or by us after a delay. */
 export type Kill = Blow | { readonly afterMs: number }
 
 export interface TrialReport extends Verdict {
-  /** How many of the planned kills struck: a process may be done before. */
+  /** Number of planned kills that happened: a process may finish before. */
   readonly kills: number
   readonly resumed: boolean
   readonly operations: readonly string[]
-  /** From the begin to the end of the process that was not killed. */
+  /** Duration of the process that was not killed. */
   readonly spanMs: number
 }
 
-/** One run: killed as planned, then taken to its end by a process that nobody kills, then judged. */
+/** One run: killed as planned, then finished by a process that is not killed, then checked. */
 export async function runTrial(setting: Setting, kills: readonly Kill[]): Promise<TrialReport> {
   const folder = mkdtempSync(join(setting.folder, "trial-"))
   mkdirSync(join(folder, "workspace"))
@@ -43,7 +43,7 @@ export async function runTrial(setting: Setting, kills: readonly Kill[]): Promis
   while (end.killed) end = await runProcess(setting, folder, kills[++struck])
   const { report, complaint, spanMs } = end
   if (report === undefined) {
-    const violations = [`it did not get to its end: ${complaint.trim().replaceAll(/\s*\n\s*/g, " ")} (${folder})`]
+    const violations = [`it did not finish: ${complaint.trim().replaceAll(/\s*\n\s*/g, " ")} (${folder})`]
     return { ...unjudged, kills: struck, resumed: false, operations: [], spanMs, violations }
   }
   const { runId, operations } = report
@@ -54,7 +54,7 @@ export async function runTrial(setting: Setting, kills: readonly Kill[]): Promis
     runId,
     workload: setting.workload,
     kills: struck,
-    heard: setting.receiver.heard(folder),
+    received: setting.receiver.received(folder),
   })
   if (verdict.violations.length === 0) {
     if (setting.store.startsWith("s3:")) await emptyBucket(store, runId)
@@ -69,7 +69,7 @@ const unjudged = { lost: 0, duplicated: 0, unloadable: false, flagged: 0 }
 interface ChildEnd {
   /** As planned. */
   readonly killed: boolean
-  /** Present where it got to the run's end. */
+  /** Present if it reached the run's end. */
   readonly report?: ChildReport
   readonly complaint: string
   readonly spanMs: number

@@ -13,9 +13,9 @@ import { clip, reasonOf } from "../format.ts"
 
 export interface Workload {
   readonly tools: readonly Tool[]
-  /** What the model calls, answer by answer; after the last it is done. */
+  /** The model's calls, response by response; after the last it ends. */
   readonly steps: readonly (readonly Call[])[]
-  /** Tools before which the run pauses. */
+  /** Tools that pause the run before they run. */
   readonly gated: readonly string[]
 }
 
@@ -26,10 +26,12 @@ interface Call {
 
 export const LAST_WORDS = "Done."
 
-/** Every effect alone and beside others, two of `once` in one step, a pause for an approval and one for an answer. */
+/**
+ * Covers every effect alone and in parallel, two of `once` in one step, one pause for approval and one for an answer.
+ */
 function ownWorkload(): Workload {
   const tool = (name: string, effect: Tool["effect"], concurrent = effect === "none") =>
-    defineTool({ name, description: `Stands for a call whose effect is ${effect}.`, input, effect, concurrent, run })
+    defineTool({ name, description: `Simulates a call whose effect is ${effect}.`, input, effect, concurrent, run })
   const call = (name: string, n: number): Call => ({ name, args: { n } })
   return {
     tools: [
@@ -55,7 +57,7 @@ function ownWorkload(): Workload {
 const input = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const
 const run = ({ n }: JsonObject) => `done: ${n}`
 
-/** The model's script follows from the conversation: whoever goes on with a run gets the step that comes next. */
+/** The model's script depends only on the conversation, so that a process that resumes a run gets the next step. */
 export function modelOf({ steps }: Workload): Model {
   const next: ScriptedStep = (messages) => {
     const calls = steps[messages.filter(({ role }) => role === "assistant").length]
@@ -64,13 +66,14 @@ export function modelOf({ steps }: Workload): Model {
   return scriptedModel(Array<ScriptedStep>(steps.length + 1).fill(next))
 }
 
-/** Our own, or what a module exports as `tools`, `steps` and, where there are any, `gated`. */
+/** The built-in workload, or a module's exports: `tools`, `steps` and optionally `gated`. */
 export async function loadWorkload(file: string | undefined): Promise<Workload> {
   if (file === undefined) return ownWorkload()
   const path = resolve(file)
-  if (!existsSync(path)) throw new UsageError(`There is no file ${path}.`, "Check --tools.")
+  if (!existsSync(path)) throw new UsageError(`File not found: ${path}.`, "Check --tools.")
   const loaded: unknown = await import(pathToFileURL(path).href).catch((error: unknown) => {
-    throw new UsageError(`${path} could not be loaded: ${clip(reasonOf(error), 300)}`, `Try it alone: node ${path}`)
+    const message = reasonOf(error)
+    throw new UsageError(`Could not load ${path}: ${clip(message, 300)}`, `Run it alone to see the error: node ${path}`)
   })
   // Safe: every field is optional, and `checked` looks at each.
   return checked(path, loaded as Partial<Workload>)
@@ -78,18 +81,21 @@ export async function loadWorkload(file: string | undefined): Promise<Workload> 
 
 function checked(path: string, { tools, steps, gated = [] }: Partial<Workload>): Workload {
   if (!Array.isArray(tools) || tools.length === 0 || !tools.every((tool) => typeof tool?.run === "function")) {
-    throw new UsageError(`${path} exports no tools.`, "Write: export const tools = [defineTool({ … })].")
+    throw new UsageError(`${path} does not export tools.`, "Add: export const tools = [defineTool({ … })].")
   }
   const isStep = (step: unknown) => Array.isArray(step) && step.length > 0 && step.every(isCall)
   const isCall = (call: unknown) => isJsonObject(call) && tools.some(({ name }) => name === call.name) && "args" in call
   if (!Array.isArray(steps) || steps.length === 0 || !steps.every(isStep)) {
     throw new UsageError(
-      `${path} exports no steps, or one that calls no tool of its own.`,
-      'Write, for each answer of the model, what it calls: export const steps = [[{ name: "pay", args: { n: 1 } }]].',
+      `${path} does not export steps, or a step calls a tool that the module does not export.`,
+      'Export the calls of each model response: export const steps = [[{ name: "pay", args: { n: 1 } }]].',
     )
   }
   if (!Array.isArray(gated) || !gated.every((name) => tools.some((tool) => tool.name === name))) {
-    throw new UsageError(`${path} exports gated, which names no tool of its own.`, "Name some of the tools, or none.")
+    throw new UsageError(
+      `${path} exports gated with the name of a tool that it does not export.`,
+      "Use names of exported tools only.",
+    )
   }
   return { tools, steps, gated }
 }

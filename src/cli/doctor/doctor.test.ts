@@ -11,23 +11,23 @@ const shell = commandLine()
 const { place, longhaul } = shell
 const { bare, report, program } = bareMachine(shell)
 
-test("on a bare machine all is well, nothing is there, and it says what to do", async () => {
+test("doctor on a bare machine reports no problems and prints the next steps", async () => {
   const { stdout, stderr, code } = await longhaul(["doctor"], bare())
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   for (const line of [
     /^✓ longhaul +\d+\.\d+\.\d+$/m,
     new RegExp(`^✓ node +${process.versions.node}$`, "m"),
-    /^✓ store +\/.*\/state\/longhaul: not there yet, can be created$/m,
+    /^✓ store +\/.*\/state\/longhaul: does not exist yet, can be created$/m,
     /^– config +none$/m,
     /^– keys +none in the environment$/m,
-    /^– ollama +nothing answers at 127\.0\.0\.1:9$/m,
+    /^– ollama +no response at 127\.0\.0\.1:9$/m,
     /^– claude +not on PATH$/m,
     /^– git +not on PATH$/m,
     /^✓ search +ripgrep 15\.\d+\.\d+ \(\/.*\/rg\)$/m,
     /^– sandbox +none for Bash: bubblewrap \(bwrap\) is not on PATH$/m,
     /^✓ model +offline model: rules, not an LLM \(no key is set\)$/m,
     /^next .* run "/m,
-    /For an LLM, set ANTHROPIC_API_KEY/,
+    /To use an LLM, set ANTHROPIC_API_KEY/,
     / init {2}#/,
   ]) {
     expect(stdout).toMatch(line)
@@ -36,7 +36,7 @@ test("on a bare machine all is well, nothing is there, and it says what to do", 
   expect((await readdir(place.home)).toSorted()).toEqual(["bin"])
 })
 
-test("--json is one flat object with everything in it", async () => {
+test("doctor --json prints one flat object with all fields", async () => {
   const { code, ...found } = await report()
   expect(code).toBe(0)
   expect(found).toEqual({
@@ -77,19 +77,19 @@ test("--json is one flat object with everything in it", async () => {
 
 const missing = (name: string) => ({ name, path: null, status: "missing", version: null })
 
-describe("the model that would be used, and why", () => {
+describe("doctor reports the default model and the reason", () => {
   test.each([
     [{ ANTHROPIC_API_KEY: "k" }, "anthropic:claude-sonnet-4-6", "ANTHROPIC_API_KEY is set"],
     [{ GOOGLE_API_KEY: "k" }, "google:gemini-2.5-pro", "GOOGLE_API_KEY is set"],
-    [{ GROQ_API_KEY: "k" }, "offline", "GROQ_API_KEY alone does not say which model"],
+    [{ GROQ_API_KEY: "k" }, "offline", "GROQ_API_KEY alone does not select a model"],
     [{ ANTHROPIC_API_KEY: "" }, "offline", "no key is set"],
     [{ ANTHROPIC_API_KEY: "k", LONGHAUL_MODEL: "ollama:llama" }, "ollama:llama", "LONGHAUL_MODEL is set"],
-  ])("%j", async (variables, model, modelReason) => {
+  ])("the default model with %j", async (variables, model, modelReason) => {
     const keys = Object.entries(variables).flatMap(([name, value]) => (/_KEY$/.test(name) && value ? [name] : []))
     expect(await report(variables)).toMatchObject({ code: 0, model, modelReason, keys })
   })
 
-  test("that of the config file", async () => {
+  test("the default model of the config file", async () => {
     const path = join(place.workspace, "longhaul.config.json")
     await writeFile(path, '{ "model": "ollama:llama" }')
     expect(await report()).toMatchObject({ model: "ollama:llama", modelReason: `model in ${path}`, config: path })
@@ -97,40 +97,40 @@ describe("the model that would be used, and why", () => {
   })
 })
 
-describe("what is broken is said with its fix, exit code 1", () => {
-  test("a store that cannot be written", async () => {
+describe("doctor reports a problem with its fix and exits with 1", () => {
+  test("a store that is not writable is a problem", async () => {
     const store = join(place.workspace, "tide.txt", "runs")
     const found = await report({ LONGHAUL_STORE: store })
     expect(found).toMatchObject({ code: 1, ok: false, store, storeWritable: false, storeExists: false })
     expect(found.problems).toEqual([
-      { message: `Runs cannot be kept in ${store}.`, fix: expect.stringContaining("LONGHAUL_STORE") },
+      { message: `Cannot store runs in ${store}.`, fix: expect.stringContaining("LONGHAUL_STORE") },
     ])
     const { code, stdout } = await longhaul(["doctor", "--store", store], bare())
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^✗ store .*: cannot be written$/m)
-    expect(stdout).toMatch(/^problem: Runs cannot be kept in .*\nfix: /m)
+    expect(stdout).toMatch(/^✗ store .*: not writable$/m)
+    expect(stdout).toMatch(/^problem: Cannot store runs in .*\nfix: /m)
   })
 
-  test("a store that is there is written to for the test, and left as it was", async () => {
+  test("an existing store is tested with a real write and left unchanged", async () => {
     const store = join(place.home, "kept")
     await mkdir(store)
     expect(await report({}, ["--store", store])).toMatchObject({ code: 0, storeExists: true, storeWritable: true })
     expect(await readdir(store)).toEqual([])
   })
 
-  test("a config file that is wrong, and a model that cannot be", async () => {
+  test("an invalid config file and an unusable model are problems", async () => {
     const path = join(place.workspace, "longhaul.config.json")
     await writeFile(path, '{ "modle": 1 }')
     const found = await report({ LONGHAUL_MODEL: "openai:gpt" })
     expect(found).toMatchObject({ code: 1, config: path })
     expect(found.problems.map(({ message }) => message)).toEqual([
-      `${path} has the unknown key "modle".`,
-      "openai:gpt needs a key, and the environment has none.",
+      `${path}: unknown key "modle".`,
+      "openai:gpt needs an API key, and none is set in the environment.",
     ])
     expect((await longhaul(["doctor"], bare())).stdout).toContain(`✗ config    ${path}`)
   })
 
-  test("a Node before 20.19; other platforms have less", () => {
+  test("a Node before 20.19 is a problem; other platforms have less support", () => {
     expect(["18.20.0", "20.18.9", "20.19.0", "20.20.2", "22.0.0"].map(nodeIsFit)).toEqual([
       false,
       false,
@@ -141,21 +141,21 @@ describe("what is broken is said with its fix, exit code 1", () => {
     expect(["linux", "darwin", "win32"].map(supportOf)).toEqual(["full", "partial", "none"])
   })
 
-  test("wrong usage is exit code 2", async () => {
+  test("a usage error of doctor exits with 2", async () => {
     for (const args of [["extra"], ["--config", "nowhere.json"], ["--fix"]]) {
       expect((await longhaul(["doctor", ...args], bare())).code).toBe(2)
     }
   })
 })
 
-test("a config file that is a program is told of and not run", async () => {
+test("a config file that is a program is reported and not run", async () => {
   const path = join(place.workspace, "longhaul.config.js")
   await writeFile(path, "import { writeFileSync } from 'node:fs'\nwriteFileSync('it-ran', '')\nexport default {}")
   expect(await report()).toMatchObject({ config: null, configNotLoaded: path })
   expect(await readdir(place.workspace)).not.toContain("it-ran")
 })
 
-test("nothing secret is shown, not even a part of it", async () => {
+test("doctor shows no part of a secret", async () => {
   const secret = "Zx9Hunter2Qw"
   const keyNames = namedProviders.flatMap(({ keyNames }) => keyNames)
   const addressNames = namedProviders.flatMap(({ baseUrlName }) => baseUrlName ?? [])

@@ -5,16 +5,16 @@ import { findProgram } from "../../hosts/node/shell/find-program.ts"
 import { isSecretName } from "../../lib/secrets.ts"
 import { clip } from "../format.ts"
 
-/** A program on PATH, as it answered `--version` just now. */
+/** A program on PATH and its response to `--version`. */
 export interface FoundProgram {
   readonly name: string
   readonly path: string | null
-  /** `silent`: it ended well and said nothing. `hung`: it had to be stopped. */
+  /** `silent`: it succeeded without output. `hung`: it had to be stopped. */
   readonly status: "ok" | "missing" | "silent" | "failed" | "hung"
   readonly version: string | null
 }
 
-/** All at once; none gets longer than `deadlineMs`, and none outlives this process. */
+/** Runs all at once; none runs longer than `deadlineMs`, and none outlives this process. */
 export async function probePrograms(
   names: readonly string[],
   variables: Variables,
@@ -39,7 +39,7 @@ type Answer = Pick<FoundProgram, "status" | "version">
 
 function askVersion(path: string, variables: Variables, deadlineMs: number, running: Set<number>): Promise<Answer> {
   return new Promise((resolve) => {
-    // In a group of its own, so that what it starts can be stopped with it.
+    // Its own process group, so that its children can be stopped with it.
     const child = spawn(path, ["--version"], {
       cwd: tmpdir(),
       detached: true,
@@ -60,7 +60,7 @@ function askVersion(path: string, variables: Variables, deadlineMs: number, runn
     const ended = () => settle(answerOf(child.exitCode, said))
     const timer = setTimeout(() => {
       killGroup(pid)
-      // It may have answered and left something behind that still holds its output open.
+      // It may have answered and left a child behind that still holds its output open.
       if (child.exitCode === null) settle({ status: "hung", version: null })
       else ended()
     }, deadlineMs)
@@ -78,7 +78,7 @@ function answerOf(code: number | null, said: string): Answer {
 
 const longestAnswer = 4_000
 
-/** To tell its version a program needs no key, and no address either, which may hold a password. */
+/** A version check needs no key, and no address either, which may contain a password. */
 function mayHoldSecret(name: string): boolean {
   return isSecretName(name) || /_(proxy|url)$/i.test(name)
 }
@@ -88,6 +88,6 @@ function killGroup(pid: number): void {
     // Zero would be our own group.
     if (pid > 0) process.kill(-pid, "SIGKILL")
   } catch {
-    // It is gone already.
+    // It has already exited.
   }
 }

@@ -6,13 +6,13 @@ import { findBubblewrap } from "../../hosts/node/shell/sandbox.ts"
 import { findSandboxFault } from "../../hosts/node/shell/sandbox-trial.ts"
 import { newNonce } from "../../lib/id.ts"
 
-/** What keeps Bash inside where a sandbox is asked for; or why nothing does. */
+/** The sandbox that is available for Bash, or why there is none. */
 export interface FoundSandbox {
   readonly sandbox: "bubblewrap" | null
   readonly sandboxFault: string | null
 }
 
-/** Tries it: a sandbox that is installed may still be forbidden by the system. */
+/** Tries it: the system may forbid an installed sandbox. */
 export async function probeSandbox({ PATH = "" }: Variables): Promise<FoundSandbox> {
   const bubblewrap = findBubblewrap({ path: PATH })
   if (bubblewrap === undefined) return { sandbox: null, sandboxFault: "bubblewrap (bwrap) is not on PATH" }
@@ -26,7 +26,7 @@ export async function probeSandbox({ PATH = "" }: Variables): Promise<FoundSandb
     })
     return fault === undefined
       ? { sandbox: "bubblewrap", sandboxFault: null }
-      : { sandbox: null, sandboxFault: `bubblewrap does not work here: ${fault}` }
+      : { sandbox: null, sandboxFault: `bubblewrap does not work on this machine: ${fault}` }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -5,23 +5,23 @@ import { type NamedProvider, namedProviders, type Variables } from "../../hosts/
 import { isJsonObject } from "../../lib/json.ts"
 import { clip } from "../format.ts"
 
-/** A model server of this machine, as it answered just now. */
+/** A model server on this machine and its response. */
 export interface LocalServer {
   readonly name: string
-  /** Host and port, nothing else of its address; null: what is set is no address. */
+  /** Host and port only; null: the configured address is invalid. */
   readonly host: string | null
-  /** `other`: something answers there that is not this server. `remote`: not on this machine, so not asked. */
+  /** `other`: a different server responds there. `remote`: not on this machine, so not contacted. */
   readonly status: "up" | "down" | "other" | "remote"
   readonly models: readonly string[]
 }
 
-/** Asks each for its models, all at once; a server that needs longer than `deadlineMs` is down. */
+/** Asks each for its models, all at once; a server that takes longer than `deadlineMs` is down. */
 export function probeServers(variables: Variables, deadlineMs = 500): Promise<readonly LocalServer[]> {
   const local = namedProviders.filter(({ localUrl }) => localUrl !== undefined)
   return Promise.all(local.map((provider) => probe(provider, variables, deadlineMs)))
 }
 
-/** What may be shown of an address: never its user, password, path or query. Null: it is no address. */
+/** The part of an address that may be shown: never its user, password, path or query. Null: invalid address. */
 export function hostOf(address: string): string | null {
   return /^https?:\/\//.test(address) && URL.canParse(address) ? new URL(address).host : null
 }
@@ -39,7 +39,7 @@ async function probe(provider: NamedProvider, variables: Variables, deadlineMs: 
   return models === null ? { ...known, status: "other", models: [] } : { ...known, status: "up", models }
 }
 
-/** What came back, with whatever status; null: nothing did in time. Sends no credentials. */
+/** The response, with any status; null: none in time. Sends no credentials. */
 function ask(url: URL, deadlineMs: number): Promise<string | null> {
   const { hostname, port, pathname } = url
   const { get } = url.protocol === "https:" ? https : http
@@ -60,7 +60,7 @@ function ask(url: URL, deadlineMs: number): Promise<string | null> {
 
 const longestAnswer = 1_000_000
 
-/** Ollama has `models[].name`, all others `data[].id`. Null: it is neither. */
+/** Ollama has `models[].name`, all others `data[].id`. Null: neither. */
 function modelsIn(answer: string): readonly string[] | null {
   let body: unknown
   try {

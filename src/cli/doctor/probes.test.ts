@@ -26,8 +26,8 @@ async function listening(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-describe("servers on this machine", () => {
-  test("Ollama's models are listed, and one is offered", async () => {
+describe("model servers on this machine", () => {
+  test("Ollama's models are listed, and one is suggested", async () => {
     const asked: string[] = []
     const url = await listening((request, response) => {
       asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? "no credentials"}`)
@@ -47,14 +47,14 @@ describe("servers on this machine", () => {
     expect(next).toContainEqual(expect.stringContaining("NO_PROXY=127.0.0.1"))
   })
 
-  test("a SOCKS proxy that model calls would use is named with what to set instead, and one that they would not is not", async () => {
+  test("a SOCKS proxy is reported with a fix only if model calls would use it", async () => {
     const socks = { ALL_PROXY: "socks5h://proxy.example:1080" }
     const step = expect.stringMatching(/^Set https_proxy .* ALL_PROXY names a SOCKS proxy/)
     expect((await report(socks)).next).toContainEqual(step)
     expect((await report({ ...socks, HTTPS_PROXY: "http://proxy.example:3128" })).next).not.toContainEqual(step)
   })
 
-  test("the others are asked in OpenAI's way", async () => {
+  test("other servers are queried with OpenAI's API", async () => {
     const asked: string[] = []
     const url = await listening((request, response) => {
       asked.push(request.url ?? "")
@@ -74,12 +74,12 @@ describe("servers on this machine", () => {
     ["a server that never answers", "down", () => {}],
     ["a server that never finishes", "down", (_, response) => response.write('{"models": [')],
     ["a server that cuts the line", "down", (request) => request.socket.destroy()],
-  ])("%s is %s", async (_, status, listener) => {
+  ])("a server that answers %s has the status %s", async (_, status, listener) => {
     const { localServers } = await report({ LLAMACPP_BASE_URL: `${await listening(listener)}/v1` })
     expect(localServers.find(({ name }) => name === "llamacpp")).toMatchObject({ status, models: [] })
   })
 
-  test("one on another machine is not asked", async () => {
+  test("a server on another machine is not contacted", async () => {
     const { localServers } = await report({ VLLM_BASE_URL: "https://gpu.example:8000/v1" })
     expect(localServers.at(-1)).toEqual({ name: "vllm", host: "gpu.example:8000", status: "remote", models: [] })
   })
@@ -88,7 +88,7 @@ describe("servers on this machine", () => {
 describe("programs on PATH", () => {
   const claude = async () => (await report()).clis[0]
 
-  test("are asked for their version, without keys, outside of this folder", async () => {
+  test("programs are run with --version, without keys and outside the current folder", async () => {
     const path = await program(
       "claude",
       `require("node:fs").writeFileSync(${JSON.stringify(join(place.home, "seen"))}, JSON.stringify({
@@ -104,22 +104,22 @@ describe("programs on PATH", () => {
   })
 
   test.each([
-    ["says nothing", "", "silent", "answers nothing to --version"],
-    ["fails", "console.log('half'); process.exit(3)", "failed", "fails at --version"],
-    ["dies", "process.kill(process.pid, 'SIGKILL')", "failed", "fails at --version"],
-  ])("one that %s is said so", async (_, script, status, text) => {
+    ["says nothing", "", "silent", "no output for --version"],
+    ["fails", "console.log('half'); process.exit(3)", "failed", "--version failed"],
+    ["dies", "process.kill(process.pid, 'SIGKILL')", "failed", "--version failed"],
+  ])("a program that %s is reported as such", async (_, script, status, text) => {
     const path = await program("claude", script)
     expect(await claude()).toEqual({ name: "claude", path, status, version: null })
     expect((await longhaul(["doctor"], bare())).stdout).toContain(`! claude    ${path}: ${text}`)
   })
 
-  test("one that cannot be started is said so", async () => {
+  test("a program that cannot be started is reported as such", async () => {
     const path = await program("claude", "")
     await writeFile(path, "#!/nowhere/at/all\n")
     expect(await claude()).toMatchObject({ path, status: "failed" })
   })
 
-  test("one that hangs is stopped, with all that it started", async () => {
+  test("a program that hangs is stopped with its child processes", async () => {
     const pids = join(place.home, "pids")
     await program("claude", hanging(pids))
     expect(await claude()).toMatchObject({ status: "hung", version: null })
@@ -127,7 +127,7 @@ describe("programs on PATH", () => {
     expect(readPids(pids)).toHaveLength(2)
   })
 
-  test("Ctrl-C stops the doctor and what it started", async () => {
+  test("Ctrl-C stops doctor and the programs that it started", async () => {
     const pids = join(place.home, "pids")
     await program("claude", hanging(pids))
     const running = start(["doctor"], bare())
@@ -137,20 +137,20 @@ describe("programs on PATH", () => {
     await until(() => readPids(pids).every(isGone))
   })
 
-  test("one that answered and left something behind has answered", async () => {
+  test("a program that answers and leaves a child behind counts as answered", async () => {
     const rest = "require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e3)'], "
     await program("claude", `console.log("1.0"); ${rest}{ stdio: ["ignore", "inherit", "ignore"] }).unref()`)
     expect(await claude()).toMatchObject({ status: "ok", version: "1.0" })
   })
 
-  test("what lies in this folder is never started, whatever PATH says", async () => {
+  test("a program in the current folder is never started, whatever PATH contains", async () => {
     await writeFile(join(place.workspace, "claude"), `#!${process.execPath}\nconsole.log("planted")`, { mode: 0o755 })
     const { clis } = await report({ PATH: `.:${bare().PATH}:` })
     expect(clis[0]).toMatchObject({ status: "missing" })
   })
 })
 
-test("a sandbox that is there and does not work is tried, and said so", async () => {
+test("an installed sandbox that does not work is detected and reported", async () => {
   await program("bwrap", "console.error('No permissions to create a new namespace'); process.exit(1)")
   const { sandbox, sandboxFault } = await report()
   expect({ sandbox, sandboxFault }).toEqual({

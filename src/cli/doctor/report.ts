@@ -16,38 +16,41 @@ import { type FoundProgram, probePrograms } from "./probe-programs.ts"
 import { type FoundSandbox, probeSandbox } from "./probe-sandbox.ts"
 import { hostOf, type LocalServer, probeServers } from "./probe-servers.ts"
 
-/** What a run would find here. Holds names and hosts; never a key, a password or any part of one. */
+/** What is available to a run on this machine. Contains names and hosts; never a key, a password or part of one. */
 export interface DoctorReport extends FoundSandbox {
-  /** True where there are no problems. */
+  /** True if there are no problems. */
   readonly ok: boolean
-  /** What keeps runs from working, each with what to do. */
+  /** Problems that keep runs from working, each with its fix. */
   readonly problems: readonly Problem[]
   readonly longhaul: string
   readonly node: string
   readonly nodeOk: boolean
   readonly platform: string
-  /** `partial`: without the sandbox and without the guarantees about paths that change under a tool. */
+  /** `partial`: without the sandbox and without protection against paths that change during a tool call. */
   readonly platformSupport: "full" | "partial" | "none"
   readonly store: string
   readonly storeExists: boolean
   readonly storeWritable: boolean
-  /** `create-only` is slower, and right for every file system. Null: it could not be found out. */
+  /** `create-only` is slower and correct on every file system. Null: could not be determined. */
   readonly storeForm: "appending" | "create-only" | null
-  /** The config file that is in use. */
+  /** The config file in use. */
   readonly config: string | null
-  /** A config file that was found and, being a program, left alone. */
+  /** A config file that was found and ignored because it is a program. */
   readonly configNotLoaded: string | null
-  /** The names of the variables that hold one. */
+  /** Names of the variables that hold a key. */
   readonly keys: readonly string[]
-  /** Host by variable; null: what is set is no address. */
+  /** Host by variable; null: invalid address. */
   readonly baseUrls: Readonly<Record<string, string | null>>
   readonly proxies: Readonly<Record<string, string | null>>
   readonly localServers: readonly LocalServer[]
   readonly clis: readonly FoundProgram[]
   readonly programs: readonly FoundProgram[]
-  /** What Grep uses: that of `@vscode/ripgrep`, else the one on PATH. Null: a search of its own, with the same results. */
+  /**
+   * The ripgrep that Grep uses: from `@vscode/ripgrep`, else from PATH. Null: the built-in search, with the same
+   * results.
+   */
   readonly ripgrep: Ripgrep | null
-  /** What is used where nothing else is said. */
+  /** The default model. */
   readonly model: string
   readonly modelReason: string
   readonly next: readonly string[]
@@ -64,7 +67,7 @@ export async function examine(
 ): Promise<DoctorReport> {
   const problems: Problem[] = []
   const file = await readConfig(choice, () => {}).catch((error: unknown) => {
-    // A file that was asked for and is not right is wrong usage; one that is just there keeps runs from working.
+    // An invalid file named with --config is a usage error; an invalid auto-discovered file is a problem.
     if (choice.config !== undefined || choice["no-config"]) throw error
     problems.push(problemOf(error))
     return undefined
@@ -77,7 +80,7 @@ export async function examine(
   const storeState = examineStore(store)
   if (!storeState.storeWritable) {
     const fix = "Check the folder and its permissions, or choose another with --store or LONGHAUL_STORE."
-    problems.push({ message: `Runs cannot be kept in ${store}.`, fix })
+    problems.push({ message: `Cannot store runs in ${store}.`, fix })
   }
   const { model, reason } = await chooseModel(undefined, file, variables)
   try {
@@ -85,7 +88,7 @@ export async function examine(
   } catch (error) {
     problems.push(problemOf(error))
   }
-  // Before the programs, which keep the machine busy: the servers' deadline is short.
+  // Runs before the program probes, which keep the machine busy: the servers' deadline is short.
   const localServers = await probeServers(variables)
   const programs = await probePrograms([...cliNames, ...programNames], variables)
   const known = {
@@ -135,13 +138,13 @@ function platformName(): string {
   return process.platform === "linux" && /microsoft/i.test(release()) ? "linux (WSL)" : process.platform
 }
 
-/** Where the folder is there, a file is really written; where not, nothing is created to find out. */
+/** If the folder exists, a file is really written; if not, nothing is created. */
 function examineStore(root: string): Pick<DoctorReport, "storeExists" | "storeWritable" | "storeForm"> {
   const storeExists = isFolder(root)
   const state = { storeExists, storeWritable: true, storeForm: null } as const
   try {
     if (storeExists) {
-      // Under a name that no reader of the store heeds.
+      // Uses a name that readers of the store ignore.
       const probe = join(root, `.tmp-${newNonce()}`)
       writeFileSync(probe, "", { flag: "wx" })
       unlinkSync(probe)
@@ -154,7 +157,7 @@ function examineStore(root: string): Pick<DoctorReport, "storeExists" | "storeWr
   }
 }
 
-/** Throws where a file stands in the way. */
+/** Throws if a file is in the way. */
 function nearestFolder(path: string): string {
   const state = statSync(path, { throwIfNoEntry: false })
   if (state === undefined) return nearestFolder(dirname(path))
@@ -170,7 +173,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** The host of each that is set. A proxy may be given without the `http://`. */
+/** The host of each variable that is set. A proxy may lack the `http://`. */
 function hostsOf(names: readonly string[], variables: Variables, scheme = ""): Record<string, string | null> {
   const isSet = names.filter((name) => variables[name])
   return Object.fromEntries(
@@ -195,18 +198,18 @@ function nextSteps(
   const task = '"List the files here and say what they are about"'
   const server = localServers.find(({ models }) => models.some(isPlainName))
   const steps: string[] = []
-  if (!ok) steps.push(`Put right what is marked, then: ${self} doctor`)
+  if (!ok) steps.push(`Fix the marked problems, then run: ${self} doctor`)
   else steps.push(`${self} run ${task}`)
   if (model === "offline") {
     const provider = namedProviders.find(({ keyNames }) => keyNames.some((name) => keys.includes(name)))
     if (server) steps.push(`${self} run --model ${server.name}:${server.models.find(isPlainName)} ${task}`)
-    if (provider) steps.push(`For an LLM, say which: --model ${provider.name}:<model>, or LONGHAUL_MODEL.`)
-    else steps.push("For an LLM, set ANTHROPIC_API_KEY or the key of another provider.")
+    if (provider) steps.push(`To use an LLM, name the model: --model ${provider.name}:<model>, or LONGHAUL_MODEL.`)
+    else steps.push("To use an LLM, set ANTHROPIC_API_KEY or the key of another provider.")
   }
-  if (file === undefined && ok) steps.push(`${self} init  # a configuration and an example to begin with`)
+  if (file === undefined && ok) steps.push(`${self} init  # write a config file and an example program`)
   const isProxied = Object.keys(proxies).some((name) => /^(http|all)_/i.test(name))
   if (server && isProxied && !variables.NO_PROXY && !variables.no_proxy) {
-    steps.push(`Set NO_PROXY=127.0.0.1,localhost: ${server.name} is asked through the proxy otherwise.`)
+    steps.push(`Set NO_PROXY=127.0.0.1,localhost: otherwise ${server.name} is reached through the proxy.`)
   }
   const proxy = proxyVariables(variables)?.https
   if (proxy && /^socks/i.test(proxy.value)) {

@@ -29,8 +29,8 @@ function tools(options: Partial<AgentToolsOptions> = {}): AgentTools {
 const names = (of: AgentTools) => of.listTools().map(({ name }) => name)
 const code = (text: string) => (JSON.parse(text) as { error: { code: string } }).error.code
 
-describe("the surface", () => {
-  test("TOOL-19 TOOL-20 TOOL-37 nine tools, or the four that change nothing, without a loop or a transport", async () => {
+describe("createAgentTools", () => {
+  test("TOOL-19 TOOL-20 TOOL-37 createAgentTools has nine tools, or four read-only ones, without a loop or a transport", async () => {
     expect(names(tools())).toEqual([
       ...["Read", "List", "Glob", "Grep"],
       ...["Write", "Edit", "MultiEdit", "ApplyPatch", "Bash"],
@@ -41,7 +41,7 @@ describe("the surface", () => {
     expect([isError, code(text)]).toEqual([true, "not_found"])
   })
 
-  test("each of the nine does its work", async () => {
+  test("each of the nine tools works", async () => {
     const kernel = tools()
     const call = async (name: string, args: Json) => {
       const { isError, text } = await kernel.callTool(name, args)
@@ -62,7 +62,7 @@ describe("the surface", () => {
     expect(await call("Bash", { command: "cat b.txt; pwd" })).toContain(`new\n${root}`)
   })
 
-  test("gives outcomes to those who want more than text, and says what a tool may do", async () => {
+  test("dispatch returns full outcomes, and tool() returns a tool's properties", async () => {
     const kernel = tools({ readOnly: true })
     await expect(kernel.dispatch({ name: "List", args: {} })).resolves.toMatchObject({
       status: "ok",
@@ -73,7 +73,7 @@ describe("the surface", () => {
     expect(kernel.tool("Write")).toBeUndefined()
   })
 
-  test("TOOL-21 own tools stand beside them; two of one name are refused", async () => {
+  test("TOOL-21 custom tools are added; a duplicate name is rejected", async () => {
     const own = defineTool({ name: "hello", description: "Says hello.", input: { type: "object" }, run: () => "hi" })
     const kernel = tools({ tools: [own] })
     expect(names(kernel).at(-1)).toBe("hello")
@@ -82,14 +82,14 @@ describe("the surface", () => {
   })
 })
 
-describe("the configuration", () => {
+describe("configuration of createAgentTools", () => {
   test.each([
     ["a root that is not there", () => ({ root: join(base, "nowhere") })],
     ["a root that is a file", () => ({ root: fileAt("plain") })],
     ["no root", () => ({ root: "" })],
     ["another root that is not there", () => ({ roots: [join(base, "nowhere")] })],
     ["a sandbox that nobody knows", () => ({ sandbox: "maybe" })],
-  ])("TOOL-28 TOOL-29 %s throws a StartupError at once, with the fix", (_, options) => {
+  ])("TOOL-28 TOOL-29 %s throws a StartupError immediately, with a fix", (_, options) => {
     try {
       tools(options() as AgentToolsOptions)
     } catch (error) {
@@ -103,13 +103,13 @@ describe("the configuration", () => {
     throw new Error("it should have been refused")
   })
 
-  test("TOOL-28 what it was made of is frozen", () => {
+  test("TOOL-28 the configuration is frozen", () => {
     const kernel = tools()
     expect(Object.isFrozen(kernel)).toBe(true)
     expect(Object.isFrozen(kernel.listTools())).toBe(true)
   })
 
-  test("HOST-06 further roots may be used too; TOOL-02 TOOL-34 nothing else, whatever the path", async () => {
+  test("HOST-06 additional roots are accessible; TOOL-02 TOOL-34 no other path is", async () => {
     const other = join(base, `other-${count}`)
     mkdirSync(other)
     writeFileSync(join(other, "b.txt"), "other")
@@ -131,22 +131,22 @@ describe("the configuration", () => {
     expect(readFileSync(join(base, "secret.txt"), "utf8")).toBe("secret")
   })
 
-  test("TOOL-35 confinement can be switched off", async () => {
+  test("TOOL-35 confinement can be disabled", async () => {
     writeFileSync(join(base, "outside.txt"), "outside")
     const { text } = await tools({ confine: false }).callTool("Read", { path: "../outside.txt" })
     expect(text).toBe("1\toutside")
   })
 
-  test("limits bound what a call gives back", async () => {
+  test("limits bound the result of a call", async () => {
     writeFileSync(join(root, "long.txt"), "x".repeat(5000))
     const { text } = await tools({ limits: { maxOutputBytes: 500 } }).callTool("Read", { path: "long.txt" })
     expect(text.length).toBeLessThanOrEqual(500)
-    expect(text).toContain("bytes are missing")
+    expect(text).toContain("bytes omitted")
   })
 })
 
-describe("calls", () => {
-  test("TOOL-30 TOOL-33 run side by side; writes to one path wait for one another", async () => {
+describe("calls of createAgentTools", () => {
+  test("TOOL-30 TOOL-33 calls run in parallel; writes to the same path are serialised", async () => {
     const kernel = tools()
     await kernel.callTool("Write", { path: "log", content: "start\n" })
     const edits = Array.from({ length: 20 }, (_, index) =>
@@ -156,7 +156,7 @@ describe("calls", () => {
     expect(readFileSync(join(root, "log"), "utf8").trim().split("\n")).toHaveLength(21)
   })
 
-  test("can be aborted, and tell of what they do", async () => {
+  test("a call can be aborted and reports progress", async () => {
     const kernel = tools()
     const abort = new AbortController()
     const said: string[] = []
@@ -175,7 +175,7 @@ describe("calls", () => {
     expect(said.join("")).toContain("begun")
   })
 
-  test("what a command said too much of can be read where it says it is", async () => {
+  test("the complete output of a truncated command can be read at the reported path", async () => {
     const kernel = tools()
     const { text } = await kernel.callTool("Bash", { command: "seq 1 50000" })
     const [, path = ""] =

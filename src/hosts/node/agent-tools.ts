@@ -138,7 +138,7 @@ const neverAborted = new AbortController().signal
 
 function checkedRoot(root: unknown): string {
   if (typeof root !== "string" || root === "") {
-    throw new StartupError("The tools have no folder to work in.", { fix: "Give `root`." })
+    throw new StartupError("The tools have no folder to work in.", { fix: "Pass `root`." })
   }
   const path = resolve(root)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path

@@ -34,7 +34,7 @@ test("without a key and a model, the error names the keys and the local servers"
   }
 })
 
-test("Edit and MultiEdit say once, in a sentence, that a text does not occur", async () => {
+test("Edit and MultiEdit report a missing text once, in one sentence", async () => {
   await writeFile(join(folder, "b.txt"), "hello\n")
   const tools = createAgentTools({ root: folder })
   const edit = await tools.callTool("Edit", { path: "b.txt", oldText: "nope", newText: "x" })
@@ -44,7 +44,7 @@ test("Edit and MultiEdit say once, in a sentence, that a text does not occur", a
   await tools.close()
 })
 
-test("a run whose process was killed is shown as lost, one whose process lives is not", async () => {
+test("a run whose process was killed is shown as lost, an active one is not", async () => {
   const store = fsStore(join(folder, "lost"))
   const program = `
     const { createRuntime, fsStore, defineTool } = await import(${JSON.stringify(new URL("../../../dist/hosts/node/index.js", import.meta.url).href)})
@@ -68,7 +68,7 @@ test("a run whose process was killed is shown as lost, one whose process lives i
   expect(await storeRuntime(store).runs()).toMatchObject([{ runId: "killed", status: "running", lost: true }])
 })
 
-test("a run of another machine is not called lost on a shared store", async () => {
+test("a run of another machine is not shown as lost on a shared store", async () => {
   const store = { ...fsStore(join(folder, "shared")) }
   const shared = {
     ...store,
@@ -87,7 +87,7 @@ test("a run of another machine is not called lost on a shared store", async () =
   expect(await storeRuntime(shared).runs()).toEqual([expect.not.objectContaining({ lost: true })])
 })
 
-test("a bucket in LONGHAUL_STORE is not taken for a folder", () => {
+test("a bucket in LONGHAUL_STORE is not treated as a folder", () => {
   vi.stubEnv("LONGHAUL_STORE", "s3://bucket/prefix")
   expect(() => createRuntime({ tools: [] })).toThrow(expect.objectContaining({ code: "config_invalid" }))
   vi.unstubAllEnvs()

@@ -14,7 +14,7 @@ const failure = (work: () => unknown): LonghaulError => {
   throw new Error("it should have failed")
 }
 
-test("BK-08 a model's name is provider and model; the model may hold colons and slashes", () => {
+test("BK-08 a model name is provider and model; the model may contain colons and slashes", () => {
   expect(parseModelName("openai:gpt-5.5")).toEqual({ provider: "openai", model: "gpt-5.5" })
   expect(parseModelName("openrouter:vendor/model:free")).toEqual({ provider: "openrouter", model: "vendor/model:free" })
   for (const name of ["", "gpt-5.5", ":x", "openai:"]) {
@@ -25,7 +25,7 @@ test("BK-08 a model's name is provider and model; the model may hold colons and 
   }
 })
 
-test("BK-08 BK-15 every provider of the table makes a model of its name, and says which key it misses", () => {
+test("BK-08 BK-15 every provider in the table creates a model from its name, and names its missing key", () => {
   for (const { name, keyNames } of namedProviders) {
     if (keyNames.length > 0) {
       const error = failure(() => namedModel(`${name}:m`, {}))
@@ -39,7 +39,7 @@ test("BK-08 BK-15 every provider of the table makes a model of its name, and say
   expect(error.fix).toContain("openrouter, groq")
 })
 
-test("the default is LONGHAUL_MODEL, else the first provider whose key is there, else nothing", () => {
+test("the default model is LONGHAUL_MODEL, else that of the first provider with a key, else none", () => {
   expect(defaultModelName({})).toBeUndefined()
   expect(defaultModelName({ OPENAI_API_KEY: "" })).toBeUndefined()
   expect(defaultModelName({ GEMINI_API_KEY: "k", OPENAI_API_KEY: "k" })).toMatch(/^openai:/)
@@ -52,7 +52,7 @@ test.each([
   ["openai:gpt-5.5", { OPENAI_API_KEY: "k" }, "OPENAI_BASE_URL", "/v1", "authorization", "Bearer k"],
   ["google:gemini-2.5-pro", { GEMINI_API_KEY: "k" }, "GOOGLE_GEMINI_BASE_URL", "", "x-goog-api-key", "k"],
   ["ollama:llama", {}, "OLLAMA_BASE_URL", "/v1", "authorization", undefined],
-] as const)("%s with %o from secrets goes to the address in %s", async (name, keys, urlName, path, header, value) => {
+] as const)("%s with %o from secrets uses the address in %s", async (name, keys, urlName, path, header, value) => {
   const simulator = createSimulator({ script: ({ model }) => `I am ${model}` })
   const server = await serve(simulator.fetch)
   try {

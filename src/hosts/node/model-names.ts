@@ -65,7 +65,7 @@ export const namedProviders: readonly NamedProvider[] = [
 export function parseModelName(name: string): { readonly provider: string; readonly model: string } {
   const colon = name.indexOf(":")
   if (colon > 0 && colon < name.length - 1) return { provider: name.slice(0, colon), model: name.slice(colon + 1) }
-  throw new LonghaulError("config_invalid", `${JSON.stringify(name)} is not the name of a model.`, {
+  throw new LonghaulError("config_invalid", `${JSON.stringify(name)} is not a valid model name.`, {
     fix: `Use provider:model, such as anthropic:claude-sonnet-4-6, or offline. ${knownProviders()}`,
   })
 }
@@ -76,14 +76,14 @@ export function namedModel(name: string, variables: Variables = process.env): Mo
   const { provider, model } = parseModelName(name)
   const known = namedProviders.find((candidate) => candidate.name === provider)
   if (known === undefined) {
-    throw new LonghaulError("config_invalid", `There is no provider ${JSON.stringify(provider)}.`, {
-      fix: `${knownProviders()} Any other server that speaks OpenAI's protocol: openai({ model, baseUrl, apiKey }).`,
+    throw new LonghaulError("config_invalid", `Unknown provider ${JSON.stringify(provider)}.`, {
+      fix: `${knownProviders()} For any other OpenAI-compatible server, use openai({ model, baseUrl, apiKey }).`,
     })
   }
   const keyName = keyNameOf(known, variables)
   if (keyName === undefined && known.keyNames.length > 0) {
-    throw new LonghaulError("config_invalid", `${name} needs a key, and the environment has none.`, {
-      fix: `Set ${known.keyNames[0]}, give it in secrets, or pass ${provider}({ model, apiKey }).`,
+    throw new LonghaulError("config_invalid", `${name} needs an API key, and none is set in the environment.`, {
+      fix: `Set ${known.keyNames[0]}, pass it in secrets, or pass ${provider}({ model, apiKey }).`,
     })
   }
   const apiKey = keyName && variables[keyName]
@@ -104,7 +104,7 @@ export function defaultModelName(variables: Variables = process.env): string | u
 export function noModelFix(): string {
   const keys = namedProviders.flatMap(({ keyNames, defaultModel }) => (defaultModel === undefined ? [] : keyNames))
   const servers = namedProviders.flatMap(({ name, localUrl }) => (localUrl ? [`${name}:… (${localUrl})`] : []))
-  return `Set LONGHAUL_MODEL or one of ${keys.join(", ")}; or pass model, such as "anthropic:claude-sonnet-4-6" or that of a local server: ${servers.join(", ")}.`
+  return `Set LONGHAUL_MODEL or one of ${keys.join(", ")}; or pass model, such as "anthropic:claude-sonnet-4-6" or a local server's: ${servers.join(", ")}.`
 }
 
 /** The variable that holds its key, if any does. */

@@ -6,19 +6,19 @@ import { isGone, processOwner } from "./owner.ts"
 
 const self = processOwner()
 
-test("this process is not gone, on a local store or a shared one", () => {
+test("the own process is not dead, on a local or a shared store", () => {
   expect(isGone(self, true)).toBe(false)
   expect(isGone(self, false)).toBe(false)
 })
 
-test("a process of this boot whose pid is free, or has another start time, is gone on every store", () => {
+test("a process of this boot whose pid is free, or has another start time, is dead on every store", () => {
   for (const isLocal of [true, false]) {
     expect(isGone({ ...self, pid: 2 ** 23 }, isLocal)).toBe(true)
     expect(isGone({ ...self, started: 1 }, isLocal)).toBe(true)
   }
 })
 
-test("a process of another boot is gone on a local store and unknown on a shared one", () => {
+test("a process of another boot is dead on a local store and unknown on a shared one", () => {
   expect(isGone({ ...self, boot: "other" }, true)).toBe(true)
   expect(isGone({ ...self, boot: "other" }, false)).toBe(false)
 })
@@ -28,14 +28,14 @@ test("a process of another pid namespace of this boot is unknown on every store"
   expect(isGone({ ...self, pidns: "pid:[1]", pid: 2 ** 23 }, false)).toBe(false)
 })
 
-test("an owner that names no boot, or no process at all, is unknown to a process that has a boot id", () => {
+test("an owner without a boot id or process is unknown to a process with a boot id", () => {
   for (const isLocal of [true, false]) {
     expect(isGone({ pid: 2 ** 23 }, isLocal)).toBe(false)
     expect(isGone({ name: "worker" }, isLocal)).toBe(false)
   }
 })
 
-test("a process that has ended and that its parent has not reaped is gone", async () => {
+test("a zombie process is dead", async () => {
   // The shell becomes a program that never waits for the child that the shell started.
   const parent = spawn("sh", ["-c", "sleep 0.05 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] })
   try {

@@ -46,7 +46,7 @@ function ask(model: AiSdkModel, { options, messages = [task], sink = {}, ...setu
 }
 
 describe.each(["v3", "v4"] as const)("specification %s", (version) => {
-  test("text, reasoning and calls come in order, with what only the package can read", async () => {
+  test("text, reasoning and calls arrive in order, with opaque provider data", async () => {
     const heard: string[] = []
     const { model } = streams(
       [
@@ -105,7 +105,7 @@ describe.each(["v3", "v4"] as const)("specification %s", (version) => {
     ])
   })
 
-  test("a conversation goes out in the package's words", async () => {
+  test("a conversation is converted to the package's format", async () => {
     const { model, asked } = streams([finish("stop", "stop")], version)
     const own = { origin: "acme:m-1" }
     const messages: readonly Message[] = [
@@ -226,7 +226,7 @@ describe.each(["v3", "v4"] as const)("specification %s", (version) => {
     ["refusal", "content-filter", "refusal"],
     ["pause", "stop", "pause_turn"],
     ["context-overflow", "length", "model_context_window_exceeded"],
-  ])("stops for %s", async (stopReason, unified, raw) => {
+  ])("stop reason for %s", async (stopReason, unified, raw) => {
     expect(await ask(streams([finish(unified, raw)], version).model)).toMatchObject({ stopReason })
   })
 
@@ -237,13 +237,13 @@ describe.each(["v3", "v4"] as const)("specification %s", (version) => {
     ["unexpected_stop", "a reason that nobody knows", [finish("other", "GONE_FISHING")]],
     ["provider_error", "a finish for an error", [finish("error", "MALFORMED_FUNCTION_CALL")]],
     ["stream_malformed", "a delta of nothing", [{ type: "text-delta", id: "9", delta: "x" }]],
-  ] as const)("%s for %s", async (code, _, end) => {
+  ] as const)("failure %s for %s", async (code, _, end) => {
     const { model } = streams([...text("0", "Hi"), ...end], version, { "x-request-id": "req-1" })
     await expect(ask(model)).rejects.toMatchObject({ code, requestId: "req-1" })
   })
 })
 
-test("what the provider ran itself, and what nobody asked for, is passed over", async () => {
+test("tool calls run by the provider and unknown parts are skipped", async () => {
   const { model } = streams([
     { type: "tool-call", toolCallId: "s", toolName: "web_search", input: "{}", providerExecuted: true },
     { type: "tool-result", toolCallId: "s", toolName: "web_search" },
@@ -256,7 +256,7 @@ test("what the provider ran itself, and what nobody asked for, is passed over", 
   expect((await ask(model)).parts).toEqual([{ type: "text", text: "Found it." }])
 })
 
-test("a start or a call that comes twice is one", async () => {
+test("a repeated start or call counts once", async () => {
   const call = { type: "tool-call", toolCallId: "c", toolName: "Read", input: "{}" }
   const start = { type: "reasoning-start", id: "0" }
   const { model } = streams([
@@ -272,7 +272,7 @@ test("a start or a call that comes twice is one", async () => {
   expect((await ask(model)).parts).toMatchObject([{ text: "hm" }, { wireId: "c" }, { wireId: "c2" }])
 })
 
-test("usage that a package does not split is worked out, and what it does not say is not guessed", async () => {
+test("combined usage is split, and unreported usage stays unknown", async () => {
   const counted = (inputTokens: object, total?: number) => {
     const reported = { inputTokens, outputTokens: { total } } as unknown as NonNullable<AiSdkPart["usage"]>
     return ask(streams([{ ...finish("stop", "stop"), usage: reported }]).model)
@@ -285,7 +285,7 @@ test.each([
   ["an older specification", { specificationVersion: "v2", provider: "acme", modelId: "m" }],
   ["a name", "openai/gpt-5"],
   ["nothing", undefined],
-])("%s is refused with what to do about it", (_, model) => {
+])("%s is rejected with a fix", (_, model) => {
   expect(() => fromAiSdk(model as unknown as AiSdkModel)).toThrow(
     expect.objectContaining({ code: "config_invalid", fix: expect.any(String) }),
   )

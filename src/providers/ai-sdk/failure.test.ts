@@ -74,14 +74,17 @@ const thrown: readonly [code: string, retryable: boolean, what: string, error: u
   ["config_invalid", false, "one of ours", new LonghaulError("config_invalid", "ours")],
 ]
 
-test.each(thrown)("%s (retryable: %s) for %s, thrown or streamed", async (code, retryable, _, error, data = {}) => {
-  const throwing = modelOf("v3", () => Promise.reject(error))
-  await expect(ask(throwing)).rejects.toMatchObject({ code, retryable, ...data })
-  const model = says(["Hi"], { type: "error", error })
-  await expect(ask(model)).rejects.toMatchObject({ code, retryable, ...data })
-})
+test.each(thrown)(
+  "failure %s (retryable: %s) for %s, thrown or streamed",
+  async (code, retryable, _, error, data = {}) => {
+    const throwing = modelOf("v3", () => Promise.reject(error))
+    await expect(ask(throwing)).rejects.toMatchObject({ code, retryable, ...data })
+    const model = says(["Hi"], { type: "error", error })
+    await expect(ask(model)).rejects.toMatchObject({ code, retryable, ...data })
+  },
+)
 
-test("a model that stalls is given up, and told so, whether or not it minds", async () => {
+test("a stalled model is aborted and reported, whether or not it honours the signal", async () => {
   const signals: AbortSignal[] = []
   const silent = modelOf("v3", ({ abortSignal }) => {
     signals.push(abortSignal as AbortSignal)
@@ -105,7 +108,7 @@ test("a model that stalls is given up, and told so, whether or not it minds", as
   expect(cancelled).toBe(true)
 })
 
-test("what a package says by itself does not count as the first byte", async () => {
+test("events that a package generates itself do not count as the first byte", async () => {
   const model = modelOf("v3", async () => ({
     stream: new ReadableStream<AiSdkPart>({ start: (controller) => controller.enqueue({ type: "stream-start" }) }),
   }))
@@ -113,7 +116,7 @@ test("what a package says by itself does not count as the first byte", async () 
   await expect(ask(model, { options: { deadlines } })).rejects.toMatchObject({ code: "stream_stalled" })
 })
 
-test("an abort rejects at once, also where the model does not mind it, and nothing is heard after it", async () => {
+test("an abort rejects immediately even if the model ignores it, and nothing is delivered afterwards", async () => {
   const abort = new AbortController()
   const heard: string[] = []
   const model = says(["a", "b", "c"], { type: "finish", finishReason: { unified: "stop", raw: "stop" } })
@@ -136,7 +139,7 @@ test("an abort rejects at once, also where the model does not mind it, and nothi
   expect(heard).toEqual(["a"])
 })
 
-test("a call that is aborted before it begins never reaches the model", async () => {
+test("a call aborted before it starts never reaches the model", async () => {
   let asked = 0
   const model = modelOf("v3", async () => {
     asked++
@@ -146,7 +149,7 @@ test("a call that is aborted before it begins never reaches the model", async ()
   expect(asked).toBe(0)
 })
 
-test("what was on its way when the call was aborted is not heard", async () => {
+test("events in flight when the call was aborted are not delivered", async () => {
   const abort = new AbortController()
   const heard: string[] = []
   const parts: AiSdkPart[] = [

@@ -15,7 +15,7 @@ export function failureOf(error: unknown, source: Source): LonghaulError {
   if (LonghaulError.is(error)) return error
   const told = toldBy(error)
   const { requestId, keyName } = source
-  if (malformations.has(told.name)) return malformed("its package cannot read it", requestId)
+  if (malformations.has(told.name)) return malformed("its package cannot parse it", requestId)
   if (told.status >= 400) {
     const refusal = { status: told.status, body: told.message, header: (name: string) => told.headers[name] }
     const named = { code: codeOf(told), message: told.message, requestId: requestIdOf(told.headers) ?? requestId }

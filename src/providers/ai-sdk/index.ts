@@ -103,9 +103,9 @@ function checkSpecification(model: AiSdkModel): void {
   const version: unknown = (model as AiSdkModel | null | undefined)?.specificationVersion
   if (version === "v3" || version === "v4") return
   const what =
-    version === undefined ? "This is no language model of the AI SDK" : `Specification ${version} is not known`
-  throw new LonghaulError("config_invalid", `${what}: fromAiSdk takes models of specification v3 or v4.`, {
-    fix: 'Pass a model such as openai("gpt-5"), from a package version that was made for AI SDK 6 or 7.',
+    version === undefined ? "This is not an AI SDK language model" : `Specification ${version} is not supported`
+  throw new LonghaulError("config_invalid", `${what}: fromAiSdk accepts models of specification v3 or v4.`, {
+    fix: 'Pass a model such as openai("gpt-5") from a package version for AI SDK 6 or 7.',
   })
 }
 

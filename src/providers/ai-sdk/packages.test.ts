@@ -28,13 +28,13 @@ const packages: readonly [name: string, model: (fetch: unknown) => AiSdkModel][]
   ["openai v4", (fetch) => createOpenAiV4(fetchOf(fetch)).responses("gpt-5.5")],
 ]
 
-test.each(packages)("%s does not retry by itself", async (_, model) => {
+test.each(packages)("%s does not retry on its own", async (_, model) => {
   const { fetch, requests } = createSimulator({ script: () => "Hi", faults: [{ kind: "status", status: 500 }] })
   await expect(ask(model(fetch))).rejects.toMatchObject({ code: "provider_error", retryable: true })
   expect(requests).toHaveLength(1)
 })
 
-test("effort goes out in v4's own word for it", async () => {
+test("effort is sent in v4's own option", async () => {
   const { fetch, requests } = createSimulator({ script: () => "Hi" })
   const model = createOpenAiV4(fetchOf(fetch)).responses("gpt-5.5")
   for (const effort of ["low", "high"] as const) await ask(model, { effort })
@@ -42,7 +42,7 @@ test("effort goes out in v4's own word for it", async () => {
 })
 
 test.each(packages.slice(2))(
-  "%s: a text that came after a thought goes back with the thought, by its own id",
+  "%s: a text after reasoning is sent back with its reasoning, by its id",
   async (_, model) => {
     const parts = [{ reasoning: "hm", signature: "sealed" }, { text: "Oslo." }]
     const { fetch, requests } = createSimulator({ script: () => ({ parts }) })
@@ -61,7 +61,7 @@ test.each(packages.slice(2))(
   },
 )
 
-test("it is named by its provider and its model", () => {
+test("a model is named by its provider and id", () => {
   const { provider, id } = fromAiSdk(createOpenAI({ apiKey: "k" }).responses("gpt-5.5"))
   expect([provider, id]).toEqual(["openai", "gpt-5.5"])
 })

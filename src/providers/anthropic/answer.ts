@@ -90,7 +90,7 @@ export class AnthropicReader implements AnswerReader {
   }
 
   #start(event: JsonObject): void {
-    if (this.#started) throw malformed("it began twice", this.#parts.requestId)
+    if (this.#started) throw malformed("it started twice", this.#parts.requestId)
     this.#started = true
     if (!isJsonObject(event.message)) return
     this.#model = String(event.message.model ?? "")

@@ -51,7 +51,7 @@ describe.each([
   { name: "node:http", transport: nodeTransport() },
   { name: "fetch", transport: fetchTransport() },
 ])("over $name", ({ transport }) => {
-  test("collects reasoning with its signature, text and calls, in the model's order", async () => {
+  test("an answer collects reasoning with its signature, text and calls, in the model's order", async () => {
     const { baseUrl } = await simulate({
       parts: [
         { reasoning: "Let me think about it", signature: "sig-1" },
@@ -113,7 +113,7 @@ describe.each([
     ["stream_malformed", { kind: "duplicate" }, false],
     ["stream_incomplete", { kind: "cut", atByte: 400 }, true],
     ["network", { kind: "reset", atByte: 400 }, true],
-  ] as [string, FaultOrder, boolean][])("%s for %o", async (code, fault, retryable) => {
+  ] as [string, FaultOrder, boolean][])("failure %s for %o", async (code, fault, retryable) => {
     const { baseUrl } = await simulate("A text of some length, so that there is something to cut", fault)
     const error = await failure(ask({ baseUrl }, { transport }))
     expect(error.toJSON()).toMatchObject({ code, retryable })
@@ -121,7 +121,7 @@ describe.each([
     if (fault.kind === "status" && fault.retryAfter) expect(error.retryAfterMs).toBe(7000)
   })
 
-  test("a server that cannot be reached is a network failure that names it", async () => {
+  test("an unreachable server is a network failure that names it", async () => {
     const error = await failure(ask({ baseUrl: "http://127.0.0.1:9" }, { transport }))
     expect(error).toMatchObject({ code: "network", retryable: true })
     expect(error.message).toContain("127.0.0.1:9")
@@ -136,7 +136,7 @@ describe.each([
     expect(error).toMatchObject({ code: "stream_stalled", retryable: true })
   })
 
-  test("no redirect takes the key along, whether it moved before the first request or later", async () => {
+  test("a redirect never receives the key, on the first request or later", async () => {
     const { simulator, baseUrl: elsewhere } = await simulate("From elsewhere")
     const { simulator: before } = await simulate("From here")
     let moved = true
@@ -166,7 +166,7 @@ describe.each([
   })
 })
 
-test("a slow stream that keeps coming is not stalled", async () => {
+test("a slow stream that keeps sending is not stalled", async () => {
   const { baseUrl } = await simulate("A text of some length", { kind: "slow", bytesPerSecond: 800 })
   const answer = await ask({ baseUrl, deadlines: { idleMs: 1000 } })
   expect(answer.parts).toEqual([{ type: "text", text: "A text of some length" }])
@@ -184,7 +184,7 @@ test.each([
   expect(await ask({ baseUrl })).toMatchObject({ stopReason })
 })
 
-test("an unknown stop reason is a typed failure, never a guess", async () => {
+test("an unknown stop reason is a typed failure", async () => {
   const { baseUrl } = await simulate({ parts: [{ text: "x" }], wireStopReason: "bored" })
   expect(await failure(ask({ baseUrl }))).toMatchObject({
     code: "unexpected_stop",
@@ -192,14 +192,14 @@ test("an unknown stop reason is a typed failure, never a guess", async () => {
   })
 })
 
-test("arguments that are not JSON make a call that says so, with no arguments", async () => {
+test("a call with invalid JSON arguments is flagged and has no arguments", async () => {
   const { baseUrl } = await simulate({ parts: [{ toolCall: { name: "Read", rawArgs: '{"path": "a' } }] })
   const { parts } = await ask({ baseUrl })
   expect(parts).toMatchObject([{ type: "tool-call", name: "Read", args: null, invalid: expect.any(String) }])
 })
 
-describe("the request", () => {
-  test("carries key, system, tools and options; a token goes as a bearer; own headers win", async () => {
+describe("the Anthropic request", () => {
+  test("a request contains key, system, tools and options; a token is sent as bearer; custom headers win", async () => {
     const { simulator, baseUrl } = await simulate("ok")
     const model = anthropic({
       model: "claude-test",
@@ -234,7 +234,7 @@ describe("the request", () => {
     })
   })
 
-  test("marks the end of what repeats for the prompt cache, on the last message only, and not when told not to", async () => {
+  test("the repeated prefix is marked for the prompt cache, on the last message only, unless disabled", async () => {
     const { simulator, baseUrl } = await simulate("ok")
     const conversation = anthropic({ model: "m", apiKey: "k", baseUrl }).converse({
       tools: [],
@@ -250,7 +250,7 @@ describe("the request", () => {
     expect(marks).toEqual([[expect.stringContaining("Say it")], [expect.stringContaining("more")], null])
   })
 
-  test("hands reasoning back to the model that wrote it, and to no other", async () => {
+  test("reasoning is sent back to the model that wrote it, and to no other", async () => {
     const { simulator, baseUrl } = await simulate("ok")
     const reasoning = (origin: string): Message => ({
       role: "assistant",
@@ -267,7 +267,7 @@ describe("the request", () => {
     expect(body.match(/"thinking":"hm","signature":"sig"/g)).toHaveLength(1)
   })
 
-  test("gives every call its own id, also where servers repeat theirs", async () => {
+  test("every call gets a unique id, even if the server repeats ids", async () => {
     const { simulator, baseUrl } = await simulate("ok")
     const step = (callId: string): Message[] => [
       {
@@ -291,7 +291,7 @@ describe("the request", () => {
     ])
   })
 
-  test("goes through an injected fetch, which may rewrite what it likes", async () => {
+  test("a request goes through an injected fetch, which may rewrite it", async () => {
     const { simulator, baseUrl } = await simulate("through")
     const rewriting: typeof fetch = (input, init) => {
       const headers = new Headers(init?.headers)

@@ -50,7 +50,7 @@ export class GoogleReader implements AnswerReader {
     }
     // Worth another attempt, unlike a reason that nobody knows: the model slipped, and seldom does so twice.
     if (slips.has(reason))
-      throw brokenOff("provider_error", `the model's answer made no sense (${reason})`, this.#parts.requestId)
+      throw brokenOff("provider_error", `the model's answer was malformed (${reason})`, this.#parts.requestId)
     const stopReason = stopReasons[reason]
     if (stopReason === undefined) throw unexpectedStop(reason, this.#parts.requestId)
     return stopReason === "end" && this.#calls > 0 ? "tool-calls" : stopReason

@@ -73,7 +73,7 @@ describe("usage", () => {
     expect(usage).toEqual({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens: 0, costUsd: null })
   })
 
-  test("later totals replace earlier ones, and leave alone what they leave out", async () => {
+  test("later usage totals replace earlier ones, and omitted ones are kept", async () => {
     const first = { promptTokenCount: 50, cachedContentTokenCount: 40, candidatesTokenCount: 1 }
     const { usage } = await ask(
       streams(
@@ -84,14 +84,14 @@ describe("usage", () => {
     expect(usage).toMatchObject({ inputTokens: 10, cacheReadTokens: 40, outputTokens: 7 })
   })
 
-  test("a server that reports none is not guessed for", async () => {
+  test("unreported usage stays unknown", async () => {
     const { usage } = await ask(streams(stops("STOP")))
     expect(usage).toMatchObject({ inputTokens: null, outputTokens: null })
   })
 })
 
-describe("the stream", () => {
-  test("joins texts and thoughts that follow one another, and takes several calls from one chunk", async () => {
+describe("the Gemini stream", () => {
+  test("adjacent texts and thoughts are joined, and one chunk may contain several calls", async () => {
     const heard: string[] = []
     const answer = await ask(
       streams(
@@ -115,7 +115,7 @@ describe("the stream", () => {
     expect(heard).toEqual(["2 Read", "3 List"])
   })
 
-  test("a last chunk that comes twice is one, its signature too", async () => {
+  test("a repeated last chunk counts once, including its signature", async () => {
     const last = says({ text: "", thoughtSignature: "s" })
     const { parts } = await ask(streams(says({ text: "Hi" }), last, last, stops("STOP"), stops("STOP")))
     expect(parts).toEqual([
@@ -124,7 +124,7 @@ describe("the stream", () => {
     ])
   })
 
-  test("names the request by the body where no header does, and the model as the server does", async () => {
+  test("the request id is taken from the body if no header has it, and the model name from the server", async () => {
     const told = { responseId: "resp-7", modelVersion: "gemini-2.5-flash-001" }
     const answer = await ask(streams({ ...(says({ text: "Hi" }) as object), ...told }, stops("STOP")))
     expect(answer).toMatchObject({ requestId: "resp-7", model: "gemini-2.5-flash-001" })
@@ -137,14 +137,14 @@ describe("the stream", () => {
     },
   )
 
-  test("a prompt that was blocked is a refusal without an answer", async () => {
+  test("a blocked prompt is a refusal without an answer", async () => {
     const answer = await ask(
       streams({ promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: { promptTokenCount: 8 } }),
     )
     expect(answer).toMatchObject({ stopReason: "refusal", parts: [], usage: { inputTokens: 8, outputTokens: 0 } })
   })
 
-  test("a call that the server could not read is worth another attempt", async () => {
+  test("a call that the server could not parse is retryable", async () => {
     const broken = { parts: [{ toolCall: { name: "Read", rawArgs: '{"path": "a' } }] }
     const { fetch } = createSimulator({ script: () => broken })
     await expect(ask(fetch)).rejects.toMatchObject({
@@ -154,17 +154,17 @@ describe("the stream", () => {
     })
   })
 
-  test("a body that ends properly but without a finish reason is incomplete", async () => {
+  test("a body that ends without a finish reason is incomplete", async () => {
     await expect(ask(streams(says({ text: "Hi" })))).rejects.toMatchObject({ code: "stream_incomplete" })
     await expect(ask(streams())).rejects.toMatchObject({ code: "stream_incomplete" })
   })
 
-  test("a call without a name breaks the protocol", async () => {
+  test("a call without a name violates the protocol", async () => {
     await expect(ask(streams(says({ functionCall: { args: {} } })))).rejects.toMatchObject({ code: "stream_malformed" })
   })
 })
 
-describe("refusals", () => {
+describe("Gemini failures", () => {
   const refuses =
     (status: number, error: object, headers: Record<string, string> = {}): typeof fetch =>
     async () =>
@@ -172,7 +172,7 @@ describe("refusals", () => {
   const retryInfo = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "7s" }
   const quota = { status: "RESOURCE_EXHAUSTED", message: "You exceeded your current quota", details: [{}, retryInfo] }
 
-  test("how long to wait is in the body where no header says it", async () => {
+  test("the retry delay is taken from the body if no header has it", async () => {
     await expect(ask(refuses(429, quota))).rejects.toMatchObject({ code: "rate_limited", retryAfterMs: 7000 })
     await expect(ask(refuses(429, quota, { "retry-after": "3" }))).rejects.toMatchObject({ retryAfterMs: 3000 })
     const precise = { ...quota, details: [{ ...retryInfo, retryDelay: "0.25s" }] }
@@ -198,11 +198,11 @@ describe("refusals", () => {
     ["overloaded", 503, { status: "UNAVAILABLE", message: "The model is overloaded." }],
     ["provider_error", 500, { status: "INTERNAL", message: "An internal error has occurred." }],
     ["provider_error", 504, { status: "DEADLINE_EXCEEDED", message: "Too slow." }],
-  ] as const)("%s for %i %o", async (code, status, error) => {
+  ] as const)("failure %s for %i %o", async (code, status, error) => {
     await expect(ask(refuses(status, error))).rejects.toMatchObject({ code })
   })
 
-  test("a list of one error is one error, and the fix names the variable", async () => {
+  test("a list with one error is one error, and the fix names the variable", async () => {
     const error = { code: 403, status: "PERMISSION_DENIED", message: "No entry" }
     await expect(ask(async () => new Response(JSON.stringify([{ error }]), { status: 403 }))).rejects.toMatchObject({
       code: "auth",

@@ -91,17 +91,17 @@ describe("thought signatures", () => {
     ],
   ]
 
-  test.each(answers)("%s goes back on the same part", async (_, chunks, parts) => {
+  test.each(answers)("%s is sent back on the same part", async (_, chunks, parts) => {
     const answer = await ask(streams(...chunks, stop))
     expect(await modelParts(answer, "google:gemini-2.5-flash")).toEqual(parts)
   })
 
-  test.each(answers)("%s goes to no other model", async (_, chunks) => {
+  test.each(answers)("%s is sent to no other model", async (_, chunks) => {
     const answer = await ask(streams(...chunks, stop))
     expect(JSON.stringify(await modelParts(answer, "google:gemini-2.5-pro"))).not.toContain("s-")
   })
 
-  test("calls of another model are marked as such where signatures are wanted, once for each turn", async () => {
+  test("calls of another model are marked if signatures are required, once per turn", async () => {
     const answer = await ask(streams(says(call, { functionCall: { name: "List", args: {} } }), stop))
     expect(await modelParts(answer, "openai:gpt", "gemini-3-pro-preview")).toEqual([
       { functionCall: expect.anything(), thoughtSignature: "skip_thought_signature_validator" },
@@ -109,7 +109,7 @@ describe("thought signatures", () => {
     ])
   })
 
-  test("a message of another model's thoughts alone still has its turn", async () => {
+  test("a message with only another model's thoughts still has its turn", async () => {
     const answer = await ask(streams(says({ text: "hm", thought: true, thoughtSignature: "s-1" }), stop))
     expect(await modelParts(answer, "other:model")).toEqual([{ text: expect.any(String) }])
   })
@@ -122,8 +122,8 @@ describe("thought signatures", () => {
   }
 })
 
-describe("the request", () => {
-  test("carries its key in a header, never in the URL, and own headers win", async () => {
+describe("the Gemini request", () => {
+  test("the key is sent in a header, never in the URL, and custom headers win", async () => {
     const seen: { url: string; headers: Headers }[] = []
     const { fetch } = simulate("ok")
     const watching: typeof globalThis.fetch = (input, init) => {
@@ -136,7 +136,7 @@ describe("the request", () => {
     expect(seen[0]?.headers.get("x-tenant")).toBe("acme")
   })
 
-  test("says everything that stays the same first, the contents last", async () => {
+  test("constant parts of the request come first, the contents last", async () => {
     const { fetch, requests } = simulate("ok")
     await ask(fetch, {
       system: "Be brief",
@@ -178,7 +178,7 @@ describe("the request", () => {
     ["gemini-3.8-flash", "max", { includeThoughts: true, thinkingLevel: "high" }],
     ["gemini-2.0-flash", "high", undefined],
     ["gemma-3-27b-it", "high", undefined],
-  ] as const)("%s thinks with effort %s as %o", async (model, effort, thinkingConfig) => {
+  ] as const)("%s with effort %s is sent as %o", async (model, effort, thinkingConfig) => {
     const { fetch, requests } = simulate("ok")
     await ask(fetch, { effort, options: { model } })
     const { generationConfig } = (requests[0]?.body ?? {}) as { generationConfig: { thinkingConfig?: object } }
@@ -188,7 +188,7 @@ describe("the request", () => {
   test.each([
     ["gemini-2.5-flash", false],
     ["gemini-3-pro-preview", true],
-  ])("%s is held to a schema beside tools: %s", async (model, isHeld) => {
+  ])("%s supports a schema together with tools: %s", async (model, isHeld) => {
     const { fetch, requests } = simulate("{}")
     const tools = [{ name: "Read", description: "Reads", inputSchema: { type: "object" } }]
     await ask(fetch, { tools, outputSchema: { type: "object", properties: {} }, options: { model } })

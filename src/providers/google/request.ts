@@ -169,5 +169,5 @@ function textPart(text: string): readonly JsonObject[] {
 
 /** A message that is empty for this model, such as one of another's reasoning alone, still has its turn. */
 function filled(parts: readonly Json[]): readonly Json[] {
-  return parts.length > 0 ? parts : [{ text: "(Nothing was said.)" }]
+  return parts.length > 0 ? parts : [{ text: "(No message.)" }]
 }

@@ -39,7 +39,7 @@ async function failure(work: Promise<unknown>): Promise<LonghaulError> {
   return error
 }
 
-describe("where it goes", () => {
+describe("choice of API and address", () => {
   test.each([
     [{}, "/v1/responses"],
     [{ baseUrl: "https://api.openai.com/v1/" }, "/v1/responses"],
@@ -50,39 +50,45 @@ describe("where it goes", () => {
     [{ baseUrl: "https://api.openai.com.example/v1" }, "/v1/chat/completions"],
     [{ baseUrl: "http://127.0.0.1:1234/v1", api: "responses" }, "/v1/responses"],
     [{ api: "chat" }, "/v1/chat/completions"],
-  ] as [Partial<OpenAiOptions>, string][])("%o asks %s", async (options, path) => {
+  ] as [Partial<OpenAiOptions>, string][])("%o sends requests to %s", async (options, path) => {
     const simulator = simulate()
     await ask(simulator, options)
     expect(simulator.requests.map((request) => request.path)).toEqual([path])
   })
 
-  test("is named openai, or after whoever serves it", () => {
+  test("the provider is named openai, or after the configured service", () => {
     expect(openai({ model: "gpt-5.5" })).toMatchObject({ provider: "openai", id: "gpt-5.5", enforcesSchema: true })
     const other = openai({ model: "qwen3", provider: "ollama", structuredOutput: false, maxOutputTokens: 9 })
     expect(other).toMatchObject({ provider: "ollama", enforcesSchema: false, maxOutputTokens: 9 })
   })
 
-  test.each([{ seed: 1 }, { stopSequences: ["x"] }])("what Responses does not know is refused: %o", (options) => {
-    const make = () => openai({ model: "gpt-5.5", ...options })
-    expect(make).toThrow(expect.objectContaining({ code: "config_invalid", fix: expect.stringContaining("chat") }))
-    expect(openai({ model: "gpt-5.5", api: "chat", ...options }).id).toBe("gpt-5.5")
-  })
+  test.each([{ seed: 1 }, { stopSequences: ["x"] }])(
+    "an option that Responses does not support is rejected: %o",
+    (options) => {
+      const make = () => openai({ model: "gpt-5.5", ...options })
+      expect(make).toThrow(expect.objectContaining({ code: "config_invalid", fix: expect.stringContaining("chat") }))
+      expect(openai({ model: "gpt-5.5", api: "chat", ...options }).id).toBe("gpt-5.5")
+    },
+  )
 })
 
-describe("headers", () => {
-  test.each(["responses", "chat"] as const)("of %s carry key, organization and project; own ones win", async (api) => {
-    const simulator = simulate()
-    const headers = { "x-tenant": "acme", "openai-project": "mine" }
-    await ask(simulator, { api, organization: "org-1", project: "proj-1", headers })
-    expect(simulator.requests[0]?.headers).toMatchObject({
-      authorization: "Bearer key",
-      "openai-organization": "org-1",
-      "openai-project": "mine",
-      "x-tenant": "acme",
-    })
-  })
+describe("OpenAI headers", () => {
+  test.each(["responses", "chat"] as const)(
+    "requests to %s contain key, organization and project; custom headers win",
+    async (api) => {
+      const simulator = simulate()
+      const headers = { "x-tenant": "acme", "openai-project": "mine" }
+      await ask(simulator, { api, organization: "org-1", project: "proj-1", headers })
+      expect(simulator.requests[0]?.headers).toMatchObject({
+        authorization: "Bearer key",
+        "openai-organization": "org-1",
+        "openai-project": "mine",
+        "x-tenant": "acme",
+      })
+    },
+  )
 
-  test.each([undefined, ""])("have no authorization where the key is %o", async (apiKey) => {
+  test.each([undefined, ""])("there is no authorization header if the key is %o", async (apiKey) => {
     const simulator = simulate()
     const { model, fetch } = { model: "qwen3", fetch: simulator.fetch as typeof globalThis.fetch }
     const options = { model, fetch, baseUrl: "http://127.0.0.1:11434/v1", ...(apiKey !== undefined && { apiKey }) }
@@ -91,7 +97,7 @@ describe("headers", () => {
   })
 })
 
-describe("failures", () => {
+describe("OpenAI failures", () => {
   test.each([
     ["billing", false, { kind: "status", status: 429, type: "insufficient_quota", retryAfter: "7" }],
     ["rate_limited", true, { kind: "status", status: 429 }],
@@ -102,14 +108,14 @@ describe("failures", () => {
     ["provider_error", true, { kind: "error-event", type: "server_error", message: "Boom" }],
     ["rate_limited", true, { kind: "error-event", type: "rate_limit_exceeded", message: "Slow down" }],
     ["context_overflow", false, { kind: "error-event", type: "context_length_exceeded", message: "Too long" }],
-  ] as [string, boolean, FaultOrder][])("%s (retryable: %s) for %o", async (code, retryable, fault) => {
+  ] as [string, boolean, FaultOrder][])("failure %s (retryable: %s) for %o", async (code, retryable, fault) => {
     for (const api of ["responses", "chat"] as const) {
       const error = await failure(ask(simulate("A text of some length", fault), { api }))
       expect(error.toJSON()).toMatchObject({ code, retryable, requestId: "req_sim_000000" })
     }
   })
 
-  test("a refused key names the variable that this server's key is in", async () => {
+  test("a rejected key names the variable of this server's key", async () => {
     const refusing = createSimulator({ script: () => "ok", apiKey: "right" })
     const error = await failure(
       ask(refusing, { baseUrl: "https://openrouter.ai/api/v1", keyName: "OPENROUTER_API_KEY" }),
@@ -123,14 +129,14 @@ describe("failures", () => {
     ["context_overflow", 400, '{"error":{"code":400,"message":"x","type":"exceed_context_size_error"}}', "x"],
     ["rate_limited", 429, '{"error":{"message":"too many tokens per minute"}}', "too many tokens"],
     ["provider_error", 502, "<html>Bad Gateway</html>", "Bad Gateway"],
-  ])("%s where a compatible server says it with %i %s", async (code, status, body, message) => {
+  ])("failure %s if a compatible server reports %i %s", async (code, status, body, message) => {
     const refusing: typeof fetch = async () => new Response(body, { status })
     const error = await failure(ask(simulate(), { fetch: refusing }))
     expect(error).toMatchObject({ code, message: expect.stringContaining(message) })
   })
 })
 
-describe("the request", () => {
+describe("the OpenAI request", () => {
   const history: readonly Message[] = [
     { role: "user", content: [{ type: "text", text: "Read it" }] },
     {
@@ -145,7 +151,7 @@ describe("the request", () => {
     },
   ]
 
-  test("of Chat has everything fixed first and the messages last", async () => {
+  test("constant parts of a Chat request come first, the messages last", async () => {
     const body = await bodyOf(
       { api: "chat", seed: 7 },
       { messages: history, system: "Be brief", tools: [{ name: "Read", description: "Reads", inputSchema: {} }] },
@@ -171,7 +177,7 @@ describe("the request", () => {
     expect(Object.keys(body).at(-1)).toBe("messages")
   })
 
-  test("of Responses has everything fixed first and the input last", async () => {
+  test("constant parts of a Responses request come first, the input last", async () => {
     const body = await bodyOf(
       {},
       { messages: history, system: "Be brief", tools: [{ name: "Read", description: "Reads", inputSchema: {} }] },
@@ -193,7 +199,7 @@ describe("the request", () => {
     expect(Object.keys(body).at(-1)).toBe("input")
   })
 
-  test("names the output limit as the server knows it", async () => {
+  test("the output limit uses the server's parameter name", async () => {
     const limit = { maxOutputTokens: 500 }
     expect(await bodyOf({ api: "chat" }, limit)).toMatchObject({ max_completion_tokens: 500 })
     const other = await bodyOf({ baseUrl: "http://127.0.0.1:11434/v1" }, limit)
@@ -214,14 +220,14 @@ describe("the request", () => {
     ["gpt-4.1", "high", undefined],
     ["gpt-5-chat-latest", "high", undefined],
     ["ft:gpt-4o-2024-08-06:acme", "high", undefined],
-  ] as [string, Effort, string | undefined][])("gives %s the effort %s as %s", async (model, effort, word) => {
+  ] as [string, Effort, string | undefined][])("%s with effort %s is sent as %s", async (model, effort, word) => {
     expect((await bodyOf({ api: "chat", model }, { effort })).reasoning_effort).toBe(word)
     const body = await bodyOf({ api: "responses", model }, { effort })
     expect(body.reasoning).toEqual(word === undefined ? undefined : { effort: word, summary: "auto" })
     expect(body.include).toEqual(word === undefined ? undefined : ["reasoning.encrypted_content"])
   })
 
-  test("is strict about a schema only where nothing in it is optional, and silent where the server refuses it", async () => {
+  test("a schema is strict only if nothing is optional, and omitted if the server rejects schemas", async () => {
     const properties = { city: { type: "string", minLength: 2 }, zip: { type: "string" } }
     const closed = {
       type: "object",
@@ -244,7 +250,7 @@ describe("the request", () => {
     }
   })
 
-  test("hands sealed reasoning back with its id and its summary, but not where it led to nothing", async () => {
+  test("encrypted reasoning is sent back with its id and summary, except when nothing followed it", async () => {
     const simulator = createSimulator({
       script: ({ index }) =>
         index === 0 ? { parts: [{ reasoning: "Let me think", signature: "sealed" }, { text: "So." }] } : "Done.",
@@ -270,7 +276,7 @@ describe("the request", () => {
     expect(inputs).toEqual([[item, said("So.")], [said("")]])
   })
 
-  test("hands plain reasoning back only to servers that ask for it", async () => {
+  test("plain reasoning is sent back only to servers that require it", async () => {
     const thought = (field: string, origin: string): Message => ({
       role: "assistant",
       content: [

@@ -58,7 +58,7 @@ const ownKeys = keys<Omit<OpenAiOptions, keyof ProviderOptions>>()(
 function refuseChatOnly({ seed, stopSequences = [] }: OpenAiOptions): void {
   const unknown = seed !== undefined ? "seed" : stopSequences.length > 0 ? "stopSequences" : undefined
   if (unknown === undefined) return
-  throw new LonghaulError("config_invalid", `The Responses API knows no ${unknown}.`, {
-    fix: `Leave ${unknown} out, or pass api: "chat".`,
+  throw new LonghaulError("config_invalid", `The Responses API does not support ${unknown}.`, {
+    fix: `Omit ${unknown}, or pass api: "chat".`,
   })
 }

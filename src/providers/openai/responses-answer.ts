@@ -130,7 +130,7 @@ export class ResponsesReader implements AnswerReader {
 
   #itemAt(index: Json | undefined): Item | null {
     const item = typeof index === "number" ? this.#items.get(index) : undefined
-    if (item === undefined) throw malformed("it refers to an item that is not there", this.#parts.requestId)
+    if (item === undefined) throw malformed("it refers to an item that does not exist", this.#parts.requestId)
     return item
   }
 

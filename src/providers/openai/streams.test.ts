@@ -63,7 +63,7 @@ const responses = (...events: readonly (JsonObject | string)[]): Answer => read(
 
 const unknown = { inputTokens: null, outputTokens: null, cacheReadTokens: null, cacheWriteTokens: null, costUsd: null }
 
-test("usage is unknown where the server reports none, as llama.cpp does unasked", () => {
+test("usage is unknown if the server reports none, like llama.cpp by default", () => {
   const timings = { timings: { prompt_n: 12, predicted_n: 2 } }
   const answer = chat(
     chunk({ role: "assistant", content: null }),
@@ -75,7 +75,7 @@ test("usage is unknown where the server reports none, as llama.cpp does unasked"
   expect(responses(response({})).usage).toEqual(unknown)
 })
 
-describe("Chat Completions of servers that take it lightly", () => {
+describe("lenient Chat Completions servers", () => {
   const partsOf = (...events: readonly JsonObject[]) => {
     const { parts, stopReason } = chat(...events, chunk({}, "stop"), "[DONE]")
     expect(stopReason).toBe("tool-calls")
@@ -83,17 +83,17 @@ describe("Chat Completions of servers that take it lightly", () => {
   }
   const reading = (wireId: string, path: string) => ({ type: "tool-call", wireId, name: "Read", args: { path } })
 
-  test("whole calls in one delta each, all with the same index", () => {
+  test("complete calls in one delta each, all with the same index, are separate calls", () => {
     const whole = (id: string, path: string) => call({ index: 0, id, ...named("Read", JSON.stringify({ path })) })
     expect(partsOf(whole("a", "1"), whole("b", "2"))).toEqual([reading("a", "1"), reading("b", "2")])
   })
 
-  test("whole calls in one delta together", () => {
+  test("complete calls in one delta are separate calls", () => {
     const calls = ["1", "2"].map((path, index) => ({ index, id: path, ...named("Read", JSON.stringify({ path })) }))
     expect(partsOf(chunk({ tool_calls: calls }))).toEqual([reading("1", "1"), reading("2", "2")])
   })
 
-  test("calls without ids get one each", () => {
+  test("calls without ids get generated ids", () => {
     const parts = partsOf(
       chunk({ content: "I look." }),
       call({ index: 0, ...named("Read", '{"path":') }),
@@ -103,7 +103,7 @@ describe("Chat Completions of servers that take it lightly", () => {
     expect(parts.slice(1)).toEqual([reading("call_1", "1"), reading("call_2", "2")])
   })
 
-  test("calls without ids and indexes begin where a name comes", () => {
+  test("calls without ids and indexes start at each name", () => {
     const parts = partsOf(
       call(named("Read", '{"path":')),
       call({ function: { arguments: '"1"}' } }),
@@ -112,7 +112,7 @@ describe("Chat Completions of servers that take it lightly", () => {
     expect(parts).toEqual([reading("call_0", "1"), { type: "tool-call", wireId: "call_1", name: "List", args: {} }])
   })
 
-  test("an id and a name that come again with every delta, and blanks between", () => {
+  test("repeated ids and names, and blanks between, belong to one call", () => {
     const again = (args: string) => call({ index: 0, id: "a", ...named("Read", args) })
     const parts = partsOf(again('{"pa'), chunk({ content: "" }), again('th":"1"}'), chunk({ content: null }))
     expect(parts).toEqual([reading("a", "1")])
@@ -131,7 +131,7 @@ describe("Chat Completions of servers that take it lightly", () => {
     expect(codeOf(() => chat(call({ index: 0, id: "a", function: { arguments: "{}" } })))).toBe("stream_malformed")
   })
 
-  test("reasoning under either name, or both, then text", () => {
+  test("reasoning under either name, or both, is read before text", () => {
     const answer = chat(
       chunk({ reasoning_content: "Let ", reasoning: "Let " }),
       chunk({ reasoning_content: "me", content: "" }, ""),
@@ -147,7 +147,7 @@ describe("Chat Completions of servers that take it lightly", () => {
     ])
   })
 
-  test("comments, carriage returns, usage before the end and a reason twice", () => {
+  test("comments, carriage returns, early usage and a repeated reason are tolerated", () => {
     const usage = { usage: { prompt_tokens: 1, completion_tokens: 2 } }
     const end = sse([chunk({ content: "!" }, "stop", usage), chunk({}, "stop"), "[DONE]"])
     const text = `: OPENROUTER PROCESSING\n\n${sse([chunk({ content: "Hi" })])}: ping\n\n${end}`
@@ -161,7 +161,7 @@ describe("Chat Completions of servers that take it lightly", () => {
     ["tool-calls", call({ index: 0, id: "a", ...named("Read", "{}") }), "function_call"],
     ["output-limit", call({ index: 0, id: "a", ...named("Read", '{"pa') }), "length"],
     ["end", chunk({ content: "Hi" }), "tool_calls"],
-  ])("%s for %o and %s", (stopReason, delta, finish) => {
+  ])("stop reason %s for %o and %s", (stopReason, delta, finish) => {
     expect(chat(delta, chunk({}, finish), "[DONE]").stopReason).toBe(stopReason)
   })
 
@@ -173,16 +173,16 @@ describe("Chat Completions of servers that take it lightly", () => {
     ["context_overflow", { error: { message: "maximum context length is 10 tokens" } }],
     ["provider_error", chunk({}, "error")],
     ["overloaded", chunk({}, "insufficient_system_resource")],
-  ])("%s for %o in the middle", (code, event) => {
+  ])("failure %s for %o in mid-stream", (code, event) => {
     expect(codeOf(() => chat(chunk({ content: "Hi" }), event, "[DONE]"))).toBe(code)
   })
 
-  test("an end without a reason is no answer; a reason without [DONE] is one", () => {
+  test("an end without a reason is incomplete; a reason without [DONE] is complete", () => {
     expect(codeOf(() => chat(chunk({ content: "Hi" }), "[DONE]"))).toBe("stream_incomplete")
     expect(chat(chunk({ content: "Hi" }), chunk({}, "stop"))).toMatchObject({ parts: [{ text: "Hi" }] })
   })
 
-  test("pieces of several calls that come by turns belong to the call with their index", () => {
+  test("interleaved pieces of several calls belong to the call with their index", () => {
     const piece = (index: number, args: string, more: object = {}) =>
       chunk({ tool_calls: [{ index, function: { arguments: args, ...more } }] })
     const open = (index: number, args: string) =>
@@ -205,12 +205,12 @@ describe("Chat Completions of servers that take it lightly", () => {
   })
 })
 
-describe("Responses", () => {
+describe("the Responses API stream", () => {
   const plainStart =
     '{"type":"response.output_text.delta","sequence_number":7,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"'
   const message = { id: "msg_1", type: "message", role: "assistant", content: [] }
 
-  test("reads deltas alike however they are spelt", () => {
+  test("deltas are read under every known spelling", () => {
     const words = ["I will", ' "öook"\\', "\n☕\t", "é"]
     const plain = words.map(
       (word, index) => `${plainStart}${JSON.stringify(word).slice(1)},"logprobs":[],"obfuscation":"aB${index}"}`,
@@ -229,7 +229,7 @@ describe("Responses", () => {
     }
   })
 
-  test("takes whole items where no deltas came, and passes over kinds that it does not know", () => {
+  test("complete items are used if no deltas came, and unknown kinds are skipped", () => {
     const args = '{"path":"a"}'
     const answer = responses(
       added(0, { type: "web_search_call", id: "ws_1" }),
@@ -251,7 +251,7 @@ describe("Responses", () => {
     ])
   })
 
-  test("a summary in several parts is told as paragraphs and kept as it was", () => {
+  test("a summary in several parts is streamed as paragraphs and stored unchanged", () => {
     const summary = ["One", "Two"].map((text) => ({ type: "summary_text", text }))
     const item = { type: "reasoning", id: "rs_1", encrypted_content: "sealed", summary }
     const grown = summary.flatMap(({ text }, index) => [
@@ -266,13 +266,13 @@ describe("Responses", () => {
   test.each([
     ["refusal", "content_filter"],
     ["output-limit", "max_output_tokens"],
-  ])("%s where it is incomplete for %s, also inside an item", (stopReason, reason) => {
+  ])("stop reason %s if incomplete for %s, also inside an item", (stopReason, reason) => {
     const delta = { type: "response.output_text.delta", output_index: 0, delta: "Half" }
     const end = { type: "response.incomplete", response: { incomplete_details: { reason } } }
     expect(responses(added(0, message), delta, end)).toMatchObject({ parts: [{ text: "Half" }], stopReason })
   })
 
-  test("a refusal is one, with or without deltas", () => {
+  test("a refusal is detected with or without deltas", () => {
     const refusal = { ...message, content: [{ type: "refusal", refusal: "No." }] }
     const delta = { type: "response.refusal.delta", output_index: 0, delta: "No." }
     for (const deltas of [[delta], []]) {
@@ -290,7 +290,7 @@ describe("Responses", () => {
     ["stream_malformed", { type: "response.output_text.delta", output_index: 5, delta: "x" }],
     ["stream_malformed", "{not json"],
     ["stream_malformed", `${plainStart}}`],
-  ] as [string, JsonObject | string][])("%s for %o in the middle", (code, event) => {
+  ] as [string, JsonObject | string][])("failure %s for %o in mid-stream", (code, event) => {
     expect(codeOf(() => responses(added(0, message), event, response({})))).toBe(code)
   })
 })
@@ -313,13 +313,13 @@ describe.each([
     return sent
   }
 
-  test("is one answer where everything but its deltas comes twice", async () => {
+  test("a stream with everything but its deltas repeated is one answer", async () => {
     expect(read(reader, await sentBy({ kind: "duplicate" })).parts).toEqual(parts)
     const twice = (await sentBy(null)).replace(/^event: response\.output_item\..*\n.*\n\n/gm, "$&$&")
     expect(read(reader, twice).parts).toEqual(parts)
   })
 
-  test("that is cut at any byte is never taken for an answer", async () => {
+  test("a stream cut at any byte is never a complete answer", async () => {
     const sent = await sentBy(null)
     // From its finish reason on a chat answer is complete: its usage and its end mark may be missing.
     const reason = sent.indexOf("\n", sent.indexOf('"finish_reason":"'))

@@ -83,7 +83,7 @@ test.each(reports)("%s", (_, report, buckets) => {
   expect(sum).toBe(report.total_tokens)
 })
 
-test("a cache that is said to have held more than was sent takes nothing away", () => {
+test("a cached count above the total input does not make usage negative", () => {
   const report = { prompt_tokens: 10, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 12 } }
   expect(usageOf(report)).toMatchObject({ inputTokens: 0, cacheReadTokens: 12 })
 })

@@ -28,7 +28,7 @@ async function finish(config: RuntimeConfig, steps: readonly ScriptedStep[] = [c
 
 const bytesOf = (text: string | null | undefined) => new TextEncoder().encode(text ?? "").length
 
-test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is handed over whole; the transcript has both ends of it and its place", async () => {
+test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is passed on completely; the transcript has both ends and its path", async () => {
   const persisted: Parameters<PersistArtifact>[0][] = []
   const persistArtifact: PersistArtifact = (artifact) => {
     persisted.push(artifact)
@@ -45,7 +45,7 @@ test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is handed over whole; 
   expect(bytesOf(text)).toBeLessThanOrEqual(256 * 1024)
   expect(text.length).toBeLessThanOrEqual(100_000)
   const [head = "", marker, tail = ""] = text.split("\n")
-  expect(marker).toMatch(/^\[cut: \d+ bytes are missing; all of it is at \/kept\/long\.txt\]$/)
+  expect(marker).toMatch(/^\[cut: \d+ bytes omitted; the complete output is at \/kept\/long\.txt\]$/)
   expect(LONG.startsWith(head) && LONG.endsWith(tail)).toBe(true)
   expect(Number(marker?.match(/\d+/)?.[0])).toBe(bytesOf(LONG) - bytesOf(head) - bytesOf(tail))
 
@@ -55,25 +55,25 @@ test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is handed over whole; 
   expect(records.filter(({ type }) => type === "warning")).toMatchObject([warning])
 })
 
-test("OFF-01 a result of few characters and many bytes is cut at 256 KB, and handed over whole", async () => {
+test("OFF-01 a result with few characters and many bytes is cut at 256 KB and passed on completely", async () => {
   const wide = "潮".repeat(90_000)
   const kept: number[] = []
   const tools = [defineTool({ name: "long", description: "Says much.", input, effect: "none", run: () => wide })]
   const { result } = await finish({ tools, persistArtifact: ({ buffer }) => `/kept/${kept.push(buffer.length)}` })
   expect(kept).toEqual([bytesOf(wide)])
   expect(bytesOf(result.toolCalls[0]?.result)).toBeLessThanOrEqual(256 * 1024)
-  expect(result.toolCalls[0]?.result).toContain("all of it is at /kept/1]")
+  expect(result.toolCalls[0]?.result).toContain("the complete output is at /kept/1]")
 })
 
-test("OFF-03 TOOL-03 without a place for it, or where that declines, a result is cut and says so", async () => {
+test("OFF-03 TOOL-03 without a destination, or if it declines, a result is cut and says so", async () => {
   for (const config of [{}, { persistArtifact: () => null }]) {
     const { result } = await finish(config)
-    expect(result.toolCalls[0]?.result).toMatch(/^begin é+\n\[cut: \d+ bytes are missing\]$/)
+    expect(result.toolCalls[0]?.result).toMatch(/^begin é+\n\[cut: \d+ bytes omitted\]$/)
     expect(result.warnings).toEqual([])
   }
 })
 
-test("a place that fails costs the artifact, not the run, and it is told", async () => {
+test("a failing destination loses the artifact, not the run, and is reported", async () => {
   const failures: readonly PersistArtifact[] = [
     () => {
       throw new Error("the password is hunter2")
@@ -84,13 +84,13 @@ test("a place that fails costs the artifact, not the run, and it is told", async
     const { result } = await finish({ persistArtifact })
     expect(result.status).toBe("done")
     expect(result.toolCalls[0]).toMatchObject({ status: "ok" })
-    expect(result.toolCalls[0]?.result).toMatch(/é\n\[cut: \d+ bytes are missing; it could not be saved\]$/)
+    expect(result.toolCalls[0]?.result).toMatch(/é\n\[cut: \d+ bytes omitted; it could not be saved\]$/)
     const message = "The result of long (call 1.0) was cut; it could not be saved."
     expect(result.warnings).toEqual([{ code: "tool_payload_truncated", message }])
   }
 })
 
-test("only what is cut is kept: nothing that fits, no error, and nothing that a tool bounds itself", async () => {
+test("only cut results are saved: none that fits, no error, and none that a tool bounds itself", async () => {
   const saved: Artifact[] = []
   const artifacts: ArtifactStore = {
     async save(_run, artifact) {
@@ -117,7 +117,7 @@ test("only what is cut is kept: nothing that fits, no error, and nothing that a 
   expect(result.warnings).toEqual([])
 })
 
-test("an artifact store knows the run, and can change what its tools act on", async () => {
+test("an artifact store knows the run and can change what its tools access", async () => {
   const seen: [RunKey, string][] = []
   const artifacts: ArtifactStore = {
     async save(run, { filename }) {
@@ -133,7 +133,7 @@ test("an artifact store knows the run, and can change what its tools act on", as
   expect(result.toolCalls[0]?.result).toMatch(/^\{"files":\{"ofRun":"r1"\}\}begin/)
 })
 
-test("what an attempt that failed had kept is not told", async () => {
+test("artifacts of a failed attempt are not reported", async () => {
   let saves = 0
   const model = scriptedModel([call("long"), "Done."])
   const flaky = {
@@ -159,7 +159,7 @@ test("what an attempt that failed had kept is not told", async () => {
   expect(result.warnings.map(({ paths }) => paths)).toEqual([["/kept/2"]])
 })
 
-test("an image from a tool is in the journal and in the next request as it is, and in words in the result", async () => {
+test("an image from a tool is stored unchanged in the journal and the next request, and as text in the result", async () => {
   const shot = defineTool({
     name: "shot",
     description: "x",

@@ -15,7 +15,7 @@ const connect = defineTool({
   },
 })
 
-test("the author of a tool sees its exception in toolError and at debug, with known secrets replaced; nothing else has it", async () => {
+test("a tool's exception appears only in toolError and at debug, with known secrets redacted", async () => {
   const exceptions: ToolException[] = []
   const logged: Record<"debug" | "warn", [string, JsonObject | undefined][]> = { debug: [], warn: [] }
   const events: RunEvent[] = []
@@ -56,7 +56,7 @@ test("the author of a tool sees its exception in toolError and at debug, with kn
   for (const kept of [result, events]) expect(JSON.stringify(kept)).not.toMatch(/no connection|401 for|socket closed/)
 })
 
-test("no part of a secret is left where a long message is cut within it, or where one secret holds another", async () => {
+test("no part of a secret remains if a long message is cut within it or one secret contains another", async () => {
   const exceptions: ToolException[] = []
   const fail = defineTool({
     name: "fail",
@@ -97,7 +97,7 @@ test("every echo of a secret in an exception is replaced, not only the first", a
   expect(exceptions).toMatchObject([{ message: "[secret] is not [secret]", causes: ["[secret][secret]"] }])
 })
 
-test("neither an exception that cannot be read nor a toolError hook that throws fails the run", async () => {
+test("neither an unreadable exception nor a throwing toolError hook fails the run", async () => {
   const hostile = Object.create(Error.prototype, {
     message: {
       get() {

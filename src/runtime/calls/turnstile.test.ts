@@ -19,7 +19,7 @@ async function overlap(kinds: readonly ("shared" | "exclusive")[]): Promise<stri
   return seen
 }
 
-test("shared work runs side by side", async () => {
+test("shared work runs in parallel", async () => {
   expect(await overlap(["shared", "shared", "shared"])).toEqual(["0:012", "1:12", "2:2"])
 })
 
@@ -27,6 +27,6 @@ test("exclusive work runs alone, in order", async () => {
   expect(await overlap(["exclusive", "exclusive"])).toEqual(["0:0", "1:1"])
 })
 
-test("exclusive work waits for what came before it, and what came after waits for it", async () => {
+test("exclusive work waits for earlier work, and later work waits for it", async () => {
   expect(await overlap(["shared", "shared", "exclusive", "shared"])).toEqual(["0:01", "1:1", "2:2", "3:3"])
 })

@@ -65,22 +65,22 @@ const refusals: readonly [what: string, call: () => unknown, meant: string][] = 
   ["verifyWebhook", () => verifyWebhook(untyped({ headers: {}, body: "", secret: "s" })), "secrets"],
 ]
 
-describe("an unknown key is config_invalid and the error suggests the key that was meant", () => {
-  test.each(refusals)("%s", async (_, call, meant) => {
+describe("an unknown key is config_invalid with a suggestion", () => {
+  test.each(refusals)("unknown key in %s", async (_, call, meant) => {
     await expect((async () => call())()).rejects.toMatchObject({
       code: "config_invalid",
       fix: expect.stringContaining(`Did you mean "${meant}"?`),
     })
   })
 
-  test("run, start and resume report it as their result", async () => {
+  test("run, start and resume return an unknown key as a failed result", async () => {
     const wrong = { code: "config_invalid", fix: 'Did you mean "limits"?' }
     expect(await runtime.run(untyped({ task: "x", limit: {} }))).toMatchObject({ status: "failed", error: wrong })
     expect(await runtime.start(untyped({ task: "x", limit: {} }))).toMatchObject({ status: "failed", error: wrong })
     expect(await runtime.resume(untyped({ runId: "r", limit: {} }))).toMatchObject({ status: "failed", error: wrong })
   })
 
-  test("in a class, also in a method that it inherits, where the name is nearly that of a hook", () => {
+  test("a nearly correct hook name in a class or its base class is rejected", () => {
     class Base {
       gateBeforeTools() {
         return { allow: false, reason: "no" }
@@ -92,7 +92,7 @@ describe("an unknown key is config_invalid and the error suggests the key that w
     expect(() => createRuntime({ hooks: untyped(new Gate()) })).toThrow("gateBeforeTools")
   })
 
-  test("but a class may have members of its own, and so may an observer", () => {
+  test("a class and an observer may have other members", () => {
     class Gate {
       readonly rules = new Map()
       gateBeforeTool() {
@@ -115,7 +115,7 @@ describe("a value of the wrong shape is config_invalid", () => {
     ["allowedTools as text", { allowedTools: "Read" }, "allowedTools is a string, not an array."],
     ["secrets as a list", { secrets: ["x"] }, "secrets is an array, not an object."],
   ]
-  test.each(wrong)("%s", (_, config, message) => {
+  test.each(wrong)("wrong shape: %s", (_, config, message) => {
     expect(() => createRuntime(untyped(config))).toThrow(
       expect.objectContaining({ code: "config_invalid", message: expect.stringContaining(message) }),
     )
@@ -146,7 +146,7 @@ describe("a value of the wrong shape is config_invalid", () => {
     expect(await runtime.start(input as never)).toMatchObject({ status: "failed" })
   })
 
-  test("messages may hold text in place of parts", async () => {
+  test("messages may contain text instead of parts", async () => {
     const heard = scriptedModel([(messages) => JSON.stringify(messages)])
     const { text } = await createRuntime({ model: heard }).run({
       messages: [

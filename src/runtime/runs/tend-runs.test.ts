@@ -31,7 +31,7 @@ function tendAll(count: number, appends = true) {
 
 const total = (shown: readonly number[]) => shown.reduce((sum, each) => sum + each, 0)
 
-test("of many runs some show themselves in a tick, each in its turn", async () => {
+test("with many runs, each tick updates some of them in rotation", async () => {
   const { shown, projections, end } = tendAll(80)
   await vi.advanceTimersByTimeAsync(3 * TICK_MS)
   expect(total(shown)).toBe(0)
@@ -46,7 +46,7 @@ test("of many runs some show themselves in a tick, each in its turn", async () =
   await end()
 })
 
-test("a sign of life that is due goes out however many there are", async () => {
+test("a due heartbeat is written, however many runs there are", async () => {
   // Where every write is a request, these are all that is written.
   const { shown, end } = tendAll(200, false)
   await vi.advanceTimersByTimeAsync(42 * TICK_MS)

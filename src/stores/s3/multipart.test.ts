@@ -19,20 +19,20 @@ function storeCompleting(...bodies: string[]) {
   return { upload: () => uploadInParts(call, "write it", "key", new Uint8Array(PART_BYTES + 1)), times }
 }
 
-test("a completion with an error in its 200 is asked for again", async () => {
+test("a multipart completion with an error in its 200 is retried", async () => {
   const { upload, times } = storeCompleting(FAILED, COMPLETED)
   await upload()
   expect([times("POST uploadId"), times("DELETE uploadId")]).toEqual([2, 0])
 })
 
-test("completions that all have an error in their 200 fail the write, and the upload is taken away", async () => {
+test("multipart completions that all have an error in their 200 fail the write and abort the upload", async () => {
   const { upload, times } = storeCompleting()
   await expect(upload()).rejects.toMatchObject({ code: "storage", message: expect.stringContaining("write it") })
   expect(times("POST uploadId")).toBeGreaterThan(1)
   expect(times("DELETE uploadId")).toBe(1)
 })
 
-test("a completion with an empty body in its 200 is not taken for a success", async () => {
+test("a multipart completion with an empty body in its 200 is not a success", async () => {
   const { upload, times } = storeCompleting("", COMPLETED)
   await upload()
   expect(times("POST uploadId")).toBe(2)

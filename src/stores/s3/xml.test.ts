@@ -3,8 +3,8 @@ import { encodeText, readListing, textOf } from "./xml.ts"
 
 const listing = (inside: string) => `<?xml version="1.0"?><ListBucketResult xmlns="x">${inside}</ListBucketResult>\n`
 
-describe("a listing", () => {
-  test("gives keys and common prefixes, and not the prefix that was asked for", () => {
+describe("an S3 listing", () => {
+  test("a listing returns keys and common prefixes, without the requested prefix", () => {
     const xml = listing(
       "<Prefix>a/</Prefix><Contents><Key>a/1</Key><Size>3</Size></Contents><Contents>\n<Key>a/2</Key></Contents>" +
         "<CommonPrefixes><Prefix>a/b/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>a/c/</Prefix></CommonPrefixes>",
@@ -12,13 +12,13 @@ describe("a listing", () => {
     expect(readListing(xml)).toEqual({ names: ["a/1", "a/2", "a/b/", "a/c/"] })
   })
 
-  test("decodes what XML itself knows, once", () => {
+  test("a listing decodes XML entities once", () => {
     const key = "&lt;a&gt; &amp;amp; &quot;&apos;&#39;&#x1F69A; &euro; &#x110000;"
     const xml = listing(`<Contents><Key>${key}</Key></Contents>`)
     expect(readListing(xml)?.names).toEqual(["<a> &amp; \"''🚚 &euro; &#x110000;"])
   })
 
-  test("says where the next page begins", () => {
+  test("a listing returns the token of the next page", () => {
     const more = "<IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;b</NextContinuationToken>"
     expect(readListing(listing(more))).toEqual({ names: [], next: "a&b" })
     expect(readListing(listing("<IsTruncated>false</IsTruncated>"))).toEqual({ names: [] })
@@ -31,12 +31,12 @@ describe("a listing", () => {
     ["nothing", ""],
     ["more, and not where", listing("<IsTruncated>true</IsTruncated>")],
     ["an object without a key", listing("<Contents><Size>1</Size></Contents>")],
-  ])("that is not whole is none: %s", (_, xml) => {
+  ])("an incomplete listing is rejected: %s", (_, xml) => {
     expect(readListing(xml)).toBeNull()
   })
 })
 
-test("text survives being written and read", () => {
+test("text survives being written and parsed as XML", () => {
   const text = '"a" & <b> &amp;'
   expect(textOf(`<T>${encodeText(text)}</T>`, "T")).toBe(text)
   expect(textOf("<T>a</T>", "U")).toBeUndefined()

@@ -109,7 +109,7 @@ const refused: readonly [reason: string, change: object, message: string][] = [
   ],
 ]
 
-test.each(refused)("refuses %s", async (_reason, change, message) => {
+test.each(refused)("rejects %s", async (_reason, change, message) => {
   const response = await send(change)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({
@@ -136,7 +136,7 @@ test.each(accepted)("accepts %s", async (_reason, change) => {
   expect(await (await send(change)).text()).toContain("message_stop")
 })
 
-test("refuses a request that names no version", async () => {
+test("rejects a request without a version", async () => {
   const response = await send({}, { "x-api-key": "key" })
   expect(await response.json()).toMatchObject({ error: { message: "anthropic-version: header is required" } })
 })

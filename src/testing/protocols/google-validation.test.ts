@@ -89,7 +89,7 @@ const refused: readonly [reason: string, change: object, message: string][] = [
   ],
 ]
 
-test.each(refused)("refuses %s", async (_reason, change, message) => {
+test.each(refused)("rejects %s", async (_reason, change, message) => {
   const response = await send(change)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({
@@ -138,7 +138,7 @@ test.each(accepted)("accepts %s", async (_reason, change, modelName) => {
 })
 
 test.each(["gemini-3-pro-preview", "gemini-3.8-flash", "gemini-4"])(
-  "%s refuses a call of its turn that comes back unsigned, unless it is marked as another model's",
+  "%s rejects an unsigned call of its turn, unless it is marked as another model's",
   async (modelName) => {
     const turn = (part: object) => ({
       contents: [hello, model(text("hm"), part, call("List")), user(result("Read"), result("List"))],
@@ -153,14 +153,14 @@ test.each(["gemini-3-pro-preview", "gemini-3.8-flash", "gemini-4"])(
   },
 )
 
-test("a wrong key is an invalid argument whose details say what is wrong; no key at all is another matter", async () => {
+test("a wrong key is an invalid argument with details; a missing key is a different error", async () => {
   expect(await (await send({}, { "x-goog-api-key": "wrong" })).json()).toMatchObject({
     error: { code: 400, status: "INVALID_ARGUMENT", details: [{ reason: "API_KEY_INVALID" }] },
   })
   expect(await (await send({}, {})).json()).toMatchObject({ error: { code: 403, status: "PERMISSION_DENIED" } })
 })
 
-test("results find their calls by id, else by name and order", async () => {
+test("results match their calls by id, else by name and order", async () => {
   const { fetch, requests } = createSimulator({ script: () => "fine" })
   const contents = [
     hello,

@@ -56,7 +56,7 @@ const refused: readonly [reason: string, change: object, message: string][] = [
   ],
 ]
 
-test.each(refused)("refuses %s", async (_reason, change, message) => {
+test.each(refused)("rejects %s", async (_reason, change, message) => {
   const response = await send(change)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({
@@ -80,13 +80,13 @@ test.each(accepted)("accepts %s", async (_reason, change) => {
 test.each([
   ["none", undefined, "You didn't provide an API key.", null],
   ["another", "Bearer other", "Incorrect API key provided: *****.", "invalid_api_key"],
-])("refuses a request with the wrong key: %s", async (_, authorization, message, code) => {
+])("rejects a request with the wrong key: %s", async (_, authorization, message, code) => {
   const response = await send({}, authorization === undefined ? {} : { authorization }, "known")
   expect(response.status).toBe(401)
   expect(await response.json()).toMatchObject({ error: { code, message: expect.stringContaining(message) } })
 })
 
-test("lets anyone in where no key is asked for", async () => {
+test("accepts any request if no key is configured", async () => {
   expect((await send({})).status).toBe(200)
 })
 

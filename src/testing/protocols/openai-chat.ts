@@ -101,7 +101,7 @@ const finishReasons: Readonly<Partial<Record<StopReason, string>>> = {
 
 function frames(answer: CompleteAnswer, exchange: Exchange): readonly Frame[] {
   const finishReason = answer.wireStopReason ?? finishReasons[answer.stopReason]
-  if (finishReason === undefined) throw new Error(`Chat Completions has no word for ${answer.stopReason}.`)
+  if (finishReason === undefined) throw new Error(`Chat Completions has no finish reason for ${answer.stopReason}.`)
   const calls = answer.parts.filter(({ kind }) => kind === "call")
   const chunk = (choices: readonly Json[], usage: Json, bookkeeping: boolean) =>
     frame(

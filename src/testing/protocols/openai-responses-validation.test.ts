@@ -50,7 +50,7 @@ const refused: readonly [reason: string, change: object, message: string][] = [
   ],
 ]
 
-test.each(refused)("refuses %s", async (_reason, change, message) => {
+test.each(refused)("rejects %s", async (_reason, change, message) => {
   const response = await send(change)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({
@@ -58,7 +58,7 @@ test.each(refused)("refuses %s", async (_reason, change, message) => {
   })
 })
 
-test("does not know a thought that brings nothing with it", async () => {
+test("rejects a reference to unknown reasoning", async () => {
   const response = await send({ input: [hello, { ...thought, encrypted_content: undefined }, said] })
   expect(response.status).toBe(404)
   expect(await response.json()).toMatchObject({
@@ -79,7 +79,7 @@ test.each(accepted)("accepts %s", async (_reason, change) => {
   expect(await (await send(change)).text()).toContain("event: response.completed")
 })
 
-test("refuses a request with the wrong key", async () => {
+test("rejects a request with the wrong key", async () => {
   const response = await send({}, { authorization: "Bearer other" }, "known")
   expect(response.status).toBe(401)
   expect(await response.json()).toMatchObject({ error: { code: "invalid_api_key" } })

@@ -137,7 +137,7 @@ function frames(answer: CompleteAnswer, exchange: Exchange): readonly Frame[] {
 function endOf(answer: CompleteAnswer, exchange: Exchange, output: readonly JsonObject[]): ResponsesEvent {
   const cutFor = answer.wireStopReason ?? (answer.stopReason === "output-limit" ? "max_output_tokens" : undefined)
   if (answer.stopReason === "pause" || answer.stopReason === "context-overflow") {
-    throw new Error(`The Responses API has no word for ${answer.stopReason}.`)
+    throw new Error(`The Responses API has no status for ${answer.stopReason}.`)
   }
   const status = cutFor === undefined ? "completed" : "incomplete"
   const usage = usageReport(answer, { input: "input_tokens", output: "output_tokens" })

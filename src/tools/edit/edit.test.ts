@@ -26,7 +26,7 @@ async function call(name: string, args: JsonObject, content: string | Uint8Array
 const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 
 describe("Edit", () => {
-  test("TOOL-11 replaces the only occurrence and says where", async () => {
+  test("TOOL-11 Edit replaces the only occurrence and reports its line", async () => {
     const { isError, text, bytes } = await call("Edit", { oldText: "two", newText: "2" }, "one\ntwo\nthree\n")
     expect({ isError, text, content: textOf(bytes) }).toEqual({
       isError: false,
@@ -35,7 +35,7 @@ describe("Edit", () => {
     })
   })
 
-  test("TOOL-11 refuses what occurs more than once, with the lines, unless all are to be replaced", async () => {
+  test("TOOL-11 Edit rejects a text that occurs more than once, with the lines, unless replaceAll is set", async () => {
     const refused = await call("Edit", { oldText: "a", newText: "b" }, "a\nx\na\n")
     expect(refused).toMatchObject({ isError: true, text: expect.stringContaining("2 times in a.txt (lines 1, 3)") })
     expect(textOf(refused.bytes)).toBe("a\nx\na\n")
@@ -52,7 +52,7 @@ describe("Edit", () => {
     ],
     ["one wrong line", "a1\nb2\nc3\nd4\n", "b2\nXX\nd4", "2\tb2\n3\tc3\n4\td4"],
     ["only a part alike", "const total = sum(values)\n", "const total = add(values)", "1\tconst total = sum(values)"],
-  ])("a near miss names the closest lines: %s", async (_, content, oldText, shown) => {
+  ])("Edit names the closest lines for a near miss: %s", async (_, content, oldText, shown) => {
     const { isError, text } = await call("Edit", { oldText, newText: "new" }, content)
     expect(isError).toBe(true)
     expect((JSON.parse(text) as { error: { message: string } }).error.message).toContain(`The closest lines:\n${shown}`)
@@ -64,19 +64,19 @@ describe("Edit", () => {
     ["no change", { oldText: "one", newText: "one" }, "invalid_input"],
     ["missing argument", { oldText: "one" }, "invalid_input"],
     ["another file", { path: "b.txt", oldText: "one", newText: "x" }, "not_found"],
-  ])("is refused where it is %s", async (_, args, code) => {
+  ])("Edit is rejected if it is %s", async (_, args, code) => {
     const { isError, text, bytes } = await call("Edit", args, "one\n")
     expect(isError).toBe(true)
     expect(JSON.parse(text)).toMatchObject({ error: { code } })
     expect(textOf(bytes)).toBe("one\n")
   })
 
-  test("keeps CRLF, also where the model wrote LF; a lone LF stays one", async () => {
+  test("Edit keeps CRLF even if the model wrote LF; a lone LF stays", async () => {
     const { bytes } = await call("Edit", { oldText: "a\nb", newText: "x\ny\nz" }, "a\r\nb\r\nc\n")
     expect(textOf(bytes)).toBe("x\r\ny\r\nz\r\nc\n")
   })
 
-  test("TOOL-36 keeps encodings and marks: UTF-8 with mark, UTF-16 both ways, Latin-1", async () => {
+  test("TOOL-36 Edit keeps encodings and byte order marks: UTF-8, UTF-16 of both kinds, Latin-1", async () => {
     for (const encoding of ["utf-8-bom", "utf-16le", "utf-16be", "latin1"] as const) {
       const before = encodeText({ text: "é one\n", encoding })
       const { bytes } = await call("Edit", { oldText: "one", newText: "ü" }, before as Uint8Array)
@@ -93,13 +93,13 @@ describe("Edit", () => {
 describe("MultiEdit", () => {
   const edit = (oldText: string, newText: string, replaceAll = false) => ({ oldText, newText, replaceAll })
 
-  test("each edit works on what the one before it left", async () => {
+  test("each edit of MultiEdit applies to the result of the one before", async () => {
     const { text, bytes } = await call("MultiEdit", { edits: [edit("a", "b"), edit("b", "c", true)] }, "a b\n")
     expect(textOf(bytes)).toBe("c c\n")
     expect(text).toBe("Replaced 3 places in a.txt (line 1, 1).")
   })
 
-  test("all or nothing: which edit did not fit is said, and nothing is written", async () => {
+  test("MultiEdit is all or nothing: the failing edit is named, and nothing is written", async () => {
     const { isError, text, bytes } = await call("MultiEdit", { edits: [edit("a", "b"), edit("zzz", "c")] }, "a\n")
     expect(isError).toBe(true)
     expect(text).toContain("Edit 2 of 2: oldText does not occur")
@@ -107,7 +107,7 @@ describe("MultiEdit", () => {
   })
 })
 
-test("no byte outside a replacement is ever lost, whatever the file holds", () => {
+test("MultiEdit never changes a byte outside a replacement", () => {
   const bytes = fc.uint8Array({ maxLength: 200 }).filter((each) => decodeText(each) !== undefined)
   const marker = "<<unique marker>>"
   fc.assert(

@@ -7,10 +7,10 @@ import { type Replacement, replaceInFile } from "./replace-text.ts"
 const replacement = {
   oldText: {
     type: "string",
-    description: "What to replace, exactly as it stands in the file, without the line numbers that Read shows.",
+    description: "The text to replace, exactly as in the file, without the line numbers that Read shows.",
   },
-  newText: { type: "string", description: "What to put in its place." },
-  replaceAll: { type: "boolean", default: false, description: "Replace every occurrence, not just the only one." },
+  newText: { type: "string", description: "The replacement text." },
+  replaceAll: { type: "boolean", default: false, description: "Replace every occurrence." },
 } as const satisfies Record<string, JsonSchema>
 
 const path = {
@@ -24,8 +24,8 @@ export function editTool(): Tool {
   return defineTool({
     name: "Edit",
     description:
-      "Replaces text in a file. oldText must occur exactly once, unless replaceAll is set; give enough around it to be " +
-      "the only one. Everything else in the file stays as it is, line ends and encoding too.",
+      "Replaces text in a file. oldText must occur exactly once, unless replaceAll is set; include enough surrounding text to " +
+      "make it unique. The rest of the file is unchanged, including line endings and encoding.",
     effect: "once",
     input: {
       type: "object",
@@ -42,8 +42,8 @@ export function multiEditTool(): Tool {
   return defineTool({
     name: "MultiEdit",
     description:
-      "Makes several replacements in one file, in order, each on what the one before it left. All of them or none: " +
-      "if one does not fit, the file stays as it was. Each works as Edit does.",
+      "Makes several replacements in one file, in order; each applies to the result of the one before. All or none: " +
+      "if one fails, the file is unchanged. Each works like Edit.",
     effect: "once",
     input: {
       type: "object",

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { elementSpans, memberSpans } from "./json-spans.ts"
 
-test("finds every member and every element where they stand, however the text is laid out", () => {
+test("json spans finds every member and element in any layout", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom("", " ", "\t", "  "), fc.boolean(), (value, indent, crlf) => {
       const written = `\n ${JSON.stringify(value, null, indent)} \n`
@@ -21,7 +21,7 @@ test("finds every member and every element where they stand, however the text is
   )
 })
 
-test("takes nothing in a string for a bracket, and the last of two members", () => {
+test("json spans ignores brackets in strings and uses the last of two equal members", () => {
   const text = '{"a\\"}": "]}\\\\", "b":[1,-2.5e3 ,"[",{"c":null}\n],"b" :true}'
   const values = Array.from(memberSpans(text, 0), ([name, { start, end }]) => [name, text.slice(start, end)])
   expect(values).toEqual([
@@ -33,7 +33,7 @@ test("takes nothing in a string for a bracket, and the last of two members", () 
   expect([elementSpans("[ ]", 0), [...memberSpans("{ }", 0)]]).toEqual([[], []])
 })
 
-test("nesting of any depth is no matter", () => {
+test("json spans handles any nesting depth", () => {
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`
   expect(elementSpans(`[${deep},1]`, 0)).toEqual([
     { start: 1, end: 200_001 },

@@ -46,7 +46,7 @@ async function edit(args: JsonObject, content: string | Uint8Array = written(thr
 }
 
 describe("TOOL-15 NotebookEdit", () => {
-  test("is done once, alone", () => {
+  test("NotebookEdit has effect once and runs alone", () => {
     expect(notebookEditTool()).toMatchObject({
       name: "NotebookEdit",
       effect: "once",
@@ -55,7 +55,7 @@ describe("TOOL-15 NotebookEdit", () => {
     })
   })
 
-  test("replaces the source of a cell, by index or by id; what the old one put out is gone", async () => {
+  test("NotebookEdit replaces a cell's source by index or id and clears its outputs", async () => {
     for (const which of [{ cellIndex: 1 }, { cellId: "c" }]) {
       const { text, after } = await edit({ ...which, source: "a = 2\nprint('é 😀')\n" })
       expect(text).toBe("Replaced cell 1 in a.ipynb.")
@@ -65,12 +65,12 @@ describe("TOOL-15 NotebookEdit", () => {
     }
   })
 
-  test("a source that was one string stays one, an empty one is empty", async () => {
+  test("NotebookEdit keeps a source that was one string as one string", async () => {
     expect((await edit({ cellIndex: 2, source: "x\ny" })).cells[2]?.source).toBe("x\ny")
     expect((await edit({ cellIndex: 0, source: "" })).cells[0]?.source).toEqual([])
   })
 
-  test("changes the type of a cell, with the members that belong to it", async () => {
+  test("NotebookEdit changes the type of a cell with its required members", async () => {
     const { cells } = await edit({ cellIndex: 1, source: "text", cellType: "markdown" })
     expect(cells[1]).toEqual({ cell_type: "markdown", id: "c", metadata: { tags: ["x"] }, source: ["text"] })
     const attached = notebook([{ ...markdown("m", "x"), attachments: { "a.png": {} } }])
@@ -82,7 +82,7 @@ describe("TOOL-15 NotebookEdit", () => {
     expect(kept.cells[0]).toMatchObject({ attachments: { "a.png": {} }, source: "y" })
   })
 
-  test("inserts in front of a cell, or at the end", async () => {
+  test("NotebookEdit inserts before a cell, or at the end", async () => {
     const places = [
       [{ cellIndex: 0 }, 0],
       [{ cellId: "c" }, 1],
@@ -100,14 +100,14 @@ describe("TOOL-15 NotebookEdit", () => {
     }
   })
 
-  test("a new cell has an id only where the version of the notebook has them", async () => {
+  test("a new cell has an id only if the notebook version has them", async () => {
     const args = { action: "insert", source: "t", cellType: "markdown" }
     const { cells, text } = await edit(args, written(notebook([], 4)))
     expect(cells).toEqual([{ cell_type: "markdown", metadata: {}, source: ["t"] }])
     expect(text).toBe("Inserted cell 0 in a.ipynb.")
   })
 
-  test("deletes the first, the last and the only cell", async () => {
+  test("NotebookEdit deletes the first, the last and the only cell", async () => {
     for (const index of [0, 1, 2]) {
       const { text, after, cells } = await edit({ cellIndex: index, action: "delete" })
       expect(text).toBe(`Deleted cell ${index} in a.ipynb.`)
@@ -119,7 +119,7 @@ describe("TOOL-15 NotebookEdit", () => {
   })
 })
 
-describe("the rest of the file", () => {
+describe("the rest of the notebook", () => {
   const layouts: readonly (readonly [string, (value: JsonObject) => string])[] = [
     ["one space", written],
     ["four spaces and no line end", (value) => JSON.stringify(value, null, 4)],
@@ -129,7 +129,7 @@ describe("the rest of the file", () => {
     ["a mark", (value) => `\ufeff${written(value)}`],
   ]
 
-  test.each(layouts)("is laid out as before: %s", async (_, layout) => {
+  test.each(layouts)("the rest of the notebook keeps its layout: %s", async (_, layout) => {
     const content = layout(three)
     const replaced = await edit({ cellIndex: 1, source: "a = 1\nprint(a)" }, content)
     expect(replaced.after).toBe(layout(notebook(replaced.cells)))
@@ -141,7 +141,7 @@ describe("the rest of the file", () => {
     expect(first.after).toBe(layout(notebook(first.cells)))
   })
 
-  test("keeps what JSON has no words for: numbers, escapes and names as they were written", async () => {
+  test("the rest of the notebook keeps numbers, escapes and names exactly as written", async () => {
     const odd = '{"cell_type":"raw","metadata":{"a":1.0,"a":12345678901234567890,"\\u0062":"\\u00e9\\/"},"source":""}'
     const head = `{ "nbformat_minor" : 4.0e0, "x": 1E400, "cells" :\t[ ${odd} , ${odd},${odd} ], "nbformat":4 }`
     const { after } = await edit({ cellIndex: 1, action: "delete" }, head)
@@ -150,7 +150,7 @@ describe("the rest of the file", () => {
     expect(inserted.after.replace('{"cell_type":"raw","metadata":{},"source":["x"]}, ', "")).toBe(head)
   })
 
-  test("any sequence of edits leaves a notebook with exactly the cells that it should have", async () => {
+  test("any sequence of edits leaves exactly the expected cells", async () => {
     const step = fc.record({
       action: fc.constantFrom("replace", "insert", "delete"),
       place: fc.nat(),
@@ -184,7 +184,7 @@ describe("the rest of the file", () => {
   })
 })
 
-describe("is refused and changes nothing", () => {
+describe("NotebookEdit rejects and changes nothing", () => {
   test.each([
     ["no such cell", { cellIndex: 3, source: "x" }, "not_found"],
     ["no such place", { cellIndex: 4, action: "insert", source: "x" }, "not_found"],
@@ -224,13 +224,13 @@ describe("is refused and changes nothing", () => {
     ],
     ["binary", Uint8Array.from([0, 1]), "not UTF-8"],
     ["another encoding", Uint8Array.from([0xff, 0xfe, 0x7b, 0]), "not UTF-8"],
-  ])("a file that is no notebook: %s", async (_, content, why) => {
+  ])("a file that is not a notebook: %s", async (_, content, why) => {
     const { isError, text } = await edit({ cellIndex: 0, source: "x" }, content)
     expect(isError).toBe(true)
     expect(JSON.parse(text)).toMatchObject({ error: { code: "invalid_input", message: expect.stringContaining(why) } })
   })
 
-  test("an id that two cells have", async () => {
+  test("an id shared by two cells", async () => {
     const { text } = await edit({ cellId: "m", source: "x" }, written(notebook([markdown("m", ""), markdown("m", "")])))
     expect(JSON.parse(text)).toMatchObject({ error: { code: "conflict" } })
   })

@@ -19,9 +19,9 @@ export function notebookEditTool(): Tool {
   return defineTool({
     name: "NotebookEdit",
     description:
-      "Edits one cell of a Jupyter notebook (.ipynb, nbformat 4): replaces its source, inserts a new cell in front of it, or " +
-      "deletes it. Name the cell by its index, counted from 0, or by its id; an insert without either goes to the end. A " +
-      "code cell whose source is replaced loses its outputs. Everything else in the file stays as it is.",
+      "Edits one cell of a Jupyter notebook (.ipynb, nbformat 4): replaces its source, inserts a new cell before it, or " +
+      "deletes it. Select the cell by its index, counted from 0, or by its id; an insert without either appends to the end. A " +
+      "code cell whose source is replaced loses its outputs. The rest of the file is unchanged.",
     effect: "once",
     input: {
       type: "object",
@@ -32,13 +32,13 @@ export function notebookEditTool(): Tool {
           description: "The notebook, relative to the working directory or absolute.",
         },
         action: { type: "string", enum: ["replace", "insert", "delete"], default: "replace" },
-        cellIndex: { type: "integer", minimum: 0, description: "Which cell, counted from 0." },
-        cellId: { type: "string", minLength: 1, description: "Which cell, by its id, instead of cellIndex." },
-        source: { type: "string", description: "The whole new source of the cell; not for delete." },
+        cellIndex: { type: "integer", minimum: 0, description: "Index of the cell, counted from 0." },
+        cellId: { type: "string", minLength: 1, description: "Id of the cell, instead of cellIndex." },
+        source: { type: "string", description: "The complete new source of the cell; not for delete." },
         cellType: {
           type: "string",
           enum: ["code", "markdown", "raw"],
-          description: "Default: code where a cell is inserted, else what the cell is.",
+          description: "Default: code for an inserted cell, otherwise the cell's current type.",
         },
       },
       required: ["path"],
@@ -61,7 +61,7 @@ async function notebookEdit(args: NotebookEditArgs, context: ToolContext): Promi
   const files = filesOf(context)
   const name = files.display(args.path, context.cwd)
   if (!name.toLowerCase().endsWith(".ipynb")) {
-    throw new ToolError("invalid_input", `${name} is not named .ipynb: use Edit for other files.`)
+    throw new ToolError("invalid_input", `${name} is not an .ipynb file: use Edit for other files.`)
   }
   stopIfAborted(context)
   let done = ""
@@ -82,10 +82,10 @@ function edit(notebook: Notebook, args: NotebookEditArgs): { readonly text: stri
   const { action, source, cellType } = args
   const index = indexOf(notebook, args)
   if (action === "delete") {
-    if (source !== undefined) throw new ToolError("invalid_input", "A cell is deleted without a source.")
+    if (source !== undefined) throw new ToolError("invalid_input", "Deleting a cell takes no source.")
     return { text: deleteCell(notebook, index), done: `Deleted cell ${index}` }
   }
-  if (source === undefined) throw new ToolError("invalid_input", `To ${action} a cell, give its source.`)
+  if (source === undefined) throw new ToolError("invalid_input", `To ${action} a cell, pass its source.`)
   if (action === "insert") {
     const id = notebook.hasIds ? newNonce().slice(0, 8) : undefined
     const text = insertCell(notebook, index, newCell(source, cellType ?? "code", id))
@@ -100,22 +100,25 @@ function edit(notebook: Notebook, args: NotebookEditArgs): { readonly text: stri
 /** Of an insert, where the new cell will be; else of a cell that is there. */
 function indexOf({ cells }: Notebook, { action, cellIndex, cellId }: NotebookEditArgs): number {
   if (cellIndex !== undefined && cellId !== undefined) {
-    throw new ToolError("invalid_input", "Give cellIndex or cellId, not both.")
+    throw new ToolError("invalid_input", "Pass cellIndex or cellId, not both.")
   }
   if (cellId !== undefined) {
     const found = cells.flatMap(({ content }, index) => (content.id === cellId ? [index] : []))
     const [index] = found
-    if (index === undefined) throw new ToolError("not_found", `There is no cell with the id ${JSON.stringify(cellId)}.`)
-    if (found.length > 1) throw new ToolError("conflict", `${found.length} cells have this id: give cellIndex.`)
+    if (index === undefined) throw new ToolError("not_found", `No cell has the id ${JSON.stringify(cellId)}.`)
+    if (found.length > 1) throw new ToolError("conflict", `${found.length} cells have this id: use cellIndex.`)
     return index
   }
   if (cellIndex === undefined) {
     if (action === "insert") return cells.length
-    throw new ToolError("invalid_input", `To ${action} a cell, give its cellIndex or cellId.`)
+    throw new ToolError("invalid_input", `To ${action} a cell, pass its cellIndex or cellId.`)
   }
   const count = action === "insert" ? cells.length + 1 : cells.length
   if (cellIndex >= count) {
-    throw new ToolError("not_found", `There is no cell ${cellIndex}: the notebook has ${cells.length}, counted from 0.`)
+    throw new ToolError(
+      "not_found",
+      `Cell ${cellIndex} does not exist: the notebook has ${cells.length} cells, counted from 0.`,
+    )
   }
   return cellIndex
 }

@@ -123,7 +123,7 @@ export function deleteCell(notebook: Notebook, index: number): string {
 
 function spanAt({ cells }: Notebook, index: number): JsonSpan {
   const cell = cells[index]
-  if (cell === undefined) throw new ToolError("not_found", `There is no cell ${index}; there are ${cells.length}.`)
+  if (cell === undefined) throw new ToolError("not_found", `Cell ${index} does not exist; there are ${cells.length}.`)
   return cell.span
 }
 

@@ -25,7 +25,10 @@ export function replaceInFile(bytes: Uint8Array, replacements: readonly Replacem
   }
   const changed = encodeText({ text, encoding: file.encoding })
   if (changed === undefined) {
-    throw new ToolError("invalid_input", `${name} is in Latin-1, which lacks characters of the new text.`)
+    throw new ToolError(
+      "invalid_input",
+      `${name} is in Latin-1, which cannot represent all characters of the new text.`,
+    )
   }
   return { bytes: changed, count, firstLines }
 }
@@ -43,9 +46,8 @@ function replaceInText(
   name: string,
   which: string,
 ): { readonly text: string; readonly count: number; readonly line: number } {
-  if (oldText === "")
-    throw new ToolError("invalid_input", `${which}oldText is empty: write the file as a whole instead.`)
-  if (oldText === newText) throw new ToolError("invalid_input", `${which}oldText and newText are the same.`)
+  if (oldText === "") throw new ToolError("invalid_input", `${which}oldText is empty: write the whole file instead.`)
+  if (oldText === newText) throw new ToolError("invalid_input", `${which}oldText and newText are identical.`)
   // A file with CRLF shows as lines like any other: what a model read there has no CR.
   const crlf = !text.includes(oldText) && oldText.includes("\n") && text.includes(toCrlf(oldText))
   const [wanted, wording] = crlf ? [toCrlf(oldText), toCrlf(newText)] : [oldText, newText]
@@ -61,7 +63,7 @@ function replaceInText(
     throw new ToolError(
       "conflict",
       `${which}oldText occurs ${places.length} times in ${name} (lines ${lines.join(", ")}${more}). ` +
-        "Give more of what is around it, or set replaceAll.",
+        "Include more surrounding text, or set replaceAll.",
     )
   }
   const replaced = replaceAll ? text.split(wanted).join(wording) : splice(text, first, wanted.length, wording)

@@ -13,7 +13,7 @@ function contextWith(files: Partial<Files>): ToolContext {
 }
 
 describe("Write", () => {
-  test("writes UTF-8 and says whether it created or replaced, and how much", async () => {
+  test("Write writes UTF-8 and reports whether it created or replaced, and the size", async () => {
     const written = new Map<string, Uint8Array>()
     const context = contextWith({
       display: (path) => path,

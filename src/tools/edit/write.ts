@@ -7,19 +7,19 @@ export function writeTool(): Tool {
   return defineTool({
     name: "Write",
     description:
-      "Writes a text file as UTF-8: creates it, with missing folders, or replaces all of its content. " +
-      "Whole or not at all. Says which of the two it did and how many bytes it wrote.",
+      "Writes a text file as UTF-8: creates it, with missing folders, or replaces its entire content. " +
+      "The write is atomic. Reports which of the two it did and how many bytes it wrote.",
     effect: "repeatable",
     input: {
       type: "object",
       properties: {
         path: { type: "string", minLength: 1, description: "The file, relative to the working directory or absolute." },
-        content: { type: "string", description: "The whole new content." },
+        content: { type: "string", description: "The complete new content." },
         version: {
           type: "string",
           minLength: 1,
           description:
-            "What Read said with withVersion: a file that has changed since is left as it is, as a conflict.",
+            "The version from Read with withVersion: if the file has changed since, the write is rejected as a conflict.",
         },
       },
       required: ["path", "content"],

@@ -28,27 +28,27 @@ const project = {
   ".git/e.ts": "",
 }
 
-test("finds by name at any depth, or by path from the folder", async () => {
+test("Glob finds by name at any depth, or by path from the folder", async () => {
   expect(await glob({ pattern: "*.ts" }, project)).toBe("a.ts\nsrc/b.ts\nsrc/deep/c.ts")
   expect(await glob({ pattern: "src/*.{ts,md}" }, project)).toBe("src/b.ts")
   expect(await glob({ pattern: "**/*.md", path: "src" }, project)).toBe("src/deep/d.md")
-  expect(await glob({ pattern: "*.none" }, project)).toBe("No files.")
+  expect(await glob({ pattern: "*.none" }, project)).toBe("No files found.")
 })
 
-test("the newest come first, and what is left out is counted", async () => {
+test("Glob lists newest first, and counts omitted paths", async () => {
   expect(await glob({ pattern: "*.ts" }, project, ["src/b.ts", "a.ts"])).toBe("a.ts\nsrc/b.ts\nsrc/deep/c.ts")
   expect(await glob({ pattern: "*.ts", limit: 1 }, project, ["src/deep/c.ts"])).toBe(
     "src/deep/c.ts\n[2 more; narrow the pattern or raise limit]",
   )
 })
 
-test("ignore files are honoured, the nearest first, also from a folder below them", async () => {
+test("Glob honours ignore files, nearest first, also from a subfolder", async () => {
   const ignoring = { ...project, ".gitignore": "*.ts\n!src/\n", "src/deep/.ignore": "!c.ts" }
   expect(await glob({ pattern: "*" }, ignoring)).toBe(".gitignore\nsrc/deep/.ignore\nsrc/deep/c.ts\nsrc/deep/d.md")
   expect(await glob({ pattern: "*.ts", path: "src" }, ignoring)).toBe("src/deep/c.ts")
 })
 
-test("a pattern that makes no sense is told to the model", async () => {
+test("Glob reports an invalid pattern to the model", async () => {
   expect(await glob({ pattern: "{a" }, project)).toContain("invalid_input")
 })
 
@@ -72,14 +72,14 @@ test.each([
 })
 
 test.each([
-  ["a brace that stays open", "{a", 'has a "{" without its "}"'],
+  ["a brace that stays open", "{a", 'has a "{" without a matching "}"'],
   ["a range in the wrong order", "[z-a]", "has a range in the wrong order"],
   ["more than 1000 characters", "a".repeat(1001), "is longer than 1000 characters"],
-])("a glob with %s is refused", (_, pattern, message) => {
+])("a glob with %s is rejected", (_, pattern, message) => {
   expect(() => compileGlob(pattern)).toThrow(message)
 })
 
-test("many choices take no more room than they are written in", () => {
+test("many alternatives take no more memory than their text", () => {
   expect(compileGlob("{a,b}".repeat(200))("ab".repeat(100))).toBe(true)
   expect(compileGlob("{a,b}".repeat(200))(`${"ab".repeat(99)}ac`)).toBe(false)
 })
@@ -95,13 +95,13 @@ test.each([
   ["braces, as ripgrep has them", "{a,b*}", ["a", "x/bc"], ["{a,b*}"]],
   ["comment", "# a", [], ["# a", "a"]],
   ["a list that does not end", "[a", ["[a"], ["a"]],
-])("a rule by %s: %s", (_, line, ignored, kept) => {
+])("an ignore rule by %s: %s", (_, line, ignored, kept) => {
   const { says } = parseIgnoreFile(line)
   expect(ignored.map((path) => says(path, false))).toEqual(ignored.map(() => true))
   expect(kept.map((path) => says(path, false))).toEqual(kept.map(() => undefined))
 })
 
-test("of several rules the last counts; a slash at the end is about folders", () => {
+test("the last matching ignore rule applies; a trailing slash matches folders only", () => {
   const { says } = parseIgnoreFile("*.log\n!keep.log\nbuild/\n")
   expect([says("a.log", false), says("keep.log", false), says("build", true), says("build", false)]).toEqual([
     true,

@@ -10,16 +10,27 @@ export function globTool(): Tool {
   return defineTool({
     name: "Glob",
     description:
-      "Finds files by their names or paths, the newest first. One path per line. *, ?, **, [abc] and {a,b}; a pattern " +
-      "without a slash is about names at any depth. Leaves out what .gitignore and .ignore name, .git, node_modules and " +
-      "links. A last line says how many more there are.",
+      "Finds files by name or path, newest first. One path per line. Supports *, ?, **, [abc] and {a,b}; a pattern " +
+      "without a slash matches names at any depth. Skips files ignored by .gitignore and .ignore, .git, node_modules and " +
+      "links. The last line shows how many more there are.",
     effect: "none",
     input: {
       type: "object",
       properties: {
-        pattern: { type: "string", minLength: 1, description: "Such as *.ts or src/**/*.{js,ts}" },
-        path: { type: "string", minLength: 1, default: ".", description: "The folder, searched with all below it." },
-        limit: { type: "integer", minimum: 1, maximum: 10_000, default: 500, description: "The most paths to print." },
+        pattern: { type: "string", minLength: 1, description: "For example *.ts or src/**/*.{js,ts}" },
+        path: {
+          type: "string",
+          minLength: 1,
+          default: ".",
+          description: "The folder to search, including its subfolders.",
+        },
+        limit: {
+          type: "integer",
+          minimum: 1,
+          maximum: 10_000,
+          default: 500,
+          description: "Maximum number of paths to print.",
+        },
       },
       required: ["pattern"],
       additionalProperties: false,
@@ -44,7 +55,7 @@ async function glob({ pattern, path, limit }: GlobArgs, context: ToolContext): P
     for (const [index, each] of batch.entries()) found.push({ path: each, modifiedMs: times[index] ?? 0 })
     if (found.length >= MOST_FILES) break
   }
-  if (found.length === 0) return "No files."
+  if (found.length === 0) return "No files found."
   // Of the same time, by name: the same answer to the same question.
   found.sort((left, right) => right.modifiedMs - left.modifiedMs || (left.path < right.path ? -1 : 1))
   const lines = found.slice(0, limit).map((each) => onOneLine(each.path))

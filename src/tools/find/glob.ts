@@ -31,7 +31,7 @@ function parse(glob: string): readonly GlobToken[] {
       open.at(-1)?.at(-1)?.push({ type: "choice", rows: choice })
     } else choice.at(-1)?.push(parseOne(reader, character))
   }
-  if (open.length > 1) throw new PatternError('has a "{" without its "}"')
+  if (open.length > 1) throw new PatternError('has a "{" without a matching "}"')
   return open[0]?.[0] ?? []
 }
 

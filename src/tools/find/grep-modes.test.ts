@@ -22,29 +22,29 @@ const project = {
   "c.tsx": "none",
 }
 
-describe("TOOL-12 modes", () => {
-  test("files prints paths, count prints how many lines match", async () => {
+describe("TOOL-12 Grep modes", () => {
+  test("mode files prints paths, mode count prints matching lines per file", async () => {
     expect(await grep(project, { pattern: "x", mode: "files" })).toBe("a.ts\nb.md")
     expect(await grep(project, { pattern: "x", mode: "count" })).toBe("a.ts:2\nb.md:3")
     expect(await grep(project, { pattern: "y", mode: "count" })).toBe("No matches.")
   })
 
-  test("the limit is about files then", async () => {
+  test("in mode files the limit applies to files", async () => {
     const more = "[stopped after 1 files; narrow the search or raise limit]"
     expect(await grep(project, { pattern: "x", mode: "files", limit: 1 })).toBe(`a.ts\n${more}`)
     expect(await grep(project, { pattern: "x", mode: "count", limit: 1 })).toBe(`a.ts:2\n${more}`)
     expect(await grep(project, { pattern: "x", mode: "files", limit: 2 })).toBe("a.ts\nb.md")
   })
 
-  test("type keeps to files of a kind", async () => {
+  test("type limits the search to files of a type", async () => {
     expect(await grep(project, { pattern: "x", type: "md", mode: "files" })).toBe("b.md")
     expect(await grep(project, { pattern: "o", type: "ts", glob: "*.tsx", mode: "files" })).toBe("c.tsx")
     expect(JSON.parse(await grep(project, { pattern: "x", type: "cobol" })).error.code).toBe("invalid_input")
   })
 })
 
-describe("TOOL-12 lines around", () => {
-  test("before, after and context; each line once, and a mark between groups", async () => {
+describe("TOOL-12 Grep context lines", () => {
+  test("before, after and context print each line once, with a separator between groups", async () => {
     expect(await grep(project, { pattern: "two|four", before: 1, path: "a.ts" })).toBe(
       "a.ts-1-one\na.ts:2:two x\na.ts-3-three\na.ts:4:four x",
     )
@@ -61,10 +61,10 @@ describe("TOOL-12 lines around", () => {
   })
 })
 
-describe("TOOL-12 multiline", () => {
+describe("TOOL-12 Grep multiline", () => {
   const text = { "a.txt": "begin {\r\n  x\r\n}\r\nother\r\nbegin { y }\r\n" }
 
-  test("prints all lines of a match, the shortest that there is", async () => {
+  test("multiline prints all lines of the shortest match", async () => {
     expect(await grep(text, { pattern: "begin \\{(?s:.)*?\\}", multiline: true })).toBe(
       "a.txt:1:begin {\na.txt:2:  x\na.txt:3:}\na.txt:5:begin { y }",
     )
@@ -81,24 +81,24 @@ describe("TOOL-12 multiline", () => {
     ["^other$", "a.txt:1"],
     ["\\}\\nother\\nb", "a.txt:3"],
     ["\\bx\\b|y", "a.txt:2"],
-  ])("%s tells each line once", async (pattern, counted) => {
+  ])("%s prints each line once", async (pattern, counted) => {
     expect(await grep(text, { pattern, multiline: true, mode: "count" })).toBe(counted)
   })
 
-  test("a match that begins where another ended is found", async () => {
+  test("a match that starts where another ended is found", async () => {
     expect(await grep({ "a.txt": "a\nb a\nb\na\nc\nb" }, { pattern: "a\\nb", multiline: true })).toBe(
       "a.txt:1:a\na.txt:2:b a\na.txt:3:b",
     )
   })
 
-  test("a line longer than what is searched at once is told once, and not with the line behind it", async () => {
+  test("a line longer than one search window is printed once, without the next line", async () => {
     const long = `b${"x".repeat(60_000)}aab${"x".repeat(100)}`
     expect(
       await grep({ "a.txt": `a\n${long}\nother\nab\n` }, { pattern: "a[^b]*b", multiline: true, mode: "count" }),
     ).toBe("a.txt:3")
   })
 
-  test("a match of 2,500 characters is found wherever it lies, with a large pattern too", async () => {
+  test("a match of 2,500 characters is found anywhere, also with a large pattern", async () => {
     const before = "x\n".repeat(3000)
     for (const shift of [0, 700, 1400, 2100]) {
       const text = `${before}${"y\n".repeat(shift)}a\n${"z\n".repeat(1200)}b\n`
@@ -107,7 +107,7 @@ describe("TOOL-12 multiline", () => {
     }
   })
 
-  test("the lines of all smallest ranges with a match are told, whatever the text", async () => {
+  test("the lines of all smallest matching ranges are printed, for any text", async () => {
     const piece = fc.constantFrom("a", "b", "ab", "\n", "\n", "x")
     const sources = ["a(?s:.)*b", "a[^b]*b|x", "b\\n+a", "^$", "\\n\\n", "x?", "(?:a\\n?)+x", "$\\na", "\\Aa|b\\z"]
     const property = fc.asyncProperty(
@@ -137,7 +137,7 @@ describe("TOOL-12 multiline", () => {
     await fc.assert(property, { numRuns: 400 })
   })
 
-  test("one begins as late as it can, however far back the search began", async () => {
+  test("a match starts as late as possible, wherever the search began", async () => {
     const filler = "a\n".repeat(3000)
     expect(await grep({ "a.txt": `${filler}a\nx\nb\n` }, { pattern: "a[^b]*b", multiline: true })).toBe(
       "a.txt:3001:a\na.txt:3002:x\na.txt:3003:b",
@@ -145,14 +145,14 @@ describe("TOOL-12 multiline", () => {
   })
 })
 
-test("a line is searched up to its 5,000th character, and that is not its end", async () => {
+test("a line is searched up to its 5,000th character, which is not its end", async () => {
   const files = { "a.txt": `${"a".repeat(5000)}b\n`, "b.txt": `${"a".repeat(4999)}b\n` }
   expect(await grep(files, { pattern: "a$", mode: "files" })).toBe("No matches.")
   expect(await grep(files, { pattern: "ab", mode: "files" })).toBe("b.txt")
   expect(await grep(files, { pattern: "a\\b", mode: "files" })).toBe("No matches.")
 })
 
-test("a file with a NUL anywhere is left out", async () => {
+test("a file with a NUL character anywhere is skipped", async () => {
   const files = { "a.txt": `x${"y".repeat(20_000)}\0`, "b.txt": "x" }
   expect(await grep(files, { pattern: "x", mode: "files" })).toBe("b.txt")
 })

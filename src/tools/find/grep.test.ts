@@ -64,7 +64,7 @@ const project: Tree = {
 }
 
 describe("Grep", () => {
-  test("prints path, line and text, in the order of the names; leaves out what it says it does", async () => {
+  test("Grep prints path, line and text in path order, and skips the documented files", async () => {
     expect(await grep(project, { pattern: "^let\\b" })).toBe(
       [
         ".hidden:1:let hidden",
@@ -77,7 +77,7 @@ describe("Grep", () => {
     )
   })
 
-  test("searches below a folder or in one file, with paths that Read takes", async () => {
+  test("Grep searches a folder or one file, and prints paths that Read accepts", async () => {
     expect(await grep(project, { pattern: "let", path: "src/" })).toMatch(/^src\/lib\/y\.ts:2:let y$/m)
     expect(await grep(project, { pattern: "let", path: "./src" })).toMatch(/^\.\/src\/z\.js:1:let z$/m)
     expect(await grep(project, { pattern: "c", path: "b.ts" })).toBe("b.ts:2:let c = 2")
@@ -94,20 +94,20 @@ describe("Grep", () => {
     ["[!a].ts", ["b.ts", "src/lib/y.ts"]],
     ["?.js", ["src/z.js"]],
     ["*.t", []],
-  ])("keeps to files like %s", async (glob, paths) => {
+  ])("Grep is limited to files like %s", async (glob, paths) => {
     const text = await grep(project, { pattern: "let", glob })
     const found = text === "No matches." ? [] : text.split("\n").map((line) => line.split(":")[0])
     expect([...new Set(found)]).toEqual(paths)
   })
 
-  test("ignores case where asked to", async () => {
+  test("Grep ignores case on request", async () => {
     expect(await grep(project, { pattern: "let Y" })).toBe("No matches.")
     expect(await grep(project, { pattern: "let Y", ignoreCase: true })).toBe(
       "src/lib/y.ts:1:LET y\nsrc/lib/y.ts:2:let y",
     )
   })
 
-  test("stops at the limit and says so only where there is more", async () => {
+  test("Grep stops at the limit and says so only if there is more", async () => {
     const tree = { "a.txt": "x\nx\nx\n" }
     expect(await grep(tree, { pattern: "x", limit: 2 })).toBe(
       "a.txt:1:x\na.txt:2:x\n[stopped after 2 lines; narrow the search or raise limit]",
@@ -115,12 +115,12 @@ describe("Grep", () => {
     expect(await grep(tree, { pattern: "x", limit: 3 })).toBe("a.txt:1:x\na.txt:2:x\na.txt:3:x")
   })
 
-  test("cuts long lines, and leaves out files over 5 MB", async () => {
+  test("Grep cuts long lines and skips files over 5 MB", async () => {
     const tree = { "big.txt": "x".repeat(5 * 1024 * 1024 + 1), "long.txt": `${"x".repeat(600)}` }
     expect(await grep(tree, { pattern: "x" })).toBe(`long.txt:1:${"x".repeat(500)} [line cut]`)
   })
 
-  test("says how many files could not be read, and searches the others", async () => {
+  test("Grep reports how many files were unreadable and searches the others", async () => {
     const files = filesIn({ "a.txt": "x", "b.txt": "x" })
     const read: Files["read"] = (path, cwd, range) =>
       path === "a.txt" ? Promise.reject(new ToolError("denied", "no")) : files.read(path, cwd, range)
@@ -143,19 +143,19 @@ describe("Grep", () => {
     ["a backreference", { pattern: "(a)\\1" }, "The pattern uses a backreference, which is not supported."],
     ["lookbehind", { pattern: "(?<=a)b" }, "The pattern uses lookbehind, which is not supported."],
     ["lookahead", { pattern: "a(?!b)" }, "The pattern uses lookahead, which is not supported."],
-    ["a quotation without an end", { pattern: "a\\Qb" }, "The pattern has a \\Q without its \\E."],
+    ["a quotation without an end", { pattern: "a\\Qb" }, "The pattern has a \\Q without a matching \\E."],
     [
       "a pattern that is too large",
       { pattern: "\\w{0,900}!" },
-      "The pattern is too large once its repetitions are written out (1803 instructions, at most 1000); use smaller " +
+      "The pattern is too large when its repetitions are expanded (1803 instructions, at most 1000); use smaller " +
         "bounds, * or +.",
     ],
-    ["an invalid glob", { pattern: "a", glob: "*.{ts" }, 'The glob has a "{" without its "}".'],
-  ])("refuses %s as invalid_input", async (_, args, message) => {
+    ["an invalid glob", { pattern: "a", glob: "*.{ts" }, 'The glob has a "{" without a matching "}".'],
+  ])("Grep rejects %s as invalid_input", async (_, args, message) => {
     expect(JSON.parse(await grep(project, args))).toEqual({ error: { code: "invalid_input", message } })
   })
 
-  test("a missing path is not_found", async () => {
+  test("Grep reports a missing path as not_found", async () => {
     expect(JSON.parse(await grep(project, { pattern: "a", path: "none" })).error.code).toBe("not_found")
   })
 
@@ -166,12 +166,12 @@ describe("Grep", () => {
     ["a large repetition", ".{0,400}outlet", "src/x.md:1:outlet"],
     ["a quotation", "\\Q= 3\\E", "a.ts:2:let a = 3"],
     ["the ends of the text, which is a line", "\\ALET y\\z", "src/lib/y.ts:1:LET y"],
-  ])("understands RE2 syntax: %s", async (_, pattern, found) => {
+  ])("Grep supports RE2 syntax: %s", async (_, pattern, found) => {
     expect(await grep(project, { pattern })).toBe(found)
   })
 
   test.each(["(a+)+$", "(a|aa)+$", "(.*)*[xy]", "(a|b)*a(a|b){100}[cd]"])(
-    "the loop stays free while %s is searched for in a text that makes backtracking explode",
+    "the event loop stays responsive while %s is searched in a backtracking-hostile text",
     async (pattern) => {
       const lines = Array.from({ length: 10 }, (_, line) => `${hostileLine(4000, line)}!`).join("\n")
       let longestPause = 0
@@ -187,7 +187,7 @@ describe("Grep", () => {
     },
   )
 
-  test("stops when the run is stopped", async () => {
+  test("Grep stops when the run is stopped", async () => {
     const controller = new AbortController()
     const tree = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`${index}`, "x\n".repeat(10_000)]))
     const pending = grep(tree, { pattern: "[yz]" }, controller.signal)
@@ -195,7 +195,7 @@ describe("Grep", () => {
     expect(JSON.parse(await pending).error.code).toBe("aborted")
   })
 
-  test("a search of one text with a slow pattern ends where the run is stopped meanwhile", async () => {
+  test("a slow search of one text ends when the run is stopped", async () => {
     const pattern = await compileLinearPattern("[ab]*a[ab]{400}[cd]")
     const lines = Array.from({ length: 10 }, (_, line) => hostileLine(4000, line)).join("\n")
     const context = { ...contextOf({}), signal: AbortSignal.abort() }

@@ -14,13 +14,13 @@ export function grepTool(): Tool {
   return defineTool({
     name: "Grep",
     description:
-      "Searches text files for a regular expression and prints in the order of the paths. mode content: path:line:text " +
-      "for each matching line; with before, after or context also path-line-text for the lines around it, and -- " +
+      "Searches text files for a regular expression and prints matches in path order. mode content: path:line:text " +
+      "for each matching line; with before, after or context also path-line-text for the surrounding lines, and -- " +
       "between groups. mode files: the paths of files with a match. mode count: path:count of matching lines. " +
-      "RE2 syntax: (?i), \\p{Lu} and [[:alpha:]], but no backreferences, lookahead or lookbehind; ^ and $ are the ends of " +
-      "a line. With multiline a match may span lines (\\n, (?s:.)), up to 2,500 characters; the shortest ones count, and " +
-      "all of their lines. Leaves out what .gitignore, .ignore and .rgignore name, .git, node_modules, links, binary " +
-      "files and files over 5 MB. Without multiline searches the first 5,000 characters of a line. Prints the first 500.",
+      "RE2 syntax: (?i), \\p{Lu} and [[:alpha:]], but no backreferences, lookahead or lookbehind; ^ and $ match the ends of " +
+      "a line. With multiline a match may span lines (\\n, (?s:.)), up to 2,500 characters; the shortest match is used, and " +
+      "all of its lines are printed. Skips files ignored by .gitignore, .ignore and .rgignore, .git, node_modules, links, binary " +
+      "files and files over 5 MB. Without multiline, searches the first 5,000 characters of a line. Prints the first 500.",
     effect: "none",
     input: {
       type: "object",
@@ -30,22 +30,33 @@ export function grepTool(): Tool {
           type: "string",
           minLength: 1,
           default: ".",
-          description: "A folder, searched with all below it, or a file.",
+          description: "A file, or a folder to search including its subfolders.",
         },
-        glob: { type: "string", minLength: 1, description: "Only files like this, e.g. *.ts or src/**/*.{js,ts}" },
-        type: { type: "string", enum: Object.keys(fileTypes), description: "Only files of this kind." },
+        glob: { type: "string", minLength: 1, description: "Only matching files, e.g. *.ts or src/**/*.{js,ts}" },
+        type: { type: "string", enum: Object.keys(fileTypes), description: "Only files of this type." },
         mode: { type: "string", enum: ["content", "files", "count"], default: "content" },
         ignoreCase: { type: "boolean", default: false },
         multiline: { type: "boolean", default: false },
-        before: { type: "integer", minimum: 0, maximum: 100, description: "Lines to print before each matching one." },
-        after: { type: "integer", minimum: 0, maximum: 100, description: "Lines to print after each matching one." },
-        context: { type: "integer", minimum: 0, maximum: 100, default: 0, description: "Both before and after." },
+        before: {
+          type: "integer",
+          minimum: 0,
+          maximum: 100,
+          description: "Number of lines to print before each match.",
+        },
+        after: { type: "integer", minimum: 0, maximum: 100, description: "Number of lines to print after each match." },
+        context: {
+          type: "integer",
+          minimum: 0,
+          maximum: 100,
+          default: 0,
+          description: "Number of lines to print before and after each match.",
+        },
         limit: {
           type: "integer",
           minimum: 1,
           maximum: 10_000,
           default: 200,
-          description: "The most matching lines, or files, to print.",
+          description: "Maximum number of matching lines, or files, to print.",
         },
       },
       required: ["pattern"],

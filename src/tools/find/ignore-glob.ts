@@ -43,7 +43,7 @@ function parse(glob: string): readonly GlobToken[] {
     else if (character === "," && reader.open.length > 1) reader.open.at(-1)?.push([])
     else tokensOf(reader).push(...parseOne(reader, character))
   }
-  if (reader.open.length > 1) throw new PatternError('has a "{" without its "}"')
+  if (reader.open.length > 1) throw new PatternError('has a "{" without a matching "}"')
   return tokensOf(reader)
 }
 
@@ -53,7 +53,7 @@ function tokensOf({ open }: Reader): GlobToken[] {
 }
 
 function closeBraces(reader: Reader): void {
-  if (reader.open.length === 1) throw new PatternError('has a "}" without its "{"')
+  if (reader.open.length === 1) throw new PatternError('has a "}" without a matching "{"')
   const filled = reader.open.pop()?.filter((tokens) => tokens.some((token) => token !== nothing)) ?? []
   // Of empty ones alone it is a token that stands for nothing.
   tokensOf(reader).push(filled.length === 0 ? nothing : { type: "choice", rows: filled })

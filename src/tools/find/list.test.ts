@@ -21,7 +21,7 @@ async function list(entries: readonly FileEntry[], path?: string): Promise<strin
 }
 
 describe("List", () => {
-  test("gives one entry per line, sorted, folders with a slash", async () => {
+  test("List prints one entry per line, sorted, folders with a slash", async () => {
     const entries: FileEntry[] = [
       { name: "b.txt", kind: "file" },
       { name: "pipe", kind: "other" },
@@ -33,11 +33,11 @@ describe("List", () => {
     expect(await list(entries, "sub")).toContain("b.txt")
   })
 
-  test("says that a folder is empty", async () => {
+  test("List reports an empty folder", async () => {
     expect(await list([])).toBe(". is an empty folder.")
   })
 
-  test("stops after 1000 entries and says how many more there are", async () => {
+  test("List stops after 1000 entries and reports how many more there are", async () => {
     const entries = Array.from(
       { length: 1003 },
       (_, index): FileEntry => ({ name: `${index}`.padStart(4, "0"), kind: "file" }),
@@ -47,7 +47,7 @@ describe("List", () => {
     expect(lines.at(-1)).toBe("… 3 more")
   })
 
-  test("a name with a line break stays one line", async () => {
+  test("List prints a name with a line break on one line", async () => {
     expect(await list([{ name: "a\nb\u001b", kind: "file" }])).toBe("a\\x0ab\\x1b")
   })
 })

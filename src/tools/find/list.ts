@@ -8,8 +8,8 @@ export function listTool(): Tool {
   return defineTool({
     name: "List",
     description:
-      "Lists one folder, not what is below its folders. One entry per line, sorted by name; folders end with /, " +
-      `links with " (link)". At most ${maxEntries} entries; a last line says how many more there are.`,
+      "Lists one folder without its subfolders' content. One entry per line, sorted by name; folders end with /, " +
+      `links with " (link)". At most ${maxEntries} entries; the last line shows how many more there are.`,
     effect: "none",
     input: {
       type: "object",

@@ -10,7 +10,7 @@ describe("capabilityStub", () => {
   const stub = capabilityStub({ name: "Deploy", description: "Brings a version to production." })
   const dispatcher = createDispatcher([stub])
 
-  test("TOOL-18 shows a tool to the model", () => {
+  test("TOOL-18 capabilityStub offers a tool to the model", () => {
     expect(dispatcher.listTools()).toEqual([
       { name: "Deploy", description: "Brings a version to production.", inputSchema: { type: "object" } },
     ])
@@ -18,17 +18,17 @@ describe("capabilityStub", () => {
   })
 
   test.each([{}, { version: "1.2.3", force: true }])(
-    "TOOL-18 refuses every call, whatever its arguments: %j",
+    "TOOL-18 capabilityStub rejects every call, whatever its arguments: %j",
     async (args) => {
       const { isError, text } = await dispatcher.callTool("Deploy", args, context)
       expect(isError).toBe(true)
       expect(JSON.parse(text)).toEqual({
-        error: { code: "denied", message: "Deploy is not available here. Nothing was done." },
+        error: { code: "denied", message: "Deploy is not available in this environment. Nothing was done." },
       })
     },
   )
 
-  test("is refused where it could not be shown", () => {
+  test("capabilityStub rejects a tool that could not be offered", () => {
     expect(() => capabilityStub({ name: "a b", description: "x" })).toThrow(LonghaulError)
     expect(() => capabilityStub({ name: "a", description: " " })).toThrow(LonghaulError)
   })

@@ -17,7 +17,7 @@ export function capabilityStub(options: CapabilityStubOptions): Tool {
     effect: "none",
     input: { type: "object" },
     run: () => {
-      throw new ToolError("denied", `${name} is not available here. Nothing was done.`)
+      throw new ToolError("denied", `${name} is not available in this environment. Nothing was done.`)
     },
   })
 }

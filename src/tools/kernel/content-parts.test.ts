@@ -33,30 +33,30 @@ const PNG = base64("\x89PNG\r\n\x1a\n and more.")
 const PDF = base64("%PDF-1.4 and more")
 const image = { type: "image", mediaType: "image/png", data: PNG } as const
 const file = { type: "file", mediaType: "application/pdf", data: PDF, name: "a.pdf" } as const
-const left = (what: string, why: string) => [{ type: "text", text: `[${what}] was left out: ${why}.` }]
+const left = (what: string, why: string) => [{ type: "text", text: `[${what}] was omitted: ${why}.` }]
 
-describe("what a tool returns beside text", () => {
-  test("images and documents go on as they are, and as parts of our own", async () => {
+describe("non-text content of tool results", () => {
+  test("images and documents are passed on unchanged, as our own part types", async () => {
     const returned = [{ type: "text", text: "Look:" }, { ...image, extra: 1 }, file]
     expect(await outputOf(returned)).toEqual([{ type: "text", text: "Look:" }, image, file])
   })
 
-  test("callTool tells of them in words", async () => {
+  test("callTool describes images and documents as text", async () => {
     const { text } = await dispatcherOf([{ type: "text", text: "Look:" }, image, file]).callTool("tool", {}, context)
     expect(text).toBe("Look:\n[image: image/png]\n[file: a.pdf, application/pdf]")
   })
 
-  test("an image is what its bytes say, whatever it is called", async () => {
+  test("an image's type is detected from its bytes, whatever its declared type", async () => {
     const jpeg = base64("\xff\xd8\xff\xe0 and more")
     expect(await outputOf([{ ...image, data: jpeg }])).toEqual([{ ...image, mediaType: "image/jpeg", data: jpeg }])
   })
 
-  test("a file of text becomes text, within the limits", async () => {
+  test("a text file becomes text, within the limits", async () => {
     const note = { type: "file", mediaType: "text/csv", data: bytesToBase64(new TextEncoder().encode("a,é")) }
     expect(await outputOf([note])).toEqual([{ type: "text", text: "a,é" }])
     expect(await outputOf([{ ...note, name: "t.csv" }])).toEqual([{ type: "text", text: "t.csv:\na,é" }])
     const [cut] = await outputOf([{ ...note, data: base64("x".repeat(500)) }])
-    expect(cut).toEqual({ type: "text", text: `${"x".repeat(52)}\n[cut: 448 bytes are missing]` })
+    expect(cut).toEqual({ type: "text", text: `${"x".repeat(52)}\n[cut: 448 bytes omitted]` })
   })
 
   test.each<[string, object, ReturnType<typeof left>]>([
@@ -79,29 +79,29 @@ describe("what a tool returns beside text", () => {
       { ...image, data: PNG + "A".repeat(MAX_BASE64_LENGTH) },
       left("image: image/png", "it has more than 3932160 bytes"),
     ],
-  ])("%s is left out, in words", async (_, part, output) => {
+  ])("%s is omitted with a text notice", async (_, part, output) => {
     expect(await outputOf([part])).toEqual(output)
     // A tool that bounds its own text does not bound these.
     expect(await outputOf([part], true)).toEqual(output)
   })
 
-  test("all of one result together are bounded too", async () => {
+  test("the total size of media in one result is bounded", async () => {
     const large = { ...image, data: PNG + "A".repeat(4 * 1024 * 1024) }
     const output = await outputOf([large, large, large, image])
     expect(output.map(({ type }) => type)).toEqual(["image", "image", "text", "image"])
     expect(output[2]).toEqual(left("image: image/png", "the result has too many bytes of images and documents")[0])
   })
 
-  test("text beside them is cut, they are not", async () => {
+  test("text next to media is cut, media is not", async () => {
     const long = { type: "text", text: "x".repeat(200) }
     expect(await outputOf([image, long])).toEqual([
       image,
-      { type: "text", text: `${"x".repeat(52)}\n[cut: 148 bytes are missing]` },
+      { type: "text", text: `${"x".repeat(52)}\n[cut: 148 bytes omitted]` },
     ])
     expect(await outputOf([long, image])).toEqual([
       { type: "text", text: "x".repeat(52) },
       image,
-      { type: "text", text: "[cut: 148 bytes are missing]" },
+      { type: "text", text: "[cut: 148 bytes omitted]" },
     ])
   })
 
@@ -109,7 +109,7 @@ describe("what a tool returns beside text", () => {
     ["without data", [{ type: "image", mediaType: "image/png" }]],
     ["without a media type", [{ type: "file", data: PDF }]],
     ["of an unknown type", [{ type: "video", mediaType: "video/mp4", data: PNG }]],
-  ])("a part %s is JSON like any other value", async (_, returned) => {
+  ])("a part %s is treated as any other JSON value", async (_, returned) => {
     expect(await outputOf(returned)).toEqual([{ type: "text", text: JSON.stringify(returned).slice(0, 200) }])
   })
 })

@@ -53,7 +53,7 @@ function readPart(value: unknown): ContentPart | undefined {
 /** One that a provider would refuse spoils every request after it: the model is told of it in words instead. */
 function takenMedia(part: ImagePart | FilePart, room: number): ContentPart {
   const { data } = part
-  const leftOut = (why: string) => textPart(`${attachmentLabel(part)} was left out: ${why}.`)
+  const leftOut = (why: string) => textPart(`${attachmentLabel(part)} was omitted: ${why}.`)
   if (data.length > MAX_BASE64_LENGTH) return leftOut(`it has more than ${MAX_MEDIA_BYTES} bytes`)
   if (data.length > room) return leftOut("the result has too many bytes of images and documents")
   if (data === "" || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(data)) return leftOut("it is not base64")

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../contract/json.ts"
 import type { Tool, ToolContext } from "../../contract/tool.ts"
 import { defineTool } from "./define-tool.ts"
 
-test("a Standard Schema gives run its arguments, after transforms and defaults", () => {
+test("a Standard Schema types run's arguments, after transforms and defaults", () => {
   const tool = defineTool({
     name: "measure",
     description: "Measures.",
@@ -17,13 +17,13 @@ test("a Standard Schema gives run its arguments, after transforms and defaults",
   expectTypeOf(tool).toEqualTypeOf<Tool>()
 })
 
-test("a JSON Schema leaves the arguments to the author's annotation", () => {
+test("with a JSON Schema the author annotates the arguments", () => {
   const common = { name: "measure", description: "Measures.", input: { type: "object" } } as const
   defineTool({ ...common, run: (args) => expectTypeOf(args).toEqualTypeOf<JsonObject>() })
   defineTool({ ...common, run: (args: { path: string }) => args.path })
 })
 
-test("arguments that the Standard Schema does not give are refused", () => {
+test("an annotation that the Standard Schema does not provide is rejected", () => {
   defineTool({
     name: "measure",
     description: "Measures.",

@@ -23,19 +23,19 @@ const context: ToolContext = {
 }
 
 describe("defineTool", () => {
-  test("fills in the careful defaults", () => {
+  test("defineTool uses cautious defaults", () => {
     expect(defineTool(complete)).toMatchObject({ effect: "once", concurrent: false, risk: "medium" })
     expect(defineTool({ ...complete, effect: "none" })).toMatchObject({ concurrent: true, risk: "low" })
     expect(defineTool({ ...complete, effect: "repeatable" })).toMatchObject({ concurrent: false, risk: "medium" })
   })
 
-  test("keeps what the author says", () => {
+  test("defineTool keeps the author's settings", () => {
     const tool = defineTool({ ...complete, effect: "none", concurrent: false, risk: "high", maxOutputBytes: 10 })
     expect(tool).toMatchObject({ effect: "none", concurrent: false, risk: "high", maxOutputBytes: 10 })
     expect(tool.validate).toBeUndefined()
   })
 
-  test("is frozen, and so is a copy of its schema", () => {
+  test("a defined tool and its schema copy are frozen", () => {
     const input = { type: "object" as const, properties: { a: { type: "number" } } }
     const tool = defineTool({ ...complete, input })
     input.properties.a.type = "string"
@@ -44,12 +44,12 @@ describe("defineTool", () => {
     expect(tool.inputSchema).toEqual({ type: "object", properties: { a: { type: "number" } } })
   })
 
-  test("TOOL-24 hands arguments and context to run", () => {
+  test("TOOL-24 defineTool passes arguments and context to run", () => {
     const tool = defineTool({ ...complete, run: (...received: unknown[]) => received })
     expect(tool.run({ a: 1 }, context)).toEqual([{ a: 1 }, context])
   })
 
-  test("takes the JSON Schema of a Standard Schema, and validates with it", async () => {
+  test("defineTool uses the JSON Schema of a Standard Schema and validates with it", async () => {
     const input = z.object({ count: z.string().transform(Number), unit: z.string().default("m") })
     const tool = defineTool({ ...complete, input, run: (args) => args })
     expect(tool.inputSchema).toMatchObject({ type: "object", required: ["count"] })
@@ -61,7 +61,7 @@ describe("defineTool", () => {
     expect(refused).toHaveProperty("issues.1", expect.stringMatching(/^unit: /))
   })
 
-  test("writes the path of a nested issue", async () => {
+  test("a nested issue has its full path", async () => {
     const tool = defineTool({ ...complete, input: z.object({ files: z.array(z.object({ path: z.string() })) }) })
     expect(await tool.validate?.({ files: [{ path: 1 }] })).toHaveProperty(
       "issues.0",
@@ -77,24 +77,24 @@ describe("defineTool", () => {
 
   test.each<[string, Record<string, unknown>, string]>([
     ["a name with a space", { name: "my tool" }, "my tool"],
-    ["an empty name", { name: "" }, "bad name"],
-    ["a name of 65 characters", { name: "a".repeat(65) }, "bad name"],
-    ["no name", { name: undefined }, "bad name"],
+    ["an empty name", { name: "" }, "invalid name"],
+    ["a name of 65 characters", { name: "a".repeat(65) }, "invalid name"],
+    ["no name", { name: undefined }, "invalid name"],
     ["no description", { description: undefined }, "add"],
     ["a blank description", { description: "  " }, "no description"],
     ["no run", { run: undefined }, "run"],
     ["no input", { input: undefined }, "no input schema"],
     ["an input that is not an object schema", { input: { type: "string" } }, "add"],
-    ["an input without a type", { input: {} }, "not an object"],
+    ["an input without a type", { input: {} }, "not of type"],
     ["an array as input", { input: [] }, "no input schema"],
     ["an input that is not JSON", { input: cycle }, "not JSON"],
-    ["a Standard Schema of a string", { input: z.string() }, "not an object"],
+    ["a Standard Schema of a string", { input: z.string() }, "not of type"],
     ["a Standard Schema without JSON Schema", { input: withoutJsonSchema }, "oldlib"],
     ["a Standard Schema that JSON cannot express", { input: z.object({ when: z.date() }) }, "cannot express"],
     ["an unknown effect", { effect: "read" }, "unknown effect"],
     ["an unknown risk", { risk: "none" }, "unknown risk"],
     ["a negative output limit", { maxOutputBytes: -1 }, "maxOutputBytes"],
-  ])("refuses %s as config_invalid, with a fix", (_, change, said) => {
+  ])("defineTool rejects %s as config_invalid, with a fix", (_, change, said) => {
     const error = thrownBy(() => defineTool({ ...complete, ...change } as typeof complete))
     expect(LonghaulError.is(error)).toBe(true)
     expect(error).toMatchObject({ code: "config_invalid", message: expect.stringContaining(said) })

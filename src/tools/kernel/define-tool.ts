@@ -89,7 +89,7 @@ function checkDefinition(definition: ToolDefinition<StandardSchema | JsonSchema,
   checkKeys("defineTool", definition, definitionKeys)
   const { name, description, effect, risk, maxOutputBytes, unknownOutcome, run } = definition
   if (typeof name !== "string" || !namePattern.test(name)) {
-    throw invalid(String(name), "has a bad name", "Name it with 1 to 64 letters, digits, underscores or hyphens.")
+    throw invalid(String(name), "has an invalid name", "Use 1 to 64 letters, digits, underscores or hyphens.")
   }
   if (typeof description !== "string" || description.trim() === "") {
     throw invalid(name, "has no description", "Add a `description` that tells the model what the tool does.")
@@ -105,14 +105,14 @@ function checkDefinition(definition: ToolDefinition<StandardSchema | JsonSchema,
     throw invalid(name, `has an unknown \`unknownOutcome\` ${String(unknownOutcome)}`, 'Use "tell" or "pause".')
   }
   if (maxOutputBytes !== undefined && !(Number.isSafeInteger(maxOutputBytes) && maxOutputBytes > 0)) {
-    throw invalid(name, "has a bad `maxOutputBytes`", "Give a whole number of bytes above 0, or leave it out.")
+    throw invalid(name, "has an invalid `maxOutputBytes`", "Use a whole number of bytes above 0, or omit it.")
   }
 }
 
 function toJsonSchema(name: string, input: StandardSchema | JsonSchema): JsonSchema {
   const schema = givenSchema(input, inputPlace, (what, fix, cause) => invalid(name, `has ${what}`, fix, cause))
   if (schema.type !== "object") {
-    throw invalid(name, "has an input schema that is not an object's", 'Give `input` a schema of type "object".')
+    throw invalid(name, 'has an input schema that is not of type "object"', 'Set `input` to a schema of type "object".')
   }
   return schema
 }

@@ -94,7 +94,7 @@ describe("a tool that misbehaves", () => {
     expect(JSON.parse(plainText(outcome.output, "")).error.code).toBe("internal")
   })
 
-  test("FAIL-29 never rejects, whatever a tool throws or returns", async () => {
+  test("FAIL-29 dispatch never rejects, whatever a tool throws or returns", async () => {
     const warn = vi.fn()
     await fc.assert(
       fc.asyncProperty(fc.anything({ withBigInt: true, withNullPrototype: true }), fc.nat(3), async (value, way) => {
@@ -116,7 +116,7 @@ describe("a tool that misbehaves", () => {
 })
 
 describe("an aborted run", () => {
-  test("does not start a tool", async () => {
+  test("an aborted run does not start a tool", async () => {
     const run = vi.fn()
     const { text } = await createDispatcher([toolThat(run)]).callTool("tool", {}, contextWith(AbortSignal.abort()))
     expect(JSON.parse(text).error.code).toBe("aborted")
@@ -127,18 +127,21 @@ describe("an aborted run", () => {
     ["none", "error", "tool was stopped while it ran."],
     ["repeatable", "unknown", "tool was stopped while it ran; it may or may not have taken effect."],
     ["once", "unknown", "tool was stopped while it ran; it may or may not have taken effect."],
-  ] as const)("leaves behind a tool of effect %s that ignores it: %s", async (effect, status, message) => {
-    const controller = new AbortController()
-    const dispatcher = createDispatcher([toolThat(() => new Promise(() => {}), { effect })])
-    const pending = dispatcher.dispatch({ name: "tool", args: {} }, contextWith(controller.signal))
-    await new Promise((resolve) => setTimeout(resolve, 5))
-    controller.abort()
-    const outcome = await pending
-    expect(outcome.status).toBe(status)
-    expect(JSON.parse(plainText(outcome.output, ""))).toEqual({ error: { code: "aborted", message } })
-  })
+  ] as const)(
+    "an aborted run abandons a tool of effect %s that ignores the signal: %s",
+    async (effect, status, message) => {
+      const controller = new AbortController()
+      const dispatcher = createDispatcher([toolThat(() => new Promise(() => {}), { effect })])
+      const pending = dispatcher.dispatch({ name: "tool", args: {} }, contextWith(controller.signal))
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      controller.abort()
+      const outcome = await pending
+      expect(outcome.status).toBe(status)
+      expect(JSON.parse(plainText(outcome.output, ""))).toEqual({ error: { code: "aborted", message } })
+    },
+  )
 
-  test("stays aborted when the tool rejects because of it", async () => {
+  test("an aborted call stays aborted when the tool rejects because of it", async () => {
     const controller = new AbortController()
     const run = (): Promise<never> =>
       new Promise((_, reject) => controller.signal.addEventListener("abort", () => reject(controller.signal.reason)))
@@ -151,7 +154,7 @@ describe("an aborted run", () => {
     })
   })
 
-  test("does not hear how an abandoned tool ends, nor wait for validation that never does", async () => {
+  test("an aborted call ignores the end of an abandoned tool and does not wait for hanging validation", async () => {
     const controller = new AbortController()
     const late = toolThat(() => new Promise((_, reject) => setTimeout(reject, 300, new Error("late"))))
     const input = z.object({}).refine(() => new Promise(() => {}))
@@ -164,7 +167,7 @@ describe("an aborted run", () => {
     await new Promise((resolve) => setTimeout(resolve, 330))
   })
 
-  test("adds one listener to a signal, however many calls it serves", async () => {
+  test("dispatch adds one listener to a signal, however many calls use it", async () => {
     const { signal } = new AbortController()
     const added = vi.spyOn(signal, "addEventListener")
     const dispatcher = createDispatcher([toolThat(async () => "ok")])

@@ -21,7 +21,7 @@ async function textOf(tool: Tool, args: Json = {}): Promise<string> {
 }
 
 describe("createDispatcher", () => {
-  test("TOOL-21 lists exactly what it runs", async () => {
+  test("TOOL-21 the dispatcher lists exactly the callable tools", async () => {
     const dispatcher = createDispatcher([toolThat(() => "a"), toolThat(() => "b", { name: "other" })])
     const listed = dispatcher.listTools()
     expect(listed).toEqual([
@@ -35,7 +35,7 @@ describe("createDispatcher", () => {
     expect(dispatcher.tool("nothing")).toBeUndefined()
   })
 
-  test("TOOL-16 a disabled tool is neither listed nor run", async () => {
+  test("TOOL-16 a disabled tool is neither listed nor callable", async () => {
     const run = vi.fn()
     const dispatcher = createDispatcher([toolThat(run), toolThat(() => "b", { name: "b" })], {
       disabled: ["tool", "x"],
@@ -43,11 +43,13 @@ describe("createDispatcher", () => {
     expect(dispatcher.listTools().map(({ name }) => name)).toEqual(["b"])
     const { isError, text } = await dispatcher.callTool("tool", {}, contextWith())
     expect(isError).toBe(true)
-    expect(JSON.parse(text)).toEqual({ error: { code: "not_found", message: 'There is no tool "tool". Tools: b.' } })
+    expect(JSON.parse(text)).toEqual({
+      error: { code: "not_found", message: '"tool" is not an available tool. Available tools: b.' },
+    })
     expect(run).not.toHaveBeenCalled()
   })
 
-  test("two tools of one name are config_invalid at once", () => {
+  test("two tools with one name are config_invalid immediately", () => {
     const twice = [toolThat(() => ""), toolThat(() => "")]
     expect(() => createDispatcher(twice)).toThrow(LonghaulError)
     expect(() => createDispatcher(twice)).toThrow('Two tools are named "tool"')
@@ -58,7 +60,7 @@ describe("createDispatcher", () => {
     const outcome = await dispatcher.dispatch({ name, args: {} }, contextWith())
     expect(outcome.status).toBe("error")
     expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
-      error: { code: "not_found", message: `There is no tool "${name}". Tools: tool.` },
+      error: { code: "not_found", message: `"${name}" is not an available tool. Available tools: tool.` },
     })
   })
 
@@ -80,7 +82,7 @@ describe("createDispatcher", () => {
     expect(run).not.toHaveBeenCalled()
   })
 
-  test("TOOL-24 the tool gets its validated arguments and the context", async () => {
+  test("TOOL-24 a tool gets its validated arguments and the context", async () => {
     const run = vi.fn(() => "ok")
     const input = { type: "object", properties: { a: { default: 1 } } } as const
     const context = contextWith()
@@ -100,11 +102,11 @@ describe("createDispatcher", () => {
     ["a function", () => 1, "null"],
     ["a promise", Promise.resolve("later"), "later"],
     ["half a character", "a\ud800b", "a\ufffdb"],
-  ])("returns %s as text", async (_, returned, text) => {
+  ])("a tool result of %s is returned as text", async (_, returned, text) => {
     expect(await textOf(toolThat(() => returned))).toBe(text)
   })
 
-  test("returns content parts as they are, and apart from the tool's own", async () => {
+  test("content parts are returned unchanged, as copies", async () => {
     const parts = [
       { type: "text", text: "one" },
       { type: "text", text: "two" },
@@ -130,7 +132,7 @@ describe("createDispatcher", () => {
     })
   })
 
-  test("a ToolError of another copy of the package counts as one; an unknown code does not", async () => {
+  test("a ToolError from another copy of the package is recognised; one with an unknown code is not", async () => {
     const foreign = (code: string) =>
       toolThat(() => Promise.reject(Object.assign(new Error("Mine."), { name: "ToolError", code })))
     expect(await textOf(foreign("io"))).toBe('{"error":{"code":"io","message":"Mine."}}')
@@ -157,13 +159,13 @@ describe("createDispatcher", () => {
     ["a cycle", cycle],
     ["a BigInt", { big: 1n }],
     ["a toJSON that throws", { toJSON: fail }],
-  ])("says of %s that the tool ran, but not what it returned", async (_, returned) => {
+  ])("for %s the result says that the tool ran, without its return value", async (_, returned) => {
     expect(JSON.parse(await textOf(toolThat(() => returned)))).toEqual({
-      error: { code: "internal", message: "The tool tool ran, but what it returned cannot be written as JSON." },
+      error: { code: "internal", message: "The tool tool ran, but its return value cannot be serialised as JSON." },
     })
   })
 
-  test("a schema that cannot be used is the tool's fault: it does not run", async () => {
+  test("an unusable schema is the tool's fault: it does not run", async () => {
     const run = vi.fn()
     const input = { type: "object", properties: { a: { $ref: "#/$defs/missing" } } } as const
     expect(await textOf(toolThat(run, { input }), { a: 1 })).toContain("could not check its arguments")

@@ -77,7 +77,8 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
 
   async function dispatch(call: DispatchCall, context: ToolContext, keep?: KeepWhole): Promise<ToolOutcome> {
     const tool = byName.get(call.name)
-    if (tool === undefined) return failed("not_found", `There is no tool "${call.name}". Tools: ${knownNames}.`)
+    if (tool === undefined)
+      return failed("not_found", `"${call.name}" is not an available tool. Available tools: ${knownNames}.`)
     if (call.invalid !== undefined) return failed("invalid_input", `The arguments are not JSON: ${call.invalid}`)
     let step: ToolException["step"] = "validate"
     try {
@@ -162,9 +163,13 @@ export function selectTools(
 ): readonly Tool[] {
   const unknown = allowed?.find((name) => !tools.some((tool) => tool.name === name))
   if (unknown !== undefined) {
-    throw new LonghaulError("config_invalid", `allowedTools names ${JSON.stringify(unknown)}, which is no tool here.`, {
-      fix: `Use some of: ${tools.map(({ name }) => name).join(", ") || "(there are none)"}.`,
-    })
+    throw new LonghaulError(
+      "config_invalid",
+      `allowedTools names ${JSON.stringify(unknown)}, which is not an available tool.`,
+      {
+        fix: `Use any of: ${tools.map(({ name }) => name).join(", ") || "(no tools are available)"}.`,
+      },
+    )
   }
   return tools.filter(({ name }) => (allowed?.includes(name) ?? true) && !disabled.includes(name))
 }
@@ -195,7 +200,7 @@ function fileNameOf(text: string): string {
 const whatFailed: Readonly<Record<ToolException["step"], string>> = {
   validate: "could not check its arguments and was not started",
   run: "failed",
-  serialise: "ran, but what it returned cannot be written as JSON",
+  serialise: "ran, but its return value cannot be serialised as JSON",
 }
 
 function indexByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
@@ -203,7 +208,7 @@ function indexByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   for (const tool of tools) {
     if (byName.has(tool.name)) {
       throw new LonghaulError("config_invalid", `Two tools are named ${JSON.stringify(tool.name)}.`, {
-        fix: "Rename one of them, or leave one out with `disabledTools`.",
+        fix: "Rename one of them, or disable one with `disabledTools`.",
       })
     }
     byName.set(tool.name, tool)

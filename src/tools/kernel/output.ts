@@ -27,7 +27,8 @@ export function fits(parts: readonly ContentPart[], limits: OutputLimits): boole
  * of it is; then its end is shown too, behind that line.
  */
 export function cutParts(parts: readonly ContentPart[], limits: OutputLimits, kept?: Kept): readonly ContentPart[] {
-  const where = kept === undefined ? "" : "path" in kept ? `; all of it is at ${kept.path}` : "; it could not be saved"
+  const where =
+    kept === undefined ? "" : "path" in kept ? `; the complete output is at ${kept.path}` : "; it could not be saved"
   const room = roomBeside(limits, where)
   // A limit that leaves no room for the place leaves it out.
   if (kept !== undefined && (room.maxBytes === 0 || room.maxCharacters === 0)) return cutParts(parts, limits)
@@ -47,7 +48,7 @@ export function cutParts(parts: readonly ContentPart[], limits: OutputLimits, ke
     room.maxCharacters -= cut.text.length
     if (cut.text !== "") shown.push({ type: "text", text: cut.text })
   }
-  const marker = `[cut: ${cutBytes} bytes are missing${where}]${end === "" ? "" : `\n${end}`}`
+  const marker = `[cut: ${cutBytes} bytes omitted${where}]${end === "" ? "" : `\n${end}`}`
   const last = shown.at(-1)
   // A limit below the marker's own length leaves no room to say so.
   if (last?.type !== "text") return [...shown, { type: "text", text: truncateUtf8(marker, limits).text }]

@@ -45,7 +45,7 @@ const value = fc.oneof(
   ),
 )
 
-test("says yes only where the schema library does, and does so for plainly valid arguments", () => {
+test("plainlyFits is true only if the schema library agrees, and is true for plainly valid arguments", () => {
   let agreed = 0
   fc.assert(
     fc.property(schema, value, (generated, argument) => {

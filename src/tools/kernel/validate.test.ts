@@ -33,7 +33,7 @@ const person: JsonObjectSchema = {
 }
 
 describe("validateInput", () => {
-  test("TOOL-23 collects every issue, one line each: path, then what is wrong", async () => {
+  test("TOOL-23 validation collects every issue, one line each: path, then problem", async () => {
     const issues = await issuesOf(person, { age: -1.5, mood: "odd", pets: [{ name: "Rex" }, {}], extra: 1 })
     expect(issues).toEqual([
       "name: is required",
@@ -49,11 +49,11 @@ describe("validateInput", () => {
     ["null", null, "arguments: must be object, not null"],
     ["an array", [], "arguments: must be object, not array"],
     ["a string", "x", "arguments: must be object, not string"],
-  ])("refuses %s in place of arguments", async (_, args, issue) => {
+  ])("%s in place of arguments is rejected", async (_, args, issue) => {
     expect(await issuesOf(person, args)).toEqual([issue])
   })
 
-  test("says what no alternative accepted", async () => {
+  test("validation reports what no alternative accepted", async () => {
     const input: JsonObjectSchema = {
       type: "object",
       properties: { id: { anyOf: [{ type: "string" }, { type: "integer" }] } },
@@ -65,7 +65,7 @@ describe("validateInput", () => {
     ])
   })
 
-  test("follows references and names the place, not the reference", async () => {
+  test("validation follows references and names the place, not the reference", async () => {
     const input: JsonObjectSchema = {
       type: "object",
       properties: { "a/b~c d": { $ref: "#/$defs/word" } },
@@ -74,7 +74,7 @@ describe("validateInput", () => {
     expect(await issuesOf(input, { "a/b~c d": 1 })).toEqual(["a/b~c d: must be string, not number"])
   })
 
-  test("TOOL-23 fills in defaults, in nested objects and items too", async () => {
+  test("TOOL-23 validation fills in defaults, also in nested objects and items", async () => {
     const input: JsonObjectSchema = {
       type: "object",
       properties: {
@@ -91,20 +91,20 @@ describe("validateInput", () => {
     })
   })
 
-  test("checks the defaults like anything else", async () => {
+  test("defaults are validated too", async () => {
     expect(await issuesOf({ type: "object", properties: { a: { type: "string", default: 1 } } }, {})).toEqual([
       "a: must be string, not number",
     ])
   })
 
-  test("a default is a copy: one call cannot change the next one's", async () => {
+  test("a default is a copy, so one call cannot change the next one's", async () => {
     const tool = toolWith({ type: "object", properties: { list: { type: "array", default: [] } } })
     const first = await validateInput(tool, {})
     if (first.ok) (first.args as { list: number[] }).list.push(1)
     expect(await validateInput(tool, {})).toEqual({ ok: true, args: { list: [] } })
   })
 
-  test("keys that every object inherits count as missing", async () => {
+  test("inherited keys count as missing", async () => {
     const input: JsonObjectSchema = {
       type: "object",
       properties: { toString: { type: "string", default: "own" }, constructor: { type: "string" } },
@@ -114,7 +114,7 @@ describe("validateInput", () => {
     expect(await accepted(input, { constructor: "me" })).toEqual({ constructor: "me", toString: "own" })
   })
 
-  test("`__proto__` is a key like any other and reaches no prototype", async () => {
+  test("`__proto__` is an ordinary key and does not reach the prototype", async () => {
     const hostile = JSON.parse('{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":1}}}') as Json
     const args = await accepted({ type: "object", properties: { a: { type: "object" } } }, hostile)
     expect(Object.getPrototypeOf(args)).toBe(Object.prototype)
@@ -127,7 +127,7 @@ describe("validateInput", () => {
     expect(({} as { polluted?: number }).polluted).toBeUndefined()
   })
 
-  test("refuses what cannot have come from JSON, and nesting without end", async () => {
+  test("validation rejects values that cannot come from JSON and excessive nesting", async () => {
     const cycle: { self?: unknown } = {}
     cycle.self = cycle
     const open: JsonObjectSchema = { type: "object" }
@@ -139,14 +139,14 @@ describe("validateInput", () => {
     ])
   })
 
-  test("says of very many issues only how many more there are", async () => {
+  test("with very many issues, validation reports only how many more there are", async () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`key${index}`, 1]))
     const issues = await issuesOf({ type: "object", additionalProperties: false }, many)
     expect(issues).toHaveLength(21)
     expect(issues.at(-1)).toBe("… 30 more")
   })
 
-  test("an older dialect is read as what it is", async () => {
+  test("a schema of an older dialect is read as such", async () => {
     const input: JsonObjectSchema = {
       $schema: "http://json-schema.org/draft-07/schema#",
       type: "object",
@@ -155,13 +155,13 @@ describe("validateInput", () => {
     expect(await issuesOf(input, { pair: ["a", "b"] })).toEqual(["pair[1]: is not allowed here"])
   })
 
-  test("answers at once when the library is loaded", async () => {
+  test("validation is synchronous once the library is loaded", async () => {
     const tool = toolWith(person)
     await validateInput(tool, {})
     expect(validateInput(tool, { name: "Ann" })).toEqual({ ok: true, args: { name: "Ann" } })
   })
 
-  test("arguments are never mutated, neither by defaults nor by a tool that changes what it got", async () => {
+  test("arguments are never mutated, neither by defaults nor by a tool that changes its input", async () => {
     const input: JsonObjectSchema = {
       type: "object",
       properties: { a: { default: 1 }, b: { type: "object", properties: { c: { default: [] } } } },

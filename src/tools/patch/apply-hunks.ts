@@ -77,14 +77,14 @@ function whyNowhere({ lines: hunk }: Hunk, wanted: readonly string[], { text, se
   const earlier = search(wanted, { from: 0 })
   if (earlier !== undefined) {
     const where = `only at line ${earlier + 1}, before the hunk or the "@@" line ahead of them`
-    return `${sought} stand ${where}. Give hunks in the order of the file.`
+    return `${sought} are ${where}. Order hunks as in the file.`
   }
   const made = hunk.filter(({ kind }) => kind !== "remove").map((line) => line.text)
   const done = made.length > 1 ? search(made, { from }) : undefined
   const where = from > 0 ? ` from line ${from + 1} on` : ""
-  const already = done === undefined ? "" : ` What the hunk would make of them stands at line ${done + 1} already.`
+  const already = done === undefined ? "" : ` The result of the hunk is already at line ${done + 1}.`
   const hint = closestLines(text, wanted.join("\n"))
-  return `${sought} do not stand in the file${where}.${already}${hint === "" ? "" : `\n${hint}`}`
+  return `${sought} are not in the file${where}.${already}${hint === "" ? "" : `\n${hint}`}`
 }
 
 /** A hunk may end in an empty line that is only the end of the file. */
@@ -105,8 +105,8 @@ function behindAnchors({ anchors }: Hunk, wanted: readonly string[], { text, sea
     const at = search([anchor], { from: behind })
     if (at === undefined) {
       const hint = closestLines(text, anchor)
-      const where = `does not stand in the file${behind > 0 ? ` from line ${behind + 1} on` : ""}`
-      throw new ToolError("not_found", `${which}the line ${shown(anchor)} behind "@@" ${where}.${hint && `\n${hint}`}`)
+      const where = `is not in the file${behind > 0 ? ` from line ${behind + 1} on` : ""}`
+      throw new ToolError("not_found", `${which}the line ${shown(anchor)} after "@@" ${where}.${hint && `\n${hint}`}`)
     }
     const isRepeated = index === anchors.length - 1 && wanted[0]?.trim() === anchor.trim()
     behind = isRepeated ? at : at + 1
@@ -117,8 +117,8 @@ function behindAnchors({ anchors }: Hunk, wanted: readonly string[], { text, sea
 function insertionPlace({ anchors, line, atEnd }: Hunk, from: number, { lines, which }: Place): number {
   if (atEnd || (line === undefined && anchors.length === 0)) return lines.length
   if (line === undefined || anchors.length > 0) return from
-  if (line > lines.length) throw malformed(`${which}it adds lines behind line ${line}; the file has ${lines.length}.`)
-  if (line < from) throw malformed(`${which}it adds lines behind line ${line}, before the end of the hunk before it.`)
+  if (line > lines.length) throw malformed(`${which}it adds lines after line ${line}; the file has ${lines.length}.`)
+  if (line < from) throw malformed(`${which}it adds lines after line ${line}, before the end of the previous hunk.`)
   return line
 }
 

@@ -146,7 +146,7 @@ function toEnvelope(operations: readonly Operation[], cuts: ReadonlySet<number>)
   return `*** Begin Patch\n*** Update File: f\n${bodies.map((body) => `@@\n${body}`).join("")}*** End Patch\n`
 }
 
-test("a unified diff of any two texts makes the one of the other, to the byte", async () => {
+test("applying a unified diff of any two texts turns one into the other, byte for byte", async () => {
   for (const end of ["\n", "\r\n"]) {
     await fc.assert(
       fc.asyncProperty(edits([end], true), fc.integer({ min: 0, max: 4 }), async (edit, context) => {
@@ -160,7 +160,7 @@ test("a unified diff of any two texts makes the one of the other, to the byte", 
   }
 })
 
-test("a unified diff that shows each line's own end keeps mixed ones, to the byte", async () => {
+test("a unified diff with explicit line endings keeps mixed ones, byte for byte", async () => {
   await fc.assert(
     fc.asyncProperty(edits(["\n", "\r\n"], false), fc.integer({ min: 0, max: 4 }), async (edit, context) => {
       const text = toUnified(edit.operations, context, ({ text, end }) => text + end.replace("\n", ""))
@@ -172,7 +172,7 @@ test("a unified diff that shows each line's own end keeps mixed ones, to the byt
   )
 })
 
-test("a patch of the other format makes the new text of the old, and keeps its line ends and how it ends", async () => {
+test("a patch in the envelope format produces the new text and keeps line endings and the final newline", async () => {
   for (const end of ["\n", "\r\n"]) {
     const cuts = fc.uniqueArray(fc.nat({ max: 25 })).map((each) => new Set(each))
     await fc.assert(
@@ -191,7 +191,7 @@ test("a patch of the other format makes the new text of the old, and keeps its l
   }
 })
 
-test("whatever is done to a patch, it is applied or refused with a reason, and then changes nothing", async () => {
+test("any corrupted patch is applied or rejected with a reason, and then changes nothing", async () => {
   const blocks = [
     "*** Begin Patch\n*** Update File: f\n@@ x\n a\n-b\n+c\n*** End of File\n*** Add File: g\n+x\n*** Delete File: h\n*** End Patch",
     "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n x\n-a\n+c\n\\ No newline at end of file\n--- /dev/null\n+++ b/g\n@@ -0,0 +1 @@\n+y",

@@ -144,7 +144,7 @@ const unified: readonly PatchCase[] = [
       "+z",
     ),
     after: { "run.sh": "y\n", "new.sh": "z\n" },
-    told: "M run.sh (its mode is left as it was)\nA new.sh (not made executable)",
+    told: "M run.sh (its mode is unchanged)\nA new.sh (not made executable)",
   },
   {
     name: "creates and removes empty files",

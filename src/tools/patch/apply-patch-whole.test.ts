@@ -18,7 +18,7 @@ const scene = new PatchScene()
 afterAll(() => scene.close())
 
 describe.each(Object.entries(scene.kinds))("ApplyPatch %s", (_, create) => {
-  test("TOOL-32 one hunk that does not fit keeps the whole patch from being applied", async () => {
+  test("TOOL-32 one failing hunk prevents the whole patch", async () => {
     const before = { changed: abc, gone: "x", moved: abc, last: abc }
     const good = [
       "*** Add File: new/file",
@@ -37,7 +37,7 @@ describe.each(Object.entries(scene.kinds))("ApplyPatch %s", (_, create) => {
     expect(whole.after).toEqual({ changed: "b\nc\n", elsewhere: abc, last: "b\nc\n", "new/file": "x\n" })
   })
 
-  test("TOOL-33 of many patches of one file at once none is lost: it counts, or it is refused", async () => {
+  test("TOOL-33 of many concurrent patches of one file none is lost: each is applied or rejected", async () => {
     const place = create({ log: "0\n" })
     const apply = (index: number) => patch(place, update("log", "@@", `+line ${index}`))
     const outcomes = await Promise.all(Array.from({ length: 12 }, (_, index) => apply(index + 1)))
@@ -48,7 +48,7 @@ describe.each(Object.entries(scene.kinds))("ApplyPatch %s", (_, create) => {
     expect(done.length).toBeGreaterThan(0)
   })
 
-  test("a file that changes between being read and being written is a conflict, and stays", async () => {
+  test("a file that changes between read and write is a conflict and stays unchanged", async () => {
     const place = create({ a: abc, b: abc })
     const files = {
       ...place.files,
@@ -64,7 +64,7 @@ describe.each(Object.entries(scene.kinds))("ApplyPatch %s", (_, create) => {
   })
 })
 
-test("paths that lead outside are denied, whatever the format", async () => {
+test("paths outside are denied, in either format", async () => {
   const place = scene.disk({ a: abc })
   const patches = [
     envelope("*** Add File: ../out", "+x"),
@@ -75,7 +75,7 @@ test("paths that lead outside are denied, whatever the format", async () => {
   for (const text of patches) expect(await patch(place, text)).toMatchObject({ code: "denied", after: { a: abc } })
 })
 
-test("a file and a link to it in one patch are one file changed twice", async () => {
+test("a file and a link to it in one patch count as one file changed twice", async () => {
   const place = scene.disk({ a: abc })
   symlinkSync("a", join(place.cwd, "link"))
   const both = envelope("*** Update File: a", "@@", "-a", "*** Update File: link", "@@", "-b")
@@ -83,7 +83,7 @@ test("a file and a link to it in one patch are one file changed twice", async ()
   expect(outcome).toMatchObject({ code: "invalid_input", after: { a: abc } })
 })
 
-test("a file that moves keeps its permissions, one that is replaced as well", async () => {
+test("a moved or replaced file keeps its permissions", async () => {
   const place = scene.disk({ "run.sh": abc, "private.txt": abc })
   chmodSync(join(place.cwd, "run.sh"), 0o751)
   chmodSync(join(place.cwd, "private.txt"), 0o600)
@@ -95,7 +95,7 @@ test("a file that moves keeps its permissions, one that is replaced as well", as
   expect([modeOf("bin/run.sh"), modeOf("private.txt")]).toEqual(["751", "600"])
 })
 
-test("lines that repeat without end are searched in linear time", async () => {
+test("endlessly repeated lines are searched in linear time", async () => {
   const many = Array.from({ length: 100_000 }, () => "x")
   const text = update("a", "@@", ...many.slice(0, 20_000).map((line) => ` ${line}`), "-y")
   expect(await patch(memory({ a: lines(...many) }), text)).toMatchObject({ code: "not_found" })
@@ -103,7 +103,7 @@ test("lines that repeat without end are searched in linear time", async () => {
   expect(await patch(memory({ a: lines(...many, "y") }), fits)).toMatchObject({ code: "ok" })
 })
 
-test("a run that is being stopped changes nothing", async () => {
+test("ApplyPatch in a run that is being stopped changes nothing", async () => {
   const { files, cwd } = memory({ a: abc })
   const context = {
     signal: AbortSignal.abort(),

@@ -9,23 +9,23 @@ export function applyPatchTool(): Tool {
   return defineTool({
     name: "ApplyPatch",
     description:
-      "Changes several files with one patch: all of it is applied, or nothing is. Says for each file whether it was " +
-      "added (A), modified (M), deleted (D) or renamed (R). A patch is a unified diff, or has this form:\n" +
+      "Changes several files with one patch: all of it is applied, or nothing is. Reports for each file whether it was " +
+      "added (A), modified (M), deleted (D) or renamed (R). A patch is a unified diff, or has this format:\n" +
       "*** Begin Patch\n" +
-      "*** Add File: path (then its lines, each with + before it)\n" +
+      "*** Add File: path (followed by its lines, each prefixed with +)\n" +
       "*** Delete File: path\n" +
-      "*** Update File: path (then, if it moves, *** Move to: path)\n" +
-      "@@ optionally a line above the change that tells where it is, such as a function's first\n" +
-      " a line that stays, with a space before it\n" +
-      "-a line that goes\n" +
-      "+a line that comes\n" +
+      "*** Update File: path (followed by *** Move to: path if it is renamed)\n" +
+      "@@ optionally a line above the change that locates it, such as the first line of a function\n" +
+      " an unchanged line, prefixed with a space\n" +
+      "-a removed line\n" +
+      "+an added line\n" +
       "*** End Patch\n" +
-      "Give about three lines that stay before and after each change, as they stand in the file, and hunks in the " +
-      "order of the file. Line ends and encodings stay as they are.",
+      "Include about three unchanged lines before and after each change, exactly as in the file, and order hunks as " +
+      "in the file. Line endings and encodings are preserved.",
     effect: "once",
     input: {
       type: "object",
-      properties: { patch: { type: "string", minLength: 1, description: "The whole patch, and nothing else." } },
+      properties: { patch: { type: "string", minLength: 1, description: "The complete patch and nothing else." } },
       required: ["patch"],
       additionalProperties: false,
     },

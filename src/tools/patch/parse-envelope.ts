@@ -9,10 +9,10 @@ export function parseEnvelope(lines: readonly string[]): readonly FilePatch[] {
     const line = (lines[at] ?? "").trim()
     if (line === "") at++
     else if (isBegin(line)) {
-      if (isOpen) throw malformed(`A second "*** Begin Patch" stands before the "*** End Patch" of the first.`)
+      if (isOpen) throw malformed(`A second "*** Begin Patch" comes before the "*** End Patch" of the first.`)
       isOpen = true
       at++
-    } else if (!isOpen) throw malformed(`Behind "*** End Patch" stands ${shown(line)}: give nothing but the patch.`)
+    } else if (!isOpen) throw malformed(`${shown(line)} follows "*** End Patch": pass nothing but the patch.`)
     else if (line === "*** End Patch") {
       isOpen = false
       at++
@@ -22,7 +22,7 @@ export function parseEnvelope(lines: readonly string[]): readonly FilePatch[] {
       at = next
     }
   }
-  if (isOpen) throw malformed(`The patch does not end in "*** End Patch": it may have been cut off.`)
+  if (isOpen) throw malformed(`The patch does not end with "*** End Patch": it may have been cut off.`)
   return patches
 }
 
@@ -37,11 +37,11 @@ function parseFile(lines: readonly string[], at: number): Parsed {
   const [, verb, path = ""] = /^\s*\*\*\* (Add|Delete|Update) File:(.*)$/.exec(line.trimEnd()) ?? []
   if (verb === undefined) {
     throw malformed(
-      `Line ${at + 1} of the patch, ${shown(line)}, is none of "*** Add File: ", "*** Delete File: ", ` +
-        `"*** Update File: " and "*** End Patch".`,
+      `Line ${at + 1} of the patch, ${shown(line)}, must start with "*** Add File: ", "*** Delete File: ", ` +
+        `"*** Update File: " or "*** End Patch".`,
     )
   }
-  if (path.trim() === "") throw malformed(`Line ${at + 1} of the patch, ${shown(line)}, names no file.`)
+  if (path.trim() === "") throw malformed(`Line ${at + 1} of the patch, ${shown(line)}, does not name a file.`)
   if (verb === "Add") return parseAdd(lines, at + 1, path.trim())
   if (verb === "Update") return parseUpdate(lines, at + 1, path.trim())
   return [{ kind: "delete", path: path.trim(), hunks: [] }, at + 1]
@@ -50,7 +50,7 @@ function parseFile(lines: readonly string[], at: number): Parsed {
 function parseAdd(lines: readonly string[], from: number, path: string): Parsed {
   const body = readHunkBody(lines, from, isMarker)
   const wrong = body.lines.find(({ kind, text }) => kind === "remove" || (kind === "keep" && text !== ""))
-  if (wrong) throw malformed(`${path}: every line of a new file starts with "+", unlike ${shown(wrong.text)}.`)
+  if (wrong) throw malformed(`${path}: every line of a new file must start with "+", unlike ${shown(wrong.text)}.`)
   const content = body.lines.map(({ text, end = "\n" }) => text + end).join("")
   const whole = body.finalNewline === false ? content.replace(/\r?\n$/, "") : content
   return [{ kind: "add", path, content: whole }, afterEnd(lines, body.next)]
@@ -59,7 +59,7 @@ function parseAdd(lines: readonly string[], from: number, path: string): Parsed 
 function parseUpdate(lines: readonly string[], from: number, path: string): Parsed {
   let at = from
   const moveTo = /^\*\*\* Move to:(.*)$/.exec(lines[at]?.trimEnd() ?? "")?.[1]?.trim()
-  if (moveTo === "") throw malformed(`Line ${at + 1} of the patch, ${shown(lines[at] ?? "")}, names no file.`)
+  if (moveTo === "") throw malformed(`Line ${at + 1} of the patch, ${shown(lines[at] ?? "")}, does not name a file.`)
   if (moveTo !== undefined) at++
   // Those of another format, which say the same once more.
   if (lines[at]?.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) at += 2
@@ -73,7 +73,7 @@ function parseUpdate(lines: readonly string[], from: number, path: string): Pars
     hunks.push(hunk)
     at = next
   }
-  if (hunks.length === 0 && moveTo === undefined) throw malformed(`${path}: the patch says nothing to change.`)
+  if (hunks.length === 0 && moveTo === undefined) throw malformed(`${path}: the patch contains no changes for it.`)
   return [{ kind: "update", path, hunks: withLineEnds(hunks), ...(moveTo !== undefined && { moveTo }) }, at]
 }
 

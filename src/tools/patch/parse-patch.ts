@@ -10,19 +10,19 @@ export function parsePatch(patch: string): readonly FilePatch[] {
   if (start === -1) throw malformed(whyNot(lines))
   const isEnvelope = isBegin(lines[start] ?? "")
   if (isEnvelope && start > 0) {
-    throw malformed(`Before "*** Begin Patch" stands ${shown(lines[0] ?? "")}: give nothing but the patch.`)
+    throw malformed(`${shown(lines[0] ?? "")} precedes "*** Begin Patch": pass nothing but the patch.`)
   }
   const patches = isEnvelope ? parseEnvelope(lines) : parseUnified(lines.slice(start))
-  if (patches.length === 0) throw malformed("The patch is empty: it names no file.")
+  if (patches.length === 0) throw malformed("The patch is empty: it does not name a file.")
   return patches
 }
 
 function whyNot(lines: readonly string[]): string {
   if (lines.every((line) => line.trim() === "")) return "The patch is empty."
   if (lines.some((line) => /^\*\*\* (Add|Delete|Update) File:/.test(line))) {
-    return `The patch does not begin with "*** Begin Patch".`
+    return `The patch does not start with "*** Begin Patch".`
   }
-  if (lines.some((line) => /^\*{15}/.test(line))) return "This is a context diff: give a unified one."
-  if (lines.some((line) => line.startsWith("@@"))) return "The patch names no file."
-  return `This is no patch: give "*** Begin Patch" … "*** End Patch", or a unified diff.`
+  if (lines.some((line) => /^\*{15}/.test(line))) return "This is a context diff: pass a unified diff."
+  if (lines.some((line) => line.startsWith("@@"))) return "The patch does not name a file."
+  return `This is not a patch: pass "*** Begin Patch" … "*** End Patch", or a unified diff.`
 }

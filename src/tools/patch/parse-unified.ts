@@ -22,8 +22,8 @@ export function parseUnified(lines: readonly string[]): readonly FilePatch[] {
       section.names = [nameIn(line.slice(4)), nameIn((lines[at + 1] ?? "").slice(4))]
       at += 2
     } else if (line.startsWith("@@")) {
-      if (line.startsWith("@@@")) throw malformed("This is the diff of a merge: give one against a single file.")
-      if (section === undefined) throw malformed(`No "--- " and "+++ " lines stand before ${shown(line)}.`)
+      if (line.startsWith("@@@")) throw malformed("This is the diff of a merge: pass a diff against a single file.")
+      if (section === undefined) throw malformed(`"--- " and "+++ " lines are missing before ${shown(line)}.`)
       const path = section.names?.find((name) => name !== null) ?? section.git?.[1] ?? "A file"
       const body = readHunkBody(lines, at + 1, (_, index) => isBoundary(lines, index))
       const anchor = anchorIn(line)
@@ -70,7 +70,7 @@ function isBoundary(lines: readonly string[], at: number): boolean {
 function readMetadata(line: string, section: Section): void {
   const [, key, value = ""] = metadata.exec(line.trimEnd()) ?? []
   if (key === "Binary files" || key === "GIT binary patch") {
-    throw malformed(`${section.git?.[1] ?? "A file"} is patched as a binary file: only text can be.`)
+    throw malformed(`${section.git?.[1] ?? "A file"} has a binary patch: only text is supported.`)
   }
   if (key === "new file mode") section.isNew = true
   if (key === "deleted file mode") section.isDeleted = true
@@ -91,7 +91,7 @@ function toFilePatch(section: Section): FilePatch {
   const [oldName, newName] = withoutPrefixes(...(section.names ?? section.git ?? [null, null]))
   const hunks = withLineEnds(section.hunks)
   const path = newName ?? oldName ?? section.to
-  if (path === undefined) throw malformed("A file of the patch has no name.")
+  if (path === undefined) throw malformed("A file in the patch has no name.")
   const remark = remarkOn(section, path)
   const common = { path, ...(remark !== undefined && { remark }) }
   if (section.isNew || (section.names && section.names[0] === null)) {
@@ -104,7 +104,7 @@ function toFilePatch(section: Section): FilePatch {
     const { from, to, copy = false } = section
     return { ...common, path: from, kind: "update", hunks, moveTo: to, copy }
   }
-  if (hunks.length === 0) throw malformed(`${path}: the patch has nothing to change in its text.`)
+  if (hunks.length === 0) throw malformed(`${path}: the patch does not change its text.`)
   const isTwoNames = oldName !== null && oldName !== path
   return { ...common, kind: "update", hunks, ...(isTwoNames && { otherPath: oldName }) }
 }
@@ -112,16 +112,16 @@ function toFilePatch(section: Section): FilePatch {
 /** Links and submodules cannot be made; that a file may be run cannot be said. */
 function remarkOn({ mode, isNew }: Section, path: string): string | undefined {
   if (mode === "120000" || mode === "160000") {
-    throw malformed(`${path} is patched as a link or a submodule: only files can be.`)
+    throw malformed(`${path} is a link or submodule in the patch: only files are supported.`)
   }
   if (mode === undefined || (isNew && !mode.endsWith("755"))) return undefined
-  return isNew ? "not made executable" : "its mode is left as it was"
+  return isNew ? "not made executable" : "its mode is unchanged"
 }
 
 function newContent(hunks: readonly Hunk[], path: string): string {
   const lines = hunks.flatMap((hunk) => hunk.lines)
   const wrong = lines.find(({ kind }) => kind !== "add")
-  if (wrong) throw malformed(`${path}: a new file has no old lines such as ${shown(wrong.text)}.`)
+  if (wrong) throw malformed(`${path}: a new file cannot have old lines such as ${shown(wrong.text)}.`)
   const content = lines.map(({ text, end = "\n" }) => text + end).join("")
   return hunks.at(-1)?.finalNewline === false ? content.replace(/\r?\n$/, "") : content
 }

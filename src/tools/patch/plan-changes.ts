@@ -73,7 +73,7 @@ function contentOf({ now, name }: Entry): Uint8Array {
 
 function requireAbsent({ now, name }: Entry): void {
   if (now === null) return
-  throw new ToolError("conflict", `${name} exists already: update it, or delete it first in the same patch.`)
+  throw new ToolError("conflict", `${name} already exists: update it, or delete it first in the same patch.`)
 }
 
 function add(entry: Entry, { content }: AddPatch): void {
@@ -86,7 +86,7 @@ function remove(entry: Entry, { hunks }: DeletePatch): void {
   const now = contentOf(entry)
   // Who says what is in a file must know all of it.
   if (hunks.length > 0 && patchText(now, hunks, entry.name).text !== "") {
-    throw new ToolError("conflict", `${entry.name} has more lines than those that the patch removes with it.`)
+    throw new ToolError("conflict", `${entry.name} has more lines than the patch removes.`)
   }
   entry.now = null
 }
@@ -112,14 +112,14 @@ function patchText(bytes: Uint8Array, hunks: readonly Hunk[], name: string): Tex
   // Some show the mark as part of the first line.
   const isMarkTwice = file.encoding !== "utf-8" && !file.text.startsWith("\ufeff")
   const text = isMarkTwice ? patched.replace(/^\ufeff/, "") : patched
-  if (text === file.text) throw new ToolError("invalid_input", `${name}: the patch leaves the file as it is.`)
+  if (text === file.text) throw new ToolError("invalid_input", `${name}: the patch does not change the file.`)
   return { text, encoding: file.encoding }
 }
 
 function patchBytes(bytes: Uint8Array, hunks: readonly Hunk[], name: string): Uint8Array {
   const patched = encodeText(patchText(bytes, hunks, name))
   if (patched !== undefined) return patched
-  throw new ToolError("invalid_input", `${name} is in Latin-1, which lacks characters of the new lines.`)
+  throw new ToolError("invalid_input", `${name} is in Latin-1, which cannot represent all characters of the new lines.`)
 }
 
 function toPlan(entries: readonly Entry[]): Plan {

@@ -23,7 +23,7 @@ export function readHunkBody(
       length = lines.length
     } else if (line.startsWith("\\")) openEnds.add(lines.at(-1)?.kind)
     else if (line.trim() === "") lines.push({ kind: "keep", text: "" })
-    else throw malformed(`Line ${at + 1} of the patch, ${shown(line)}, starts with none of space, "+" and "-".`)
+    else throw malformed(`Line ${at + 1} of the patch, ${shown(line)}, must start with a space, "+" or "-".`)
   }
   const finalNewline = openEnds.has("add") ? false : openEnds.has("remove") ? true : undefined
   return {
@@ -75,7 +75,7 @@ export function toHunk(
   }
   if (isInsertion && numbers !== undefined && numbers.oldCount > 0) {
     throw malformed(
-      `${path}: the hunk that adds ${shown(lines[0]?.text ?? "")} has no line that is there already. Add some around it.`,
+      `${path}: the hunk that adds ${shown(lines[0]?.text ?? "")} has no existing lines. Add some around it.`,
     )
   }
   return {

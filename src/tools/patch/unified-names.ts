@@ -6,7 +6,7 @@ export function nameIn(rest: string): string | null {
   const [behind, day, time, hours, minutes] = dateBehind.exec(line) ?? []
   const before = behind === undefined ? line : line.slice(0, -behind.length)
   const name = line.startsWith('"') ? unquote(line) : (before.split("\t", 1)[0] ?? "").trimEnd()
-  if (name === "") throw malformed(`The line ${shown(rest)} of the patch names no file.`)
+  if (name === "") throw malformed(`The line ${shown(rest)} of the patch does not name a file.`)
   // The beginning of time is GNU diff's word for a file that is not there.
   const isNowhere = hours !== undefined && Date.parse(`${day}T${time}${hours}:${minutes}`) === 0
   return name === "/dev/null" || isNowhere ? null : name
@@ -58,7 +58,7 @@ export function namesInGitHeader(rest: string): readonly [oldName: string, newNa
 export function unquote(quoted: string): string {
   const bytes: number[] = []
   const inner = /^"((?:[^"\\]|\\.)*)"/.exec(quoted)?.[1]
-  if (inner === undefined) throw malformed(`The name ${shown(quoted)} of the patch lacks its closing quote.`)
+  if (inner === undefined) throw malformed(`The name ${shown(quoted)} in the patch has no closing quote.`)
   for (const [, octal, letter, plain = ""] of inner.matchAll(/\\([0-7]{1,3})|\\(.)|([^\\]+)/gs)) {
     if (octal !== undefined) bytes.push(Number.parseInt(octal, 8) & 0xff)
     else bytes.push(...new TextEncoder().encode(letter === undefined ? plain : (escapes[letter] ?? letter)))

@@ -10,7 +10,7 @@ export function unwrap(patch: string): readonly string[] {
     const inner = unwrapOnce(lines)
     if (inner === undefined) return withoutSignature(lines)
     // Each layer is copied: a patch of nothing but fences would take for ever.
-    if (layers === MOST_LAYERS) throw malformed(`Give the patch without the ${MOST_LAYERS} layers around it.`)
+    if (layers === MOST_LAYERS) throw malformed(`Pass the patch without the ${MOST_LAYERS} layers around it.`)
     lines = trimBlank([...inner, ""])
   }
 }
@@ -25,8 +25,8 @@ function unwrapOnce(lines: readonly string[]): readonly string[] | undefined {
   }
   const [, line] = command.exec(first) ?? []
   if (line === undefined) return undefined
-  if (line.startsWith("cd ")) throw malformed(`Leave out ${shown(first)}: give paths from the working directory.`)
-  if (/;|&&|\|\|/.test(line)) throw malformed(`Leave out ${shown(first)}: give nothing but the patch.`)
+  if (line.startsWith("cd ")) throw malformed(`Omit ${shown(first)}: use paths relative to the working directory.`)
+  if (/;|&&|\|\|/.test(line)) throw malformed(`Omit ${shown(first)}: pass nothing but the patch.`)
   const word = /<<-?\s*["']?(\w+)["']?/.exec(line)?.[1]
   if (word !== undefined) return hereDocument(lines, word)
   // Its argument may begin on the same line, in quotes.
@@ -44,9 +44,9 @@ function hereDocument(lines: readonly string[], word: string): readonly string[]
     const text = line.trim()
     return text.startsWith(word) && /^["')]*$/.test(text.slice(word.length))
   })
-  if (end < 1) throw malformed(`The here-document is not ended by ${shown(word)}: it may have been cut off.`)
+  if (end < 1) throw malformed(`The here-document does not end with ${shown(word)}: it may have been cut off.`)
   const behind = lines.slice(end + 1).find((line) => !/^[\s"')]*$/.test(line))
-  if (behind !== undefined) throw malformed(`Behind the patch stands ${shown(behind)}: give nothing but the patch.`)
+  if (behind !== undefined) throw malformed(`${shown(behind)} follows the patch: pass nothing but the patch.`)
   return lines.slice(1, end)
 }
 

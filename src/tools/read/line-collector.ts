@@ -88,6 +88,6 @@ export class LineCollector {
     const missing = this.#lineBytes - this.#pieceBytes
     if (missing === 0 && text.endsWith("\r")) text = text.slice(0, -1)
     const cut = truncateUtf8(text, { maxBytes: Infinity, maxCharacters: this.#range.maxLineCharacters })
-    return cut.truncated || missing > 0 ? `${cut.text} [line cut: ${cut.bytes + missing} bytes are missing]` : text
+    return cut.truncated || missing > 0 ? `${cut.text} [line cut: ${cut.bytes + missing} bytes omitted]` : text
   }
 }

@@ -11,7 +11,7 @@ export function readImage(bytes: Uint8Array, mediaType: string, name: string): r
   }
   const { width, height } = size
   if (Math.max(width, height) > MAX_PIXELS) {
-    const most = `at most ${MAX_PIXELS} on a side can be looked at`
+    const most = `the limit is ${MAX_PIXELS} per side`
     throw new ToolError(
       "invalid_input",
       `${name} is an image of ${width} × ${height} pixels; ${most}. Scale it down first.`,
@@ -24,7 +24,7 @@ export function readImage(bytes: Uint8Array, mediaType: string, name: string): r
 }
 
 export function imageTooLarge(name: string, bytes: number): ToolError {
-  const most = `at most ${MAX_MEDIA_BYTES} can be looked at`
+  const most = `the limit is ${MAX_MEDIA_BYTES}`
   return new ToolError("invalid_input", `${name} is an image of ${bytes} bytes; ${most}. Scale it down first.`)
 }
 

@@ -63,7 +63,7 @@ describe.each(environments)("Read $name", ({ make }) => {
   const reading = async (name: string, bytes: Uint8Array, args: JsonObject = {}) =>
     callIn(await make({ [name]: bytes }))("Read", { path: name, ...args })
 
-  test("TOOL-09 shows an image, whatever its name, behind a line that says what it is", async () => {
+  test("TOOL-09 Read shows an image, whatever its name, after a line that describes it", async () => {
     for (const name of ["a.png", "screenshot", "a.txt"]) {
       expect(await reading(name, png)).toEqual({
         status: "ok",
@@ -75,17 +75,17 @@ describe.each(environments)("Read $name", ({ make }) => {
     }
   })
 
-  test("an image that no model would take is told in words", async () => {
+  test("Read describes an image that no model would accept as text", async () => {
     const large = await reading("a.png", pngOf(1, 3_932_161))
     expect(large.status).toBe("error")
-    expect(messageOf(large.output)).toMatch(/^a\.png is an image of 3932161 bytes; at most 3932160/)
+    expect(messageOf(large.output)).toMatch(/^a\.png is an image of 3932161 bytes; the limit is 3932160/)
     expect((await reading("a.png", pngOf(1, 3_932_160))).status).toBe("ok")
-    expect(messageOf((await reading("a.png", pngOf(8001))).output)).toContain("8001 × 1 pixels; at most 8000")
+    expect(messageOf((await reading("a.png", pngOf(8001))).output)).toContain("8001 × 1 pixels; the limit is 8000")
     expect(messageOf((await reading("a.png", png.subarray(0, 12))).output)).toBe("a.png is a damaged image.")
     expect(messageOf((await reading("a.png", pngOf(0))).output)).toBe("a.png is a damaged image.")
   })
 
-  test("TOOL-09 reads the text of a PDF page by page", async () => {
+  test("TOOL-09 Read returns the text of a PDF page by page", async () => {
     const pdf = pdfWithPages(["First page\nsecond line", "Another page"])
     expect(textOf((await reading("a.pdf", pdf)).output)).toBe(
       "[page 1 of 2]\nFirst page\nsecond line\n[page 2 of 2]\nAnother page",
@@ -96,7 +96,7 @@ describe.each(environments)("Read $name", ({ make }) => {
     expect(textOf((await reading("a.pdf", pdf, { pages: "2-99" })).output)).toBe("[page 2 of 2]\nAnother page")
   })
 
-  test("a notebook shows its cells with their numbers, ids and outputs, and its images", async () => {
+  test("Read shows a notebook's cells with numbers, ids, outputs and images", async () => {
     const { status, output } = await reading("n.ipynb", utf8(JSON.stringify(notebook)))
     expect(status).toBe("ok")
     expect(textOf(output.slice(0, 1))).toBe(
@@ -122,7 +122,7 @@ describe.each(environments)("Read $name", ({ make }) => {
     expect(output.slice(1)).toEqual([{ type: "image", mediaType: "image/png", data: PNG }])
   })
 
-  test("Write refuses to replace what changed since it was read, where it is told the version", async () => {
+  test("Write with a version refuses to replace a file that changed since it was read", async () => {
     const call = callIn(await make({ "a.txt": utf8("one\n") }))
     const write = async (content: string, version?: string) =>
       call("Write", { path: "a.txt", content, ...(version !== undefined && { version }) })
@@ -183,13 +183,13 @@ const notebook = {
   ],
 }
 
-describe("a notebook", () => {
+describe("Read of a notebook", () => {
   const reading = (value: unknown, args: JsonObject = {}) => {
     const text = typeof value === "string" ? value : JSON.stringify(value)
     return callIn({ files: memoryFiles({ "n.ipynb": text }), cwd: "/" })("Read", { path: "n.ipynb", ...args })
   }
 
-  test("goes on from a line, with the images of what is shown", async () => {
+  test("a notebook can be read from a line on, with the images of the shown part", async () => {
     const first = await reading(notebook, { limit: 4 })
     expect(textOf(first.output)).toMatch(
       /^1\t.*\n4\t\[cell 1, code, id run\]\n\[more lines follow; continue with offset 5\]$/s,
@@ -199,20 +199,20 @@ describe("a notebook", () => {
     expect(next.output.map(({ type }) => type)).toEqual(["text", "image"])
   })
 
-  test("with long outputs and many images is bounded", async () => {
+  test("a notebook with long outputs and many images is bounded", async () => {
     const image = { output_type: "display_data", metadata: {}, data: { "image/png": PNG } }
     const long = { output_type: "stream", name: "stdout", text: "x".repeat(5000) }
     const cell = { ...notebook.cells[1], outputs: [long, image, image, image, image, image, image] }
     const { output } = await reading({ ...notebook, cells: [cell] })
     expect(output.map(({ type }) => type)).toEqual(["text", "image", "image", "image", "image"])
-    expect(textOf(output)).toContain("[output cut: 1000 bytes are missing]")
+    expect(textOf(output)).toContain("[output cut: 1000 bytes omitted]")
     expect(textOf(output)).toContain("[2 more images are not shown; read from a later line]")
   })
 
-  test("with an image that is none says so, and one that is not a notebook is shown as its text", async () => {
+  test("an invalid image in a notebook is reported, and an invalid notebook is shown as text", async () => {
     const broken = { output_type: "display_data", metadata: {}, data: { "image/png": "AAAA" } }
     const { output } = await reading({ ...notebook, cells: [{ ...notebook.cells[1], outputs: [broken] }] })
-    expect(textOf(output)).toContain("was left out: it is not a PNG")
+    expect(textOf(output)).toContain("was omitted: it is not a PNG")
     expect(textOf((await reading("{\n broken")).output)).toBe("1\t{\n2\t broken")
     expect(textOf((await reading({ nbformat: 3, worksheets: [] })).output)).toMatch(/^1\t\{"nbformat":3/)
   })

@@ -57,7 +57,7 @@ function listOf(value: Json | undefined): readonly Json[] {
 
 function bounded(text: string): string {
   const cut = truncateUtf8(text, { maxBytes: Number.POSITIVE_INFINITY, maxCharacters: maxOutputCharacters })
-  return cut.truncated ? `${cut.text}\n[output cut: ${cut.bytes} bytes are missing]` : text
+  return cut.truncated ? `${cut.text}\n[output cut: ${cut.bytes} bytes omitted]` : text
 }
 
 function withoutColours(text: string): string {

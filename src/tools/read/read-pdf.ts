@@ -26,7 +26,7 @@ export async function readPdf(bytes: Uint8Array, request: PdfRequest, context: T
     if (!(await unpacksWithin(bytes, MAX_UNPACKED_BYTES, clock.check))) {
       throw new ToolError(
         "invalid_input",
-        `${name} unpacks to more than ${MAX_UNPACKED_BYTES} bytes, or hides how much.`,
+        `${name} decompresses to more than ${MAX_UNPACKED_BYTES} bytes, or hides its size.`,
       )
     }
     return await Promise.race([extract(bytes, request, clock.check), clock.over])
@@ -43,7 +43,7 @@ async function extract(bytes: Uint8Array, request: PdfRequest, check: () => void
   const { getDocumentProxy } = await loadUnpdf(name)
   // It takes the bytes for its own. Without verbosity 0 it would write on the console.
   const document = await getDocumentProxy(bytes.slice(), { verbosity: 0 }).catch((cause: unknown) => {
-    throw new ToolError("invalid_input", `${name} is damaged, or not really a PDF.`, { cause })
+    throw new ToolError("invalid_input", `${name} is damaged or not a PDF.`, { cause })
   })
   try {
     const { first, last } = pageRange(request, document.numPages)
@@ -61,7 +61,7 @@ async function extract(bytes: Uint8Array, request: PdfRequest, check: () => void
       })
       lines.push(`[page ${number} of ${document.numPages}]`)
       if (shown.text !== "") lines.push(shown.text)
-      if (shown.truncated) lines.push(`[page cut: ${shown.bytes} bytes are missing]`)
+      if (shown.truncated) lines.push(`[page cut: ${shown.bytes} bytes omitted]`)
       left -= shown.text.length
     }
     if (!hasText) lines.push("[no text on these pages: they are images, such as scans]")
@@ -103,11 +103,8 @@ function pageRange({ name, pages }: PdfRequest, count: number): { readonly first
   const first = Number(from)
   const last = Math.min(Number(to ?? from), count)
   if (first >= 1 && first <= last) return { first, last: Math.min(last, first + MAX_PDF_PAGES - 1) }
-  const what = first > count ? `${name} has ${count} pages.` : `pages is ${JSON.stringify(pages)}.`
-  throw new ToolError(
-    "invalid_input",
-    `${what} Give pages as one number or a range, such as "1-${Math.min(count, 5)}".`,
-  )
+  const what = first > count ? `${name} has ${count} pages.` : `Invalid pages: ${JSON.stringify(pages)}.`
+  throw new ToolError("invalid_input", `${what} Use one number or a range, such as "1-${Math.min(count, 5)}".`)
 }
 
 function moreFrom(number: number, count: number): string {

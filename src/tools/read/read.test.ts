@@ -42,46 +42,44 @@ async function read(content: string | Uint8Array, args: JsonObject = {}, options
 }
 
 describe("Read", () => {
-  test("TOOL-09 numbers the lines", async () => {
+  test("TOOL-09 Read numbers the lines", async () => {
     expect(await read("one\ntwo\n")).toBe("1\tone\n2\ttwo")
     expect(await read("one\n\nthree")).toBe("1\tone\n2\t\n3\tthree")
     expect(await read("\n")).toBe("1\t")
   })
 
-  test("reads from a line on, and says where to continue", async () => {
+  test("Read starts at a line and reports where to continue", async () => {
     expect(await read("a\nb\nc\nd\n", { offset: 2, limit: 2 })).toBe(
       "2\tb\n3\tc\n[more lines follow; continue with offset 4]",
     )
     expect(await read("a\nb\nc\nd\n", { offset: 3, limit: 2 })).toBe("3\tc\n4\td")
   })
 
-  test("stops at 2000 lines unless asked for more", async () => {
+  test("Read stops at 2000 lines by default", async () => {
     const text = await read("x\n".repeat(2001))
     expect(text.endsWith("2000\tx\n[more lines follow; continue with offset 2001]")).toBe(true)
     expect(await read("x\n".repeat(2000))).not.toContain("more lines")
     expect(await read("x\n".repeat(2001), { limit: 3000 })).not.toContain("more lines")
   })
 
-  test("drops a byte order mark and the CR of CRLF", async () => {
+  test("Read drops a byte order mark and the CR of CRLF", async () => {
     expect(await read("\ufeffone\r\ntwo\r\nthr\ree")).toBe("1\tone\n2\ttwo\n3\tthr\ree")
   })
 
-  test("cuts a very long line and says by how much, without splitting a character", async () => {
-    expect(await read(`${"é".repeat(2001)}\nnext`)).toBe(
-      `1\t${"é".repeat(2000)} [line cut: 2 bytes are missing]\n2\tnext`,
-    )
+  test("Read cuts a very long line with the omitted size, without splitting a character", async () => {
+    expect(await read(`${"é".repeat(2001)}\nnext`)).toBe(`1\t${"é".repeat(2000)} [line cut: 2 bytes omitted]\n2\tnext`)
     expect(await read(`a${"😀".repeat(100_000)}`)).toBe(
-      `1\ta${"😀".repeat(999)} [line cut: ${400_001 - 3997} bytes are missing]`,
+      `1\ta${"😀".repeat(999)} [line cut: ${400_001 - 3997} bytes omitted]`,
     )
   })
 
-  test("stops by itself before the output would be cut", async () => {
+  test("Read stops before its output would be cut", async () => {
     const text = await read(`${"x".repeat(999)}\n`.repeat(200))
     expect(text.length).toBeLessThan(85_000)
     expect(text).toMatch(/80\tx+\n\[more lines follow; continue with offset 81\]$/)
   })
 
-  test("says that a file is empty", async () => {
+  test("Read reports an empty file", async () => {
     expect(await read("")).toBe("a.txt is empty.")
   })
 
@@ -103,15 +101,15 @@ describe("Read", () => {
       "invalid_input",
       "Invalid arguments for Read:\nfile: is not allowed here",
     ],
-  ])("refuses %s", async (_, content, args, code, message) => {
+  ])("Read rejects %s", async (_, content, args, code, message) => {
     expect(JSON.parse(await read(content, args))).toEqual({ error: { code, message } })
   })
 
-  test("shows bytes that are not UTF-8 as U+FFFD, on their own line only", async () => {
+  test("Read shows invalid UTF-8 as U+FFFD, on its line only", async () => {
     expect(await read(Uint8Array.of(0x61, 0xc3, 0x0a, 0xc3, 0xa9))).toBe("1\ta\ufffd\n2\té")
   })
 
-  test("TOOL-36 reads UTF-16 of either kind and Latin-1, also across ranges", async () => {
+  test("TOOL-36 Read supports both UTF-16 encodings and Latin-1, also across ranges", async () => {
     for (const encoding of ["utf-16le", "utf-16be", "latin1"] as const) {
       const long = `${"ü".repeat(99)}\n`.repeat(3000)
       const bytes = encodeText({ text: `é one\r\n${long}end ö`, encoding }) as Uint8Array
@@ -120,7 +118,7 @@ describe("Read", () => {
     }
   })
 
-  test("reads a huge file by ranges and stops where it has enough", async () => {
+  test("Read reads a huge file by ranges and stops when it has enough", async () => {
     const huge = new Uint8Array(20 * 1024 * 1024).fill(0x78)
     for (let index = 99; index < huge.length; index += 100) huge[index] = 0x0a
     const ranges: { offset: number; limit: number }[] = []
@@ -129,14 +127,14 @@ describe("Read", () => {
     expect(ranges.map(({ offset }) => offset)).toEqual([0, 262_144])
   })
 
-  test("joins a line and a character that lie across two ranges", async () => {
+  test("Read joins a line and a character that span two ranges", async () => {
     const start = "x".repeat(1000)
     const lines = `${start}\n`.repeat(261) + "y".repeat(262_143 - 261 * 1001)
     const text = await read(`${lines}é\nlast`, { offset: 262, limit: 2 })
     expect(text).toMatch(/^262\ty+é\n263\tlast$/)
   })
 
-  test("stops reading when the run is stopped", async () => {
+  test("Read stops when the run is stopped", async () => {
     const controller = new AbortController()
     const ranges: { offset: number; limit: number }[] = []
     const pending = read(

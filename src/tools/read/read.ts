@@ -16,23 +16,23 @@ export function readTool(): Tool {
   return defineTool({
     name: "Read",
     description:
-      "Reads a file. Of text, each line comes as its number, a tab and its text, without its line end (LF or CRLF). " +
+      "Reads a file. Each line of a text file is returned as its number, a tab and its text, without its line ending. " +
       `Lines over ${maxLineCharacters} characters are cut, and so is the output after ${maxCharacters} characters; ` +
-      "a last line says where to continue. UTF-8, UTF-16 and Latin-1. PNG, JPEG, GIF and WebP images are shown to you. " +
-      `Of a PDF you get the text of up to ${MAX_PDF_PAGES} pages at once, of a notebook (.ipynb) its cells with their ` +
-      `numbers, ids and outputs, with up to ${maxNotebookImages} images. Other binary files are refused.`,
+      "the last line shows where to continue. Supports UTF-8, UTF-16 and Latin-1. PNG, JPEG, GIF and WebP images are shown to you. " +
+      `A PDF returns the text of up to ${MAX_PDF_PAGES} pages at once; a notebook (.ipynb) returns its cells with their ` +
+      `numbers, ids and outputs, with up to ${maxNotebookImages} images. Other binary files are rejected.`,
     effect: "none",
     input: {
       type: "object",
       properties: {
         path: { type: "string", minLength: 1, description: "The file, relative to the working directory or absolute." },
-        offset: { type: "integer", minimum: 1, default: 1, description: "The first line to read; lines count from 1." },
-        limit: { type: "integer", minimum: 1, default: 2000, description: "The most lines to read." },
-        pages: { type: "string", minLength: 1, description: 'Of a PDF: which pages, such as "3" or "1-5".' },
+        offset: { type: "integer", minimum: 1, default: 1, description: "The first line to read, counted from 1." },
+        limit: { type: "integer", minimum: 1, default: 2000, description: "Maximum number of lines to read." },
+        pages: { type: "string", minLength: 1, description: 'For a PDF: the pages, such as "3" or "1-5".' },
         withVersion: {
           type: "boolean",
           default: false,
-          description: "Adds a last line with the file's version, which Write can insist on.",
+          description: "Append a last line with the file's version, which Write can check.",
         },
       },
       required: ["path"],
@@ -78,11 +78,11 @@ async function content(args: ReadArgs, files: Files, context: ToolContext): Prom
   }
   if (isPdf(start)) {
     const bytes = await whole(args, files, context, MAX_PDF_BYTES, (size) => {
-      return new ToolError("invalid_input", `${name} is a PDF of ${size} bytes; at most ${MAX_PDF_BYTES} can be read.`)
+      return new ToolError("invalid_input", `${name} is a PDF of ${size} bytes; the limit is ${MAX_PDF_BYTES}.`)
     })
     return readPdf(bytes, { name, maxCharacters, ...(pages !== undefined && { pages }) }, context)
   }
-  if (pages !== undefined) throw new ToolError("invalid_input", `${name} is no PDF: read it without pages.`)
+  if (pages !== undefined) throw new ToolError("invalid_input", `${name} is not a PDF: read it without pages.`)
   const notebook = name.toLowerCase().endsWith(".ipynb") ? await notebookAt(args, files, context) : undefined
   return notebook ? showNotebook(args, notebook, name) : showText(args, start, files, context)
 }

@@ -71,17 +71,17 @@ describe("htmlToText", () => {
     ["drawings and templates", "a<svg><text>no</text></svg><template><p>no</p></template>b"],
     ["frames and fields", "a<iframe>no</iframe><textarea>no</textarea>b"],
     ["stray ends", "a</a></code></b></li-x></>b"],
-  ])("leaves out %s", (_, html) => {
+  ])("htmlToText omits %s", (_, html) => {
     expect(textOf(html)).toBe("ab")
   })
 
-  test("has the title of the page, not that of a drawing", () => {
+  test("htmlToText uses the page's title, not that of an SVG", () => {
     const html = "<head><title>\n The\n &amp; title</title></head><svg><title>no</title></svg><title>no</title>text"
     expect(htmlToText(html, decode)).toEqual({ title: "The & title", text: "text", truncated: false })
     expect(htmlToText("<title>never closed<p>text", decode).text).toBe("text")
   })
 
-  test("reads attributes as they come", () => {
+  test("htmlToText parses attributes in any form", () => {
     const attributesOf = (tag: string) =>
       [...htmlTokens(tag, decode)].map((token) => token.kind === "start" && token.attributes)
     expect(attributesOf(`<a title="1 > 0" HREF = 'x"y' href=no class=a/b alt>`)).toEqual([
@@ -92,11 +92,11 @@ describe("htmlToText", () => {
     expect(attributesOf("<a =x/ / href=q")).toEqual([{ href: "q" }])
   })
 
-  test("takes a < that begins no tag for text", () => {
+  test("htmlToText treats a < that starts no tag as text", () => {
     expect(textOf("1 < 2 <3 a<=b <")).toBe("1 < 2 <3 a<=b <")
   })
 
-  test("ends where it is told to", () => {
+  test("htmlToText stops at its limit", () => {
     const { text, truncated } = htmlToText("<p>word</p>".repeat(1000), decode, { maxCharacters: 20 })
     expect([text, truncated]).toEqual(["word\n\nword\n\nword\n\nwo", true])
     expect(htmlToText("abc", decode, { maxCharacters: 3 })).toMatchObject({ text: "abc", truncated: false })
@@ -121,14 +121,14 @@ describe("character references", () => {
     expect(decode.attribute(html)).toBe(text)
   })
 
-  test("old names may lack their semicolon, in an attribute only before what cannot be part of an address", () => {
+  test("legacy names may lack their semicolon, but in an attribute only before a non-URL character", () => {
     const html = "&copy 2020 &lt3 a&ampb ?a=1&copy=2&reg=3"
     expect(decode.text(html)).toBe("© 2020 <3 a&b ?a=1©=2®=3")
     expect(decode.attribute(html)).toBe("© 2020 &lt3 a&ampb ?a=1&copy=2&reg=3")
     expect(textOf('<a href="/?a=1&copy=2&amp;b">x</a>')).toBe("[x](https://site.example/?a=1&copy=2&b)")
   })
 
-  test("a reference cannot make a tag", () => {
+  test("a character reference cannot create a tag", () => {
     expect(textOf("&lt;script&gt;a&lt;/script&gt;")).toBe("<script>a</script>")
   })
 })
@@ -161,12 +161,12 @@ describe("a hostile page", () => {
       "a long address for short links",
       `<base href="https://a.example/${"x".repeat(900)}/">${"<a href=b>x</a>".repeat(many / 4)}`,
     ],
-  ])("takes time in proportion and stays within its limit: %s", (_, html) => {
+  ])("a hostile page takes linear time and stays within the limit: %s", (_, html) => {
     const { text } = htmlToText(html, decode, { maxCharacters: 100_000 })
     expect(text.length).toBeLessThanOrEqual(100_000)
   })
 
-  test("never throws, and all its words arrive in their order", () => {
+  test("htmlToText never throws and keeps all words in order", () => {
     const tag = fc.constantFrom(
       "p",
       "div",

@@ -49,12 +49,12 @@ function fetchOf(answer: Partial<FetchedBody> & { readonly text?: string }) {
 const send = (type: string, body: string | Uint8Array, status = 200) =>
   startWeb((_, response: ServerResponse) => response.writeHead(status, { "content-type": type }).end(body))
 
-describe("TOOL-13 WebFetch makes text of a page", () => {
-  test("is safe: it changes nothing and runs beside others", () => {
+describe("TOOL-13 WebFetch converts a page to text", () => {
+  test("WebFetch is read-only and runs in parallel", () => {
     expect(webFetchTool()).toMatchObject({ name: "WebFetch", effect: "none", concurrent: true, risk: "low" })
   })
 
-  test("HTML becomes Markdown, with title, address and status in front", async () => {
+  test("WebFetch converts HTML to Markdown, after title, address and status", async () => {
     const html = "<title>A &amp; B</title><script>no</script><h1>Hello</h1><p>See <a href=/there>there</a>.</p>"
     const { url } = await send("text/html; charset=utf-8", html)
     const { isError, text } = await call({ url: `${url}/here` })
@@ -64,7 +64,7 @@ describe("TOOL-13 WebFetch makes text of a page", () => {
     )
   })
 
-  test("links are relative to where the redirects led", async () => {
+  test("WebFetch resolves links against the final address", async () => {
     const server = await startWeb((request, response) => {
       if (request.url === "/old") response.writeHead(301, { location: "/new/" }).end()
       else response.writeHead(200, { "content-type": "text/html" }).end("<a href=x>x</a>")
@@ -74,7 +74,7 @@ describe("TOOL-13 WebFetch makes text of a page", () => {
     expect(text.startsWith(`${server.url}/new/ (status 200`)).toBe(true)
   })
 
-  test("JSON and other text stay as they are, of anything else only the kind is told", async () => {
+  test("WebFetch returns JSON and other text unchanged, and only the type of anything else", async () => {
     const json = '{"a": 1.0,\n "b": [9007199254740993]}'
     expect((await call({ url: (await send("application/json", json)).url })).text).toContain(`\n\n${json}`)
     expect((await call({ url: (await send("text/markdown", "# <b>x</b>")).url })).text).toContain("\n\n# <b>x</b>")
@@ -85,7 +85,7 @@ describe("TOOL-13 WebFetch makes text of a page", () => {
     })
   })
 
-  test("an error status is an answer", async () => {
+  test("WebFetch returns an error status as a result", async () => {
     const { url } = await send("text/html", "<p>No such page</p>", 404)
     expect(await call({ url })).toEqual({
       isError: false,
@@ -100,7 +100,7 @@ describe("TOOL-13 WebFetch makes text of a page", () => {
     ["what it looks like", "text/plain", [0xc3, 0xa9]],
     ["what it looks like, where a name is unknown", "text/plain; charset=nonsense", [0xc3, 0xa9]],
     ["what it looks like, where it is no UTF-8", "text/plain", [0xe9, 0x61, 0xe9]],
-  ])("the encoding is that of %s", async (_, contentType, bytes) => {
+  ])("WebFetch uses the encoding of %s", async (_, contentType, bytes) => {
     const { text } = await call({ url: "https://a.example" }, fetchOf({ contentType, bytes: Uint8Array.from(bytes) }))
     expect(text.split("\n\n")[1]).toMatch(/^é/)
   })
@@ -109,12 +109,12 @@ describe("TOOL-13 WebFetch makes text of a page", () => {
     ["<!DOCTYPE html><p>a", "(status 200, no content type, 19 bytes)\n\na"],
     ["plain <p>", "\n\nplain <p>"],
     ["\0\u0001", "This is not text"],
-  ])("without a content type %j is what it looks like", async (source, expected) => {
+  ])("WebFetch without a content type detects %j", async (source, expected) => {
     const { text } = await call({ url: "https://a.example" }, fetchOf({ contentType: "", text: source }))
     expect(text).toContain(expected)
   })
 
-  test("a long text comes in parts that make the whole", async () => {
+  test("WebFetch returns a long text in parts that form the whole", async () => {
     const whole = Array.from({ length: 5000 }, (_, index) => `line ${index} 😀`).join("\n")
     const fetch = fetchOf({ text: whole })
     let [offset, joined] = [0, ""]
@@ -133,14 +133,14 @@ describe("TOOL-13 WebFetch makes text of a page", () => {
     expect(JSON.parse(beyond.text)).toMatchObject({ error: { code: "invalid_input" } })
   })
 
-  test("a body that was cut is said to be", async () => {
+  test("WebFetch reports a truncated body", async () => {
     const { text } = await call({ url: "https://a.example" }, fetchOf({ text: "start", truncated: true }))
     expect(text).toContain("more than 5 bytes)\nOnly the first 5 bytes were read.\n\nstart")
   })
 })
 
-describe("what was fetched", () => {
-  test("is kept for its run and for a while", async () => {
+describe("the cache of WebFetch", () => {
+  test("a page is cached for its run and for a limited time", async () => {
     vi.useFakeTimers({ toFake: ["Date"] })
     const fetch = fetchOf({ text: "page" })
     const url = "https://a.example"
@@ -153,7 +153,7 @@ describe("what was fetched", () => {
     expect(fetch.get).toHaveBeenCalledTimes(4)
   })
 
-  test("is not kept where it failed, and not without end", async () => {
+  test("a failed page is not cached, and the cache is bounded", async () => {
     const failing = fetchOf({ status: 503, text: "later" })
     for (let time = 0; time < 2; time++) await call({ url: "https://a.example" }, failing)
     expect(failing.get).toHaveBeenCalledTimes(2)
@@ -166,8 +166,8 @@ describe("what was fetched", () => {
   })
 })
 
-describe("a page that cannot be had", () => {
-  test("is refused where it is not public, or where there is no web", async () => {
+describe("WebFetch failures", () => {
+  test("WebFetch rejects a non-public address and an environment without web access", async () => {
     const server = await send("text/plain", "private")
     const refused = await call({ url: server.url }, nodeFetch())
     expect(JSON.parse(refused.text)).toMatchObject({ error: { code: "denied" } })
@@ -179,7 +179,7 @@ describe("a page that cannot be had", () => {
     })
   })
 
-  test("in a run on Node the environment has the web, and guards it", async () => {
+  test("a run on Node has guarded web access", async () => {
     const server = await send("text/plain", "private")
     const model = scriptedModel([{ parts: [{ toolCall: { name: "WebFetch", args: { url: server.url } } }] }, "done"])
     const runtime = createRuntime({ model, tools: [webFetchTool()], store: memoryStore() })
@@ -192,7 +192,7 @@ describe("a page that cannot be had", () => {
     expect(server.connections()).toBe(0)
   })
 
-  test("arguments that make no sense are refused", async () => {
+  test("WebFetch rejects invalid arguments", async () => {
     for (const args of [{}, { url: "" }, { url: "https://a.example", maxCharacters: 0 }, { url: "x", offset: -1 }]) {
       expect(JSON.parse((await call(args)).text)).toMatchObject({ error: { code: "invalid_input" } })
     }

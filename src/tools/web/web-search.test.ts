@@ -67,12 +67,12 @@ const duckResult = (href: string, title: string, snippet: string) => `
 
 const counter = (url: string) => `//duckduckgo.com/l/?uddg=${encodeURIComponent(url)}&amp;rut=0123abc`
 
-describe("TOOL-13 WebSearch asks DuckDuckGo where no other engine is given", () => {
-  test("is safe: it changes nothing and runs beside others", () => {
+describe("TOOL-13 WebSearch uses DuckDuckGo by default", () => {
+  test("WebSearch is read-only and runs in parallel", () => {
     expect(webSearchTool()).toMatchObject({ name: "WebSearch", effect: "none", concurrent: true, risk: "low" })
   })
 
-  test("reads its page of results, without advertisements and its counter", async () => {
+  test("WebSearch parses the result page without advertisements and click counters", async () => {
     const { url, seen } = await serverThat(
       duckPage(
         [
@@ -96,17 +96,17 @@ describe("TOOL-13 WebSearch asks DuckDuckGo where no other engine is given", () 
     expect(await search(duckDuckGo({ baseUrl: url }), "x", 1)).toHaveLength(1)
   })
 
-  test("an empty page is no result, any other page without results is no answer", async () => {
+  test("an empty result page has no results, and any other page without results is an error", async () => {
     const empty = await serverThat(duckPage('<div class="result results--no-results no-results">No results.</div>'))
     expect(await search(duckDuckGo({ baseUrl: empty.url }))).toEqual([])
     const human = await serverThat('<div class="anomaly-modal__title">Are you human?</div>', 202)
     await expect(search(duckDuckGo({ baseUrl: human.url }))).rejects.toMatchObject({
       code: "io",
-      message: "The answer of DuckDuckGo was not understood. The search was not done.",
+      message: "The response of DuckDuckGo was not understood. The search was not done.",
     })
   })
 
-  test("a page that is never closed is read as far as it goes", async () => {
+  test("a truncated result page is parsed as far as possible", async () => {
     const { url } = await serverThat(
       '<a class="result__a" href="https://one.example/">One<a class="result__snippet">text',
     )
@@ -121,8 +121,8 @@ const results = [
   { url: "https://two.example/" },
 ]
 
-describe("engines with an API", () => {
-  test("Brave: the key in its header, the results of its web part", async () => {
+describe("search engines with an API", () => {
+  test("Brave sends the key in its header and returns the web results", async () => {
     const { url, seen } = await serverThat({ type: "search", web: { type: "search", results } })
     expect(await search(brave({ apiKey: " key\n", baseUrl: url }))).toEqual([
       { title: "One x", url: "https://one.example/", snippet: "a & b" },
@@ -140,7 +140,7 @@ describe("engines with an API", () => {
     expect(await search(brave({ apiKey: "key", baseUrl: nothing.url }))).toEqual([])
   })
 
-  test("Tavily: the query in a body, the key as a bearer", async () => {
+  test("Tavily sends the query in a body and the key as bearer", async () => {
     const { url, seen } = await serverThat({ query: "x", results, response_time: 1 })
     expect(await search(tavily({ apiKey: "tvly-key", baseUrl: url }), "x", 1)).toEqual([
       { title: "One x", url: "https://one.example/", snippet: "c" },
@@ -155,7 +155,7 @@ describe("engines with an API", () => {
     expect(JSON.parse(seen[0]?.body ?? "")).toEqual({ query: "x", max_results: 1 })
   })
 
-  test("SearXNG: one's own, below any path", async () => {
+  test("SearXNG works on a self-hosted server below any path", async () => {
     const { url, seen } = await serverThat({ query: "x", number_of_results: 0, results })
     expect(await search(searxng({ baseUrl: `${url}/searx/` }))).toHaveLength(2)
     expect(seen).toMatchObject([{ path: "/searx/search", query: { q: "longhaul & friends", format: "json" } }])
@@ -168,21 +168,21 @@ describe("engines with an API", () => {
     ["SearXNG", (baseUrl) => searxng({ baseUrl })],
   ]
 
-  test.each(engines)("%s: what makes no sense is an error that says so", async (name, engine) => {
+  test.each(engines)("%s: an invalid response is an error that says so", async (name, engine) => {
     for (const answer of ["<p>something else", [], { results: "none" }, { web: null }, { type: "error" }]) {
       const { url } = await serverThat(answer)
       await expect(search(engine(url)), JSON.stringify(answer)).rejects.toMatchObject({
         code: "io",
-        message: `The answer of ${name} was not understood. The search was not done.`,
+        message: `The response of ${name} was not understood. The search was not done.`,
       })
     }
   })
 
-  test.each(engines)("%s: a refusal and a server that is gone are errors, without the key", async (name, engine) => {
+  test.each(engines)("%s: a rejection and an unreachable server are errors without the key", async (name, engine) => {
     for (const [status, why] of [
-      [401, ": it refuses the key or the request"],
-      [403, ": it refuses the key or the request"],
-      [429, ": too often"],
+      [401, ": it rejects the key or the request"],
+      [403, ": it rejects the key or the request"],
+      [429, ": rate limit exceeded"],
       [500, ""],
       [307, ""],
     ] as const) {
@@ -190,7 +190,7 @@ describe("engines with an API", () => {
       const { isError, text } = await call(engine(url), { query: "x" })
       expect({ isError, error: JSON.parse(text).error }).toEqual({
         isError: true,
-        error: { code: "io", message: `${name} answered with status ${status}${why}. The search was not done.` },
+        error: { code: "io", message: `${name} responded with status ${status}${why}. The search was not done.` },
       })
     }
     const { url } = await serverThat({})
@@ -202,14 +202,14 @@ describe("engines with an API", () => {
     expect(gone.text).not.toContain("sk-secret")
   })
 
-  test("a private one is refused unless its host is allowed", async () => {
+  test("a private search engine is rejected unless its host is allowed", async () => {
     const { url, seen } = await serverThat({ results: [] })
     const { text } = await call(searxng({ baseUrl: url }), { query: "x" }, { env: { fetch: nodeFetch() } })
     expect(JSON.parse(text)).toMatchObject({ error: { code: "denied" } })
     expect(seen).toEqual([])
   })
 
-  test("a configuration that cannot work is refused at once, without the key", () => {
+  test("an invalid configuration is rejected immediately, without the key", () => {
     expect(() => brave({ apiKey: " " })).toThrow(LonghaulError)
     expect(() => tavily({ apiKey: "" })).toThrow(LonghaulError)
     expect(() => searxng({ baseUrl: "searx.example" })).toThrow(LonghaulError)
@@ -218,13 +218,13 @@ describe("engines with an API", () => {
   })
 })
 
-describe("what a model is shown", () => {
+describe("WebSearch output", () => {
   const engineOf = (found: Awaited<ReturnType<SearchEngine["search"]>>): SearchEngine => ({
     name: "Ours",
     search: async () => found,
   })
 
-  test("results on lines of their own, nothing but web addresses", async () => {
+  test("results are separate lines with web addresses only", async () => {
     const engine = engineOf([
       {
         title: "One\n2. Forged\n   https://evil.example",
@@ -247,7 +247,7 @@ describe("what a model is shown", () => {
     ])
   })
 
-  test("at most as many as were asked for, and a word where there are none", async () => {
+  test("WebSearch returns at most the requested number, and says if there are none", async () => {
     const many = Array.from({ length: 30 }, (_, index) => ({
       title: "t",
       url: `https://a.example/${index}`,
@@ -258,7 +258,7 @@ describe("what a model is shown", () => {
     expect((await call(engineOf([]), { query: "x" })).text).toBe('Ours found nothing for "x".')
   })
 
-  test("bad arguments and a place without the web are told", async () => {
+  test("WebSearch reports invalid arguments and missing web access", async () => {
     for (const args of [{}, { query: "" }, { query: "  " }, { query: "x", limit: 0 }, { query: "x", limit: 21 }]) {
       expect(JSON.parse((await call(engineOf([]), args)).text)).toMatchObject({ error: { code: "invalid_input" } })
     }

@@ -66,7 +66,7 @@ export class FileCommits {
         }
       } catch (error) {
         this.#looked = false
-        throw new ToolError("io", `cannot be used: a change that was begun cannot be finished (${errnoOf(error)})`, {
+        throw new ToolError("io", `cannot be used: a change that was started cannot be finished (${errnoOf(error)})`, {
           cause: error,
         })
       }
@@ -87,8 +87,8 @@ export class FileCommits {
       const note = await this.#prepare(checked, await this.#notes.write(plan), held, named)
       await this.#finish(note, held).catch(async (error: unknown) => {
         await this.#giveUp(note)
-        const why = `The changes count, but not all of them could be made (${errnoOf(error)})`
-        throw new ToolError("io", `${why}: the rest is made when files are next used.`, { cause: error })
+        const why = `The changes are committed, but not all files could be written yet (${errnoOf(error)})`
+        throw new ToolError("io", `${why}: the rest is written when files are next used.`, { cause: error })
       })
     } finally {
       for (const pin of held.values()) await pin.close()
@@ -129,7 +129,7 @@ export class FileCommits {
     if (existing) requireFile(existing)
     if (version !== undefined) requireVersion(existing, version)
     if ("removes" in step && (existing === undefined || stampOf(existing) !== step.removes)) {
-      throw new ToolError("conflict", "has changed meanwhile")
+      throw new ToolError("conflict", "has changed in the meantime")
     }
   }
 
@@ -216,7 +216,7 @@ export class FileCommits {
 function refuseOverlap(place: string, all: readonly string[]): void {
   const others = all.filter((each) => each === place || place.startsWith(each + sep))
   if (others.length === 1) return
-  throw new ToolError("invalid_input", "is changed twice, or lies below a file of the same change")
+  throw new ToolError("invalid_input", "is changed twice, or is below a file of the same change")
 }
 
 export function placeOf({ real, missing }: Location): string {

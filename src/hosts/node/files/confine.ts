@@ -50,7 +50,7 @@ export function confineTo(
   const first = all[0]
   if (first === undefined) {
     throw new LonghaulError("config_invalid", "The file tools have no folder to work in.", {
-      fix: "Give at least one root.",
+      fix: "Pass at least one root.",
     })
   }
   // The most specific root decides, so that a read-only folder can lie inside a writable one.
@@ -70,12 +70,12 @@ export function confineTo(
         const inside = insidePath(root[spelling], candidate)
         if (inside === undefined) continue
         if (inside.split(sep).some(isOurs) || isHidden(root, candidate))
-          throw new ToolError("denied", "belongs to longhaul itself")
+          throw new ToolError("denied", "is reserved for longhaul")
         if (access === "write" && !root.writable) throw new ToolError("denied", "is read-only")
         return
       }
     }
-    throw new ToolError("denied", "is outside the folders that may be used")
+    throw new ToolError("denied", "is outside the allowed folders")
   }
 
   async function locate(path: string, cwd: string, access: Access): Promise<Location> {
@@ -134,8 +134,8 @@ function toRoot(path: string, writable: boolean): Root {
 function refuseRootInside(folders: readonly string[], { given, real, writable }: Root): void {
   const folder = folders.find((each) => insidePath(each, real) !== undefined)
   if (folder === undefined || !writable) return
-  throw new LonghaulError("config_invalid", `The folder ${given} lies inside ${folder}, where runs are kept.`, {
-    fix: "Keep runs outside the folders that tools can write: choose another store or workspace.",
+  throw new LonghaulError("config_invalid", `The folder ${given} is inside ${folder}, where runs are stored.`, {
+    fix: "Store runs outside the folders that tools can write: choose another store or workspace.",
   })
 }
 
@@ -164,7 +164,7 @@ async function deepestExisting(absolute: string): Promise<Location> {
     } catch (error) {
       if (!isMissing(error) || path === dirname(path)) throw error
       // Where it leads is not said: whether something outside exists is nobody's business.
-      if (await isLink(path)) throw new ToolError("denied", "is a link that leads nowhere")
+      if (await isLink(path)) throw new ToolError("denied", "is a broken symbolic link")
       missing.unshift(basename(path))
     }
   }
@@ -206,7 +206,7 @@ async function pinByDescriptor(real: string, check: (real: string) => void): Pro
 
 async function pinByName(real: string, check: (real: string) => void): Promise<Pin> {
   const recheck = async (): Promise<void> => {
-    if ((await realpath(real)) !== real) throw new ToolError("denied", "changed while it was used")
+    if ((await realpath(real)) !== real) throw new ToolError("denied", "changed while it was in use")
   }
   const stats = await lstat(real)
   refuseLink(stats)
@@ -217,7 +217,7 @@ async function pinByName(real: string, check: (real: string) => void): Promise<P
 
 /** Links were followed before: one that is here now was put here since. */
 function refuseLink(stats: Stats): void {
-  if (stats.isSymbolicLink()) throw new ToolError("denied", "changed while it was used")
+  if (stats.isSymbolicLink()) throw new ToolError("denied", "changed while it was in use")
 }
 
 async function closeQuietly(handle: FileHandle): Promise<void> {

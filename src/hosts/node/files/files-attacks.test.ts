@@ -159,7 +159,7 @@ afterAll(() => {
 })
 
 describe.each(tools)("TOOL-34 %s", (name, argsFor) => {
-  test.each([...escapes, ...ours])("denies %s", async (_, path) => {
+  test.each([...escapes, ...ours])("file tools deny %s", async (_, path) => {
     const before = snapshot()
     const { code, text } = await call(name, argsFor(path))
     const codes = answers.get(name) ?? new Map<string, number>()
@@ -175,14 +175,14 @@ describe.each(tools)("TOOL-34 %s", (name, argsFor) => {
   test.each([
     ["a FIFO", "fifo"],
     ["a socket", "socket"],
-  ])("refuses %s at once", async (_, path) => {
+  ])("file tools reject %s immediately", async (_, path) => {
     const started = performance.now()
     expect((await call(name, argsFor(path))).code).toBe("invalid_input")
     expect(performance.now() - started).toBeLessThan(1000)
   })
 })
 
-test("Grep and List over the whole workspace meet none of it", async () => {
+test("Grep and List over the workspace return none of the forbidden files", async () => {
   const grep = await call("Grep", { pattern: "." })
   // A hard link cannot be told from the file itself; only whoever has the file can have made it.
   expect(grep.text).toBe(`hard-link:1:${secret}\ninside.txt:1:inside\nmodule/.git:1:gitdir: ../../outside/repository`)
@@ -190,7 +190,7 @@ test("Grep and List over the whole workspace meet none of it", async () => {
 })
 
 test.each(["link.ipynb", "../outside/x.ipynb", "link-folder/x.ipynb"])(
-  "TOOL-34 NotebookEdit denies a notebook outside, by %s",
+  "TOOL-34 NotebookEdit denies a notebook outside the workspace, through %s",
   async (path) => {
     const notebook = JSON.stringify({ cells: [], metadata: {}, nbformat: 4, nbformat_minor: 5 })
     writeFileSync(join(base, "outside/x.ipynb"), notebook)
@@ -201,14 +201,14 @@ test.each(["link.ipynb", "../outside/x.ipynb", "link-folder/x.ipynb"])(
   },
 )
 
-test("writing to a hard link replaces the name and leaves the file outside as it was", async () => {
+test("writing to a hard link replaces the name and leaves the outside file unchanged", async () => {
   linkSync(join(base, "outside/secret.txt"), join(workspace, "hard-link-2"))
   expect((await call("Write", { path: "hard-link-2", content: "mine" })).code).toBe("ok")
   expect(readFileSync(join(base, "outside/secret.txt"), "utf8")).toBe(secret)
   rmSync(join(workspace, "hard-link-2"))
 })
 
-test("an error never tells whether something outside exists", async () => {
+test("an error never reveals whether an outside path exists", async () => {
   for (const [name, argsFor] of tools) {
     const there = await call(name, argsFor("link-folder/secret.txt"))
     const notThere = await call(name, argsFor("link-folder/nothing.txt"))

@@ -21,10 +21,10 @@ afterAll(() => rmSync(workspace, { recursive: true, force: true }))
 test.each([
   ["ENOSPC", "io", "a.txt could not be used (ENOSPC)."],
   ["EIO", "io", "a.txt could not be used (EIO)."],
-  ["EISDIR", "conflict", "a.txt became a folder meanwhile."],
-  ["EACCES", "denied", "a.txt may not be used by this process."],
+  ["EISDIR", "conflict", "a.txt became a folder in the meantime."],
+  ["EACCES", "denied", "a.txt is not accessible to this process."],
 ])(
-  "a write that fails with %s keeps the old file, leaves no other and names no real path",
+  "a write that fails with %s keeps the old file, leaves no temporary file and names no real path",
   async (errno, code, message) => {
     writeFileSync(join(workspace, "a.txt"), "old")
     failure.code = errno

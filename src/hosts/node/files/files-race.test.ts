@@ -84,10 +84,10 @@ function told(outcomes: ReadonlyMap<string, number>): string {
 }
 
 describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
-  "while a %s is swapped for a link outside",
+  "while a %s is swapped for a link to the outside",
   (kind) => {
     test(
-      `${reads} reads never see what is outside`,
+      `${reads} reads never return outside content`,
       async () => {
         const files = nodeFiles({ roots: [workspace] })
         const read = async () => new TextDecoder().decode(await files.read("folder/target", workspace))
@@ -102,7 +102,7 @@ describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
     )
 
     test(
-      `${reads} looks never measure or list what is outside`,
+      `${reads} info and list calls never measure or list outside files`,
       async () => {
         writeFileSync(join(outside, "only-outside"), "")
         const files = nodeFiles({ roots: [workspace] })
@@ -124,7 +124,7 @@ describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
     )
 
     test(
-      `${writes} writes never land outside, and leave no temporary file`,
+      `${writes} writes never reach outside files and leave no temporary file`,
       async () => {
         const files = nodeFiles({ roots: [workspace] })
         const names = ["folder/target", "folder/deep/new", "folder/made/new"]
@@ -148,7 +148,7 @@ describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
     )
 
     test(
-      `${writes / 4} commits never land outside, remove nothing there, and leave no temporary file`,
+      `${writes / 4} commits never change or remove outside files and leave no temporary file`,
       async () => {
         const files = nodeFiles({ roots: [workspace], redoFolder: join(base, "redo") })
         const content = new TextEncoder().encode("written")

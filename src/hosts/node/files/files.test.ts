@@ -41,12 +41,12 @@ describe("roots", () => {
     ["does not exist", (): string[] => [join(base, "none")]],
     ["is a file", (): string[] => [fileAt("plain.txt")]],
     ["is not given", (): string[] => []],
-  ])("a root that %s is config_invalid at once", (_, roots) => {
+  ])("a root that %s is config_invalid immediately", (_, roots) => {
     expect(() => nodeFiles({ roots: roots() })).toThrow(LonghaulError)
     expect(() => nodeFiles({ roots: [workspace], readOnlyRoots: [join(base, "none")] })).toThrow("does not exist")
   })
 
-  test("a root reached through a link works by either name", async () => {
+  test("a root reached through a link works under both names", async () => {
     symlinkSync(workspace, join(base, "alias"))
     writeFileSync(join(workspace, "a.txt"), "a")
     const aliased = nodeFiles({ roots: [join(base, "alias")] })
@@ -56,7 +56,7 @@ describe("roots", () => {
     }
   })
 
-  test("a read-only root can be read, not written, also inside a writable one and inside .longhaul", async () => {
+  test("a read-only root can be read but not written, also inside a writable root and inside .longhaul", async () => {
     const results = join(base, "store/.longhaul/toolResults")
     mkdirSync(results, { recursive: true })
     mkdirSync(join(workspace, "vendor"))
@@ -74,7 +74,7 @@ describe("roots", () => {
 })
 
 describe("display", () => {
-  test("is relative to the first root, absolute in another, as written outside", () => {
+  test("display is relative in the first root, absolute in others, and unchanged outside", () => {
     const second = join(base, "second")
     mkdirSync(second)
     files = nodeFiles({ roots: [workspace, second] })
@@ -88,7 +88,7 @@ describe("display", () => {
 })
 
 describe("read, info and list", () => {
-  test("reads a file as a whole or by ranges, by relative and absolute paths", async () => {
+  test("read returns a whole file or ranges, by relative and absolute paths", async () => {
     mkdirSync(join(workspace, "sub"))
     writeFileSync(join(workspace, "sub/a.txt"), "0123456789")
     expect(await text("sub/a.txt")).toBe("0123456789")
@@ -102,14 +102,14 @@ describe("read, info and list", () => {
     ])
   })
 
-  test("names that only look like escapes are legal", async () => {
+  test("names that only look like escapes are allowed", async () => {
     for (const name of ["..foo", "...", "a..b", ".longhaul2", "longhaul.configuration", "a\\b", "ünï 😀", "-rf"]) {
       await write(name, name)
       expect(await text(name)).toBe(name)
     }
   })
 
-  test("follows links that stay inside", async () => {
+  test("links that stay inside are followed", async () => {
     mkdirSync(join(workspace, "real"))
     writeFileSync(join(workspace, "real/a.txt"), "a")
     symlinkSync("real", join(workspace, "folder"))
@@ -122,7 +122,7 @@ describe("read, info and list", () => {
     expect((await files.list(".", workspace)).find(({ name }) => name === "file")?.kind).toBe("link")
   })
 
-  test("says what is there", async () => {
+  test("info reports the type and size of a path", async () => {
     writeFileSync(join(workspace, "a.txt"), "abc")
     mkdirSync(join(workspace, "sub"))
     mkdirSync(join(workspace, ".longhaul"))
@@ -146,13 +146,13 @@ describe("read, info and list", () => {
     ["something below a file", "a.txt/x", "not_found", "a.txt/x does not exist."],
     ["a folder", "sub", "invalid_input", "sub is a folder."],
     ["a name that is too long", "x".repeat(300), "invalid_input", `${"x".repeat(300)} has a name that is too long.`],
-  ])("refuses to read %s", async (_, path, code, message) => {
+  ])("read rejects %s", async (_, path, code, message) => {
     fileAt("ws/a.txt")
     mkdirSync(join(workspace, "sub"))
     await expect(files.read(path, workspace)).rejects.toMatchObject({ name: "ToolError", code, message })
   })
 
-  test("refuses to list a file, and to read more at once than memory is for", async () => {
+  test("list rejects a file, and read rejects a size that exceeds memory limits", async () => {
     fileAt("ws/a.txt")
     await expect(files.list("a.txt", workspace)).rejects.toMatchObject({ code: "invalid_input" })
     truncateSync(join(workspace, "a.txt"), 2 * 1024 ** 3)
@@ -162,21 +162,21 @@ describe("read, info and list", () => {
 })
 
 describe("write", () => {
-  test("TOOL-10 TOOL-31 creates with missing folders, replaces, and leaves nothing else behind", async () => {
+  test("TOOL-10 TOOL-31 write creates missing folders, replaces files, and leaves no other file behind", async () => {
     expect(await write("a/b/c.txt", "one")).toEqual({ created: true })
     expect(await write("a/b/c.txt", "two")).toEqual({ created: false })
     expect(await text("a/b/c.txt")).toBe("two")
     expect(readdirSync(join(workspace, "a/b"))).toEqual(["c.txt"])
   })
 
-  test("replaces the name, so that a file open elsewhere keeps its old content", async () => {
+  test("write replaces the name, so a file opened elsewhere keeps its old content", async () => {
     await write("a.txt", "old")
     const before = statSync(join(workspace, "a.txt")).ino
     await write("a.txt", "new")
     expect(statSync(join(workspace, "a.txt")).ino).not.toBe(before)
   })
 
-  test("keeps the mode of what it replaces, without setuid", async () => {
+  test("write keeps the mode of the replaced file, without setuid", async () => {
     await write("run.sh", "one")
     chmodSync(join(workspace, "run.sh"), 0o4751)
     await write("run.sh", "two")
@@ -189,14 +189,14 @@ describe("write", () => {
     ["something below a file", "a.txt/b", "invalid_input"],
     ["something far below a file", "a.txt/b/c", "invalid_input"],
     ["a name that is too long", "x".repeat(300), "invalid_input"],
-  ])("refuses to replace %s, and leaves no temporary file", async (_, path, code) => {
+  ])("write refuses to replace %s, and leaves no temporary file", async (_, path, code) => {
     fileAt("ws/a.txt")
     mkdirSync(join(workspace, "sub"))
     await expect(write(path, "x")).rejects.toMatchObject({ name: "ToolError", code })
     expect(readdirSync(workspace).sort()).toEqual(["a.txt", "sub"])
   })
 
-  test("a reader sees the old or the new content, never half of one", async () => {
+  test("a concurrent reader sees the old or the new content, never a mixture", async () => {
     const contents = ["a".repeat(200_000), "b".repeat(100_000)]
     await write("a.txt", contents[0] ?? "")
     let isWriting = true
@@ -208,7 +208,7 @@ describe("write", () => {
     await writing
   })
 
-  test("leaves no descriptor open, whatever happens", async () => {
+  test("file operations leave no descriptor open, whatever happens", async () => {
     const open = (): number => readdirSync("/proc/self/fd").length
     fileAt("ws/a.txt")
     const before = open()

@@ -187,7 +187,7 @@ async function readPinned(
 
 function rangeWithin(size: number, range: { readonly offset: number; readonly limit: number } = everything) {
   const length = Math.max(0, Math.min(range.limit, size - range.offset))
-  if (length > maxReadBytes) throw new ToolError("invalid_input", "is too large to be read at once")
+  if (length > maxReadBytes) throw new ToolError("invalid_input", "is too large to read at once")
   return { offset: range.offset, length }
 }
 
@@ -221,14 +221,14 @@ function kindOf(entry: Dirent | Stats): FileEntry["kind"] {
 const failures: Readonly<Record<string, readonly [code: ToolErrorCode, what: string]>> = {
   ENOENT: ["not_found", "does not exist"],
   ENOTDIR: ["not_found", "does not exist"],
-  EACCES: ["denied", "may not be used by this process"],
-  EPERM: ["denied", "may not be used by this process"],
+  EACCES: ["denied", "is not accessible to this process"],
+  EPERM: ["denied", "is not accessible to this process"],
   EROFS: ["denied", "is on a read-only file system"],
-  ELOOP: ["denied", "is a link that leads to itself"],
+  ELOOP: ["denied", "is a symbolic link that points to itself"],
   ENXIO: ["invalid_input", "is not a regular file"],
-  EISDIR: ["conflict", "became a folder meanwhile"],
+  EISDIR: ["conflict", "became a folder in the meantime"],
   ENAMETOOLONG: ["invalid_input", "has a name that is too long"],
-  EEXIST: ["conflict", "was created by somebody else meanwhile"],
+  EEXIST: ["conflict", "was created by another process in the meantime"],
 }
 
 /** What the caller refuses is said in the caller's own words. */

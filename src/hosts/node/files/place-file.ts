@@ -96,15 +96,15 @@ export function stampOf({ size, mtimeMs }: Stats): string {
 
 export function requireVersion(stats: Stats | undefined, version: string | null): void {
   if ((stats ? versionOf(stats) : null) === version) return
-  throw new ToolError("conflict", version === null ? "exists already" : "has changed since it was read")
+  throw new ToolError("conflict", version === null ? "already exists" : "has changed since it was read")
 }
 
 export function requireFile(stats: Stats): void {
   if (stats.isFile()) return
-  if (stats.isSymbolicLink()) throw new ToolError("denied", "changed while it was used")
+  if (stats.isSymbolicLink()) throw new ToolError("denied", "changed while it was in use")
   throw new ToolError("invalid_input", stats.isDirectory() ? "is a folder" : "is not a regular file")
 }
 
 export function requireFolder(stats: Stats): void {
-  if (!stats.isDirectory()) throw new ToolError("invalid_input", "lies below something that is not a folder")
+  if (!stats.isDirectory()) throw new ToolError("invalid_input", "is below a path that is not a folder")
 }

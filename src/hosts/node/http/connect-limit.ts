@@ -16,8 +16,8 @@ export function checkConnectOptions(transport: string, options: ConnectOptions, 
   checkKeys(transport, options, [...connectKeys, ...own])
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options
   if (connectTimeoutMs >= 1 && connectTimeoutMs <= LONGEST_TIMER_MS) return
-  throw new LonghaulError("config_invalid", `connectTimeoutMs is ${connectTimeoutMs}.`, {
-    fix: "Give a number of milliseconds, 1 or more.",
+  throw new LonghaulError("config_invalid", `Invalid connectTimeoutMs: ${connectTimeoutMs}.`, {
+    fix: "Use a number of milliseconds, 1 or more.",
   })
 }
 
@@ -35,5 +35,5 @@ export function limitConnect(socket: Socket, connected: "connect" | "secureConne
 }
 
 export function connectTimeout(timeoutMs: number): Error {
-  return Object.assign(new Error(`There was no connection within ${timeoutMs} ms.`), { code: "ETIMEDOUT" })
+  return Object.assign(new Error(`No connection within ${timeoutMs} ms.`), { code: "ETIMEDOUT" })
 }

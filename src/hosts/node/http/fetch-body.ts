@@ -45,7 +45,7 @@ async function decoderFor(response: IncomingMessage): Promise<Transform | undefi
     case "deflate":
       return (await beginsWithZlibHeader(response)) ? createInflate() : createInflateRaw()
     default:
-      throw new ToolError("io", "The server packed its answer in a way that was not asked for.")
+      throw new ToolError("io", "The server used a content encoding that was not requested.")
   }
 }
 
@@ -67,7 +67,7 @@ function atMost(limit: number) {
     let size = 0
     for await (const chunk of source) {
       size += chunk.length
-      if (size > limit) throw new ToolError("io", "The answer is larger packed than unpacked.")
+      if (size > limit) throw new ToolError("io", "The response is larger compressed than decompressed.")
       yield chunk
     }
   }

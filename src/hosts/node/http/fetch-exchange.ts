@@ -55,7 +55,7 @@ export async function exchange(request: Exchange, resolve: Resolve): Promise<Exc
     return { body: { ...told, ...(await readBody(response, request.maxBytes)) } }
   } catch (error) {
     if (error instanceof ToolError) throw error
-    throw new ToolError("io", `There was no usable answer from ${url.host}${reasonOf(error)}.`, { cause: error })
+    throw new ToolError("io", `No usable response from ${url.host}${reasonOf(error)}.`, { cause: error })
   } finally {
     unlink()
     outgoing?.destroy()
@@ -82,10 +82,7 @@ async function checkedAddresses(request: Exchange, resolve: Resolve): Promise<re
 
 /** Does not say which address it is: that would be a map of the private network. */
 function refused({ host }: URL): ToolError {
-  return new ToolError(
-    "denied",
-    `${host} is not on the public internet, and this environment does not allow it by name.`,
-  )
+  return new ToolError("denied", `${host} is not on the public internet and is not in the allow list.`)
 }
 
 /** Connects to the addresses that were checked and to no other. */

@@ -6,7 +6,7 @@ import { nodeFetch } from "./guarded-fetch.ts"
 
 afterEach(stopServers)
 
-describe("bodies", () => {
+describe("response bodies", () => {
   const text = "page ".repeat(2000)
 
   test.each([
@@ -17,26 +17,29 @@ describe("bodies", () => {
     ["deflate", deflateSync(text)],
     ["deflate", deflateRawSync(text)],
     ["identity", Buffer.from(text)],
-  ])("are unpacked: %s", async (encoding, body) => {
+  ])("a compressed body is decompressed: %s", async (encoding, body) => {
     const server = await startWeb((_, response) => response.writeHead(200, { "content-encoding": encoding }).end(body))
     const answer = await nodeFetch({ allow: ["127.0.0.1"] }).get(server.url, fetchOptions)
     expect(textOf(answer.bytes)).toBe(text)
     expect(server.seen[0]?.headers["accept-encoding"]).toBe("gzip, br, deflate")
   })
 
-  test.each(["gzip", "br", "deflate", "identity"])("that are too long are cut, packed or not: %s", async (encoding) => {
-    const pack = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync, identity: Buffer.from }[encoding]
-    const server = await startWeb((_, response) => {
-      response.writeHead(200, { "content-encoding": encoding }).end(pack?.(Buffer.from(text)))
-    })
-    const fetch = nodeFetch({ allow: ["127.0.0.1"] })
-    const cut = await fetch.get(server.url, { ...fetchOptions, maxBytes: 7 })
-    expect([textOf(cut.bytes), cut.truncated]).toEqual(["page pa", true])
-    const whole = await fetch.get(server.url, { ...fetchOptions, maxBytes: text.length })
-    expect([whole.bytes.length, whole.truncated]).toEqual([text.length, false])
-  })
+  test.each(["gzip", "br", "deflate", "identity"])(
+    "a body that is too long is cut, compressed or not: %s",
+    async (encoding) => {
+      const pack = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync, identity: Buffer.from }[encoding]
+      const server = await startWeb((_, response) => {
+        response.writeHead(200, { "content-encoding": encoding }).end(pack?.(Buffer.from(text)))
+      })
+      const fetch = nodeFetch({ allow: ["127.0.0.1"] })
+      const cut = await fetch.get(server.url, { ...fetchOptions, maxBytes: 7 })
+      expect([textOf(cut.bytes), cut.truncated]).toEqual(["page pa", true])
+      const whole = await fetch.get(server.url, { ...fetchOptions, maxBytes: text.length })
+      expect([whole.bytes.length, whole.truncated]).toEqual([text.length, false])
+    },
+  )
 
-  test("a bomb is not unpacked: after the limit no more of it is read", async () => {
+  test("decompression of a bomb stops at the limit and reads no further", async () => {
     const megabyte = gzipSync(Buffer.alloc(1 << 20))
     let sent = 0
     const server = await startWeb((request, response) => {
@@ -55,7 +58,7 @@ describe("bodies", () => {
     expect(sent).toBeLessThan(10_000)
   })
 
-  test("what unpacks to nothing without end is given up", async () => {
+  test("a body that decompresses to nothing endlessly is aborted", async () => {
     const nothing = gzipSync("")
     const server = await startWeb((_, response) => {
       response.writeHead(200, { "content-encoding": "gzip" })
@@ -66,7 +69,7 @@ describe("bodies", () => {
       more()
     })
     const failed = await failureOf(server.url, { allow: ["127.0.0.1"] })
-    expect(failed).toEqual({ code: "io", message: "The answer is larger packed than unpacked." })
+    expect(failed).toEqual({ code: "io", message: "The response is larger compressed than decompressed." })
   })
 
   test.each([
@@ -76,12 +79,12 @@ describe("bodies", () => {
     ["gzip", gzipSync(text).subarray(0, 40)],
     ["zstd", "x"],
     ["gzip, gzip", gzipSync(gzipSync(text))],
-  ])("that cannot be unpacked are no answer: %s", async (encoding, body) => {
+  ])("a body that cannot be decompressed is an error: %s", async (encoding, body) => {
     const server = await startWeb((_, response) => response.writeHead(200, { "content-encoding": encoding }).end(body))
     expect(await failureOf(server.url, { allow: ["127.0.0.1"] })).toMatchObject({ code: "io" })
   })
 
-  test.each(["gzip", "identity"])("that end too early are no answer: %s", async (encoding) => {
+  test.each(["gzip", "identity"])("a truncated body is an error: %s", async (encoding) => {
     const server = await startWeb((_, response) => {
       response.writeHead(200, { "content-encoding": encoding, "content-length": "1000" })
       response.write(encoding === "gzip" ? gzipSync(text).subarray(0, 20) : "half", () => response.destroy())
@@ -90,24 +93,24 @@ describe("bodies", () => {
   })
 })
 
-describe("an answer that does not come", () => {
-  test.each(["before the head", "in the body", "in a packed body"])("times out: %s", async (place) => {
+describe("a response that does not arrive", () => {
+  test.each(["before the head", "in the body", "in a packed body"])("a fetch times out: %s", async (place) => {
     const server = await startWeb((_, response) => {
       if (place === "before the head") return
       response.writeHead(200, place === "in the body" ? {} : { "content-encoding": "gzip" })
       response.write(place === "in the body" ? "some" : gzipSync("some").subarray(0, 12))
     })
     const failed = await failureOf(server.url, { allow: ["127.0.0.1"] }, { timeoutMs: 100 })
-    expect(failed).toEqual({ code: "timeout", message: "There was no whole answer within 100 ms." })
+    expect(failed).toEqual({ code: "timeout", message: "No complete response within 100 ms." })
   })
 
-  test("times out while its name is looked up", async () => {
+  test("a fetch times out during the DNS lookup", async () => {
     const resolve = () => new Promise<readonly string[]>(() => {})
     const failed = await failureOf("http://slow.example/", { resolve }, { timeoutMs: 50 })
     expect(failed).toMatchObject({ code: "timeout" })
   })
 
-  test("is not waited for after an abort, and the connection is closed", async () => {
+  test("an abort ends the wait for a response and closes the connection", async () => {
     const abort = new AbortController()
     let closed: Promise<unknown> | undefined
     const server = await startWeb((request, response) => {
@@ -121,18 +124,18 @@ describe("an answer that does not come", () => {
     expect([again.code, server.connections()]).toEqual(["aborted", 1])
   })
 
-  test("is reported with its reason and nothing that was sent", async () => {
+  test("a failure contains the reason and none of the sent data", async () => {
     const server = await startWeb((request) => request.socket.destroy())
     const headers = { authorization: "Bearer secret" }
     const reset = await failureOf(`${server.url}/?q=secret`, { allow: ["127.0.0.1"] }, { headers })
     expect(reset).toEqual({
       code: "io",
-      message: `There was no usable answer from 127.0.0.1:${server.port} (ECONNRESET).`,
+      message: `No usable response from 127.0.0.1:${server.port} (ECONNRESET).`,
     })
     const unsendable = await failureOf(server.url, { allow: ["127.0.0.1"] }, { headers: { "x-key": "secret\n" } })
     expect(unsendable).toEqual({
       code: "io",
-      message: `There was no usable answer from 127.0.0.1:${server.port} (ERR_INVALID_CHAR).`,
+      message: `No usable response from 127.0.0.1:${server.port} (ERR_INVALID_CHAR).`,
     })
   })
 })

@@ -163,8 +163,8 @@ async function outcomeOf(url: string, allow: readonly string[] = []): Promise<st
     )
 }
 
-describe("TOOL-13 what is not on the public internet is refused before a packet leaves", () => {
-  test("in every spelling", async () => {
+describe("TOOL-13 non-public addresses are rejected before a packet is sent", () => {
+  test("non-public addresses are rejected in every spelling", async () => {
     const outcomes = await Promise.all(urls().map(async (url) => [url, await outcomeOf(url)] as const))
     console.log(`${outcomes.length} spellings refused, ${connections} connections, ${asked.length} lookups`)
     expect(outcomes.filter(([, outcome]) => outcome !== "denied" && outcome !== "invalid_input")).toEqual([])
@@ -172,7 +172,7 @@ describe("TOOL-13 what is not on the public internet is refused before a packet 
     expect(new Set(urls()).size).toBe(outcomes.length)
   })
 
-  test("although many of them would reach this computer, were they let through", async () => {
+  test("many of the rejected spellings would really reach this machine", async () => {
     const hosts = [
       "127.0.0.1",
       "127.1",

@@ -53,18 +53,18 @@ async function secureServer(location?: string) {
   return `https://localhost:${await listen(server)}`
 }
 
-test("https is spoken with the name of the host, at the address that was checked", async () => {
+test("https uses the host's name for TLS at the address that was checked", async () => {
   const url = await secureServer()
   expect(await fetched(url)).toEqual([`${url}/`, "secure, for localhost"])
 })
 
-test("a certificate that nobody vouches for, or for another name, is no answer", async () => {
+test("an untrusted certificate or one for another name is an error", async () => {
   const url = await secureServer()
   expect(await fetched(url, false)).toEqual(["io", expect.stringContaining("SELF_SIGNED")])
   expect(await fetched(url.replace("localhost", "other.example"))).toEqual(["io", expect.stringContaining("ALTNAME")])
 })
 
-test("from https no redirect to http is followed; to https it is, and from http to https too", async () => {
+test("a redirect from https to http is not followed; https to https and http to https are", async () => {
   let plainRequests = 0
   const plain = http.createServer((_, response) => {
     plainRequests++

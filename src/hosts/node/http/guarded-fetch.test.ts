@@ -8,8 +8,8 @@ afterEach(stopServers)
 
 const redirectTo = (location: string) => startWeb((_, response) => response.writeHead(302, { location }).end())
 
-describe("a host that is allowed by name", () => {
-  test("is fetched, whatever its status", async () => {
+describe("an explicitly allowed host", () => {
+  test("an allowed host is fetched, whatever its status", async () => {
     const server = await startWeb((request, response) => {
       const status = request.url === "/missing" ? 404 : 200
       response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`at ${request.url}`)
@@ -26,7 +26,7 @@ describe("a host that is allowed by name", () => {
     expect([missing.status, textOf(missing.bytes)]).toEqual([404, "at /missing"])
   })
 
-  test("may be allowed at one port only, and in any spelling", async () => {
+  test("a host can be allowed for one port, in any spelling", async () => {
     const [one, two] = [
       await startWeb((_, response) => response.end("1")),
       await startWeb((_, response) => response.end("2")),
@@ -39,18 +39,21 @@ describe("a host that is allowed by name", () => {
     expect(two.connections()).toBe(0)
   })
 
-  test.each(["http://a", "a/b", "a:b", "", "user@a", "a b", "[::1", "a:123456"])("is not named by %j", (entry) => {
-    expect(() => nodeFetch({ allow: [entry] })).toThrow(LonghaulError)
-  })
+  test.each(["http://a", "a/b", "a:b", "", "user@a", "a b", "[::1", "a:123456"])(
+    "%j does not allow the host",
+    (entry) => {
+      expect(() => nodeFetch({ allow: [entry] })).toThrow(LonghaulError)
+    },
+  )
 
   test.each(["a", "a.example:80", "[::1]", "::1", "[::1]:80", "127.0.0.1", "bücher.example"])(
-    "is named by %j",
+    "%j allows the host",
     (entry) => {
       expect(() => nodeFetch({ allow: [entry] })).not.toThrow()
     },
   )
 
-  test("is told its own name, whatever the headers say", async () => {
+  test("the request has the host's own name, whatever the headers contain", async () => {
     const server = await startWeb((_, response) => response.end())
     const headers = { Host: "other.example", "Accept-Encoding": "zstd" }
     await nodeFetch({ allow: ["127.0.0.1"] }).get(server.url, { ...fetchOptions, headers })
@@ -68,7 +71,7 @@ describe("a host that is allowed by name", () => {
     expect(server.seen.map(({ headers }) => headers["user-agent"])).toEqual(["longhaul", "me", "acme", "me"])
   })
 
-  test("a body is sent with post, and a redirect of it is the answer", async () => {
+  test("post sends a body, and a redirect is returned as the response", async () => {
     const server = await startWeb((request, response) => {
       if (request.url === "/moved") response.writeHead(307, { location: "/" }).end("moved")
       else request.pipe(response)
@@ -82,8 +85,8 @@ describe("a host that is allowed by name", () => {
   })
 })
 
-describe("names", () => {
-  test("are resolved once for each request, and what was checked is what is connected to", async () => {
+describe("host names", () => {
+  test("a name is resolved once per request, and the checked address is the connected one", async () => {
     const server = await startWeb((_, response) => response.end("pinned"))
     const answers = [["127.0.0.1"], ["127.0.0.2"], ["127.0.0.3"]]
     const asked: string[] = []
@@ -104,7 +107,7 @@ describe("names", () => {
     ["a mapped one", ["::ffff:127.0.0.1"]],
     ["a link-local one with its zone", ["fe80::1%lo"]],
     ["no address at all", ["localhost"]],
-  ])("that lead to %s are refused, without saying where", async (_, addresses) => {
+  ])("names that resolve to %s are rejected without revealing the address", async (_, addresses) => {
     const server = await startWeb((_, response) => response.end("private"))
     const refused = await failureOf(`http://public.example:${server.port}/`, { resolve: async () => addresses })
     expect(refused.code).toBe("denied")
@@ -112,7 +115,7 @@ describe("names", () => {
     expect(server.connections()).toBe(0)
   })
 
-  test("that do not exist are said to be missing", async () => {
+  test("an unknown name is reported as not found", async () => {
     const missing = async (): Promise<readonly string[]> => {
       throw Object.assign(new Error("secret detail"), { code: "ENOTFOUND" })
     }
@@ -125,7 +128,7 @@ describe("names", () => {
 })
 
 describe("redirects", () => {
-  test.each([301, 302, 303, 307, 308])("%i is followed, relative ones too", async (status) => {
+  test.each([301, 302, 303, 307, 308])("a %i redirect is followed, including relative ones", async (status) => {
     const server = await startWeb((request, response) => {
       if (request.url === "/a/start") response.writeHead(status, { location: "../b?c" }).end("moved")
       else response.end(request.url)
@@ -134,7 +137,7 @@ describe("redirects", () => {
     expect([url, textOf(bytes)]).toEqual([`${server.url}/b?c`, "/b?c"])
   })
 
-  test("are five at most", async () => {
+  test("at most five redirects are followed", async () => {
     const server = await startWeb((request, response) => {
       const count = Number(request.url?.slice(1))
       response.writeHead(302, { location: `/${count + 1}` }).end()
@@ -146,7 +149,7 @@ describe("redirects", () => {
     expect(() => nodeFetch({ maxRedirects: -1 })).toThrow(LonghaulError)
   })
 
-  test("into a private network are refused, by address and by name", async () => {
+  test("redirects into a private network are rejected, by address and by name", async () => {
     const hidden = await startWeb((_, response) => response.end("private"))
     const places = [
       ...[`http://127.0.0.2:${hidden.port}/`, `//0x7f.2:${hidden.port}/`, `http://[::ffff:7f00:2]:${hidden.port}/`],
@@ -167,7 +170,7 @@ describe("redirects", () => {
     expect(hidden.connections()).toBe(0)
   })
 
-  test("a redirect to nothing that is a URL says so; one without a place is an answer", async () => {
+  test("a redirect to an invalid URL is an error; one without a location is a response", async () => {
     const { url } = await redirectTo("http://[")
     expect(await failureOf(url, { allow: ["127.0.0.1"] })).toMatchObject({ code: "invalid_input" })
     const placeless = await startWeb((_, response) => response.writeHead(302).end("nowhere"))
@@ -175,7 +178,7 @@ describe("redirects", () => {
     expect([answer.status, textOf(answer.bytes)]).toEqual([302, "nowhere"])
   })
 
-  test("headers stay with the first origin, also where a redirect leads back to it", async () => {
+  test("headers are sent to the first origin only, even if a redirect leads back to it", async () => {
     const headers = {
       Authorization: "Bearer s",
       Cookie: "s",

@@ -29,8 +29,8 @@ export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
   const userAgent = brand?.serviceName ?? defaultBrand.serviceName
   const isAllowed = allowedHosts(allow)
   if (!Number.isSafeInteger(maxRedirects) || maxRedirects < 0) {
-    throw new LonghaulError("config_invalid", `maxRedirects is ${maxRedirects}.`, {
-      fix: "Give a whole number, 0 or more.",
+    throw new LonghaulError("config_invalid", `Invalid maxRedirects: ${maxRedirects}.`, {
+      fix: "Use a whole number, 0 or more.",
     })
   }
 
@@ -44,7 +44,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
         const request: Exchange = { url, isAllowed, userAgent, headers, body, maxBytes: options.maxBytes, signal }
         const answer = await exchange(request, resolve ?? resolveBySystem)
         if (answer.location === undefined) return { ...answer.body, url: url.href }
-        if (redirects === maxRedirects) throw new ToolError("io", `There were more than ${maxRedirects} redirects.`)
+        if (redirects === maxRedirects) throw new ToolError("io", `More than ${maxRedirects} redirects.`)
         const next = readTarget(answer.location, url)
         if (url.protocol === "https:" && next.protocol === "http:") {
           throw new ToolError("denied", `${url.host} redirects from https to http, which is not followed.`)
@@ -73,7 +73,7 @@ function readTarget(text: string, base?: URL): URL {
     throw new ToolError("denied", `Only http and https are allowed, not ${url.protocol.slice(0, 40)}`)
   }
   if (url.username !== "" || url.password !== "") {
-    throw new ToolError("denied", "A URL with a user or a password is not fetched.")
+    throw new ToolError("denied", "URLs with a user or password are not fetched.")
   }
   // "localhost." is localhost.
   url.hostname = withoutFinalDots(url.hostname)
@@ -98,7 +98,7 @@ async function withDeadline<Value>(
     return await work(ending.signal)
   } catch (error) {
     if (signal.aborted) throw new ToolError("aborted", "The run is being stopped.")
-    if (ending.signal.aborted) throw new ToolError("timeout", `There was no whole answer within ${timeoutMs} ms.`)
+    if (ending.signal.aborted) throw new ToolError("timeout", `No complete response within ${timeoutMs} ms.`)
     throw error
   } finally {
     clearTimeout(timer)

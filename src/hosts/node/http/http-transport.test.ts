@@ -28,7 +28,7 @@ test("as many connections are kept as were used at once", async () => {
   expect(connections).toBe(runs)
 })
 
-test("what proxies need is loaded only where one is named", async () => {
+test("proxy code is loaded only if a proxy is configured", async () => {
   const url = `http://127.0.0.1:${await listen(http.createServer((_request, response) => response.end("ok")))}/`
   const ask = (variables: Readonly<Record<string, string>>) =>
     nodeTransport({}, variables).stream({ url, headers: {}, body: new Uint8Array() }, { head() {}, chunk() {} })
@@ -36,7 +36,7 @@ test("what proxies need is loaded only where one is named", async () => {
   await expect(ask({ http_proxy: "http://127.0.0.1:1" })).rejects.toThrow("mock")
 })
 
-test("a header that no request can carry costs no kept connection", async () => {
+test("an invalid header does not cost a kept connection", async () => {
   let connections = 0
   const server = http.createServer((_request, response) => response.end("ok"))
   server.on("connection", () => connections++)
@@ -52,7 +52,7 @@ test("a header that no request can carry costs no kept connection", async () => 
   expect(connections).toBe(1)
 })
 
-test("a given agent opens the connections, and no proxy of the environment is used", async () => {
+test("a custom agent opens the connections, and proxy variables are ignored", async () => {
   const url = `http://127.0.0.1:${await listen(http.createServer((_request, response) => response.end("ok")))}/`
   const agent = new http.Agent({ keepAlive: true })
   const transport = nodeTransport({ agent }, { http_proxy: "http://127.0.0.1:1" })
@@ -70,8 +70,8 @@ test("an agent for another protocol is config_invalid", async () => {
   })
 })
 
-test("an agent together with settings that it would ignore is config_invalid", () => {
+test("an agent combined with settings that it would ignore is config_invalid", () => {
   expect(() => nodeTransport({ agent: new http.Agent(), ca: "pem" })).toThrow(
-    expect.objectContaining({ code: "config_invalid", message: expect.stringContaining("ca is given together") }),
+    expect.objectContaining({ code: "config_invalid", message: expect.stringContaining("ca cannot be combined") }),
   )
 })

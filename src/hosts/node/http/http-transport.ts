@@ -192,7 +192,7 @@ function requestOver(route: Route, options: PooledRequest): ClientRequest {
   } catch (cause) {
     if (!(cause instanceof Error && "code" in cause && cause.code === "ERR_INVALID_PROTOCOL")) throw route.failed(cause)
     throw new LonghaulError("config_invalid", `The given agent cannot make requests to ${route.host}.`, {
-      fix: "Give an https.Agent for https URLs, and an http.Agent for http URLs.",
+      fix: "Pass an https.Agent for https URLs and an http.Agent for http URLs.",
       cause,
     })
   }
@@ -201,7 +201,7 @@ function requestOver(route: Route, options: PooledRequest): ClientRequest {
 function refuseAgentWith({ agent, ...others }: NodeTransportOptions): void {
   const other = Object.entries(others).find(([, value]) => value !== undefined)?.[0]
   if (agent === undefined || other === undefined) return
-  throw new LonghaulError("config_invalid", `${other} is given together with an agent, which decides on it alone.`, {
-    fix: `Give ${other} to the agent, or omit the agent.`,
+  throw new LonghaulError("config_invalid", `${other} cannot be combined with an agent.`, {
+    fix: `Set ${other} on the agent, or omit the agent.`,
   })
 }

@@ -31,7 +31,7 @@ test.each([
   ["[::1]:443", "https://[::1]", true],
   ["[::1]:80", "https://[::1]", false],
   ["localhost", "https://127.0.0.1", false],
-])("NO_PROXY=%j and %s: direct is %s", (except, target, direct) => {
+])("NO_PROXY=%j with %s: direct is %s", (except, target, direct) => {
   const https = { name: "HTTPS_PROXY", value: "http://proxy.example" }
   expect(proxiedRoute(new URL(target), { http: undefined, https, except }) === null).toBe(direct)
 })

@@ -54,7 +54,7 @@ function socksUnsupported(name: string): LonghaulError {
     "config_invalid",
     `${name} names a SOCKS proxy: only http and https proxies are supported.`,
     {
-      fix: `Set ${better} to an http proxy, name the host in NO_PROXY to reach it directly, or unset ${name}.`,
+      fix: `Set ${better} to an http proxy, add the host to NO_PROXY to reach it directly, or unset ${name}.`,
     },
   )
 }
@@ -136,19 +136,19 @@ function openTunnel(
 }
 
 function unreachable({ host, variable }: Proxy, cause: unknown): LonghaulError {
-  const fix = `Check ${variable}, or name the host in NO_PROXY to reach it directly.`
+  const fix = `Check ${variable}, or add the host to NO_PROXY to reach it directly.`
   return connectionFailed(`the proxy ${host}`, cause, fix)
 }
 
 function refused({ host, variable, authorization }: Proxy, target: string, status: number): LonghaulError {
   const login =
     authorization === ""
-      ? `Put the proxy's user and password into ${variable}, as in http://user:password@${host}.`
+      ? `Add the proxy's user and password to ${variable}, as in http://user:password@${host}.`
       : `Correct the user and password in ${variable}.`
   return new LonghaulError("network", `The proxy ${host} refused to connect to ${target} (${status}).`, {
     retryable: status >= 500 || status === 408 || status === 429,
     data: { status },
-    fix: status === 407 ? login : `Allow ${target} at the proxy of ${variable}, or name the host in NO_PROXY.`,
+    fix: status === 407 ? login : `Allow ${target} at the proxy in ${variable}, or add the host to NO_PROXY.`,
   })
 }
 

@@ -22,13 +22,9 @@ export function headerLines(carried: Headers): string {
 }
 
 function unsendable(name: string): LonghaulError {
-  return new LonghaulError(
-    "config_invalid",
-    `No request can carry the header ${JSON.stringify(name)} as it is given.`,
-    {
-      fix: "Check its name and value: something else may have been copied with them.",
-    },
-  )
+  return new LonghaulError("config_invalid", `The header ${JSON.stringify(name)} is invalid.`, {
+    fix: "Check its name and value for stray characters.",
+  })
 }
 
 const FRAMING: ReadonlySet<string> = new Set([

@@ -8,7 +8,7 @@ let server: Served
 
 afterEach(() => server.close())
 
-test("hands method, address, headers and body on, and status, headers and body back", async () => {
+test("serve passes method, URL, headers and body to the handler, and returns status, headers and body", async () => {
   server = await serve(async (request) => {
     const { pathname, search } = new URL(request.url)
     const seen = `${request.method} ${pathname}${search} ${request.headers.get("x-kind")} ${await request.text()}`
@@ -28,7 +28,7 @@ test("hands method, address, headers and body on, and status, headers and body b
   expect(await response.text()).toBe("POST //else/where?q=1 test hällo")
 })
 
-test("sends the head at once and each chunk when it is there", async () => {
+test("serve sends the head immediately and each chunk when it is available", async () => {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   server = await serve(
     () =>
@@ -49,14 +49,14 @@ test("sends the head at once and each chunk when it is there", async () => {
   expect((await reader?.read())?.done).toBe(true)
 })
 
-test("takes a large request in pieces and gives it back whole, echoing as it streams", async () => {
+test("serve streams a large request body in and out, complete", async () => {
   server = await serve((request) => new Response(request.body))
   const large = "0123456789".repeat(300_000)
   const response = await fetch(server.url, { method: "POST", body: large })
   expect(await response.text()).toBe(large)
 })
 
-test("asks a body for no more than the client takes", async () => {
+test("serve reads a body only as fast as the client receives it", async () => {
   let pulls = 0
   const chunk = new Uint8Array(64 * 1024)
   const body = () =>
@@ -78,7 +78,7 @@ test("asks a body for no more than the client takes", async () => {
   request.destroy()
 })
 
-test("aborts the signal and cancels the body when the client goes away", async () => {
+test("serve aborts the signal and cancels the body when the client disconnects", async () => {
   const aborted = withResolvers<unknown>()
   const cancelled = withResolvers<void>()
   server = await serve((request) => {
@@ -97,7 +97,7 @@ test("aborts the signal and cancels the body when the client goes away", async (
   await cancelled.promise
 })
 
-test("aborts the signal when the client leaves before the handler has answered", async () => {
+test("serve aborts the signal when the client disconnects before the response", async () => {
   const arrived = withResolvers<void>()
   const aborted = withResolvers<void>()
   server = await serve((request) => {
@@ -119,7 +119,7 @@ test("aborts the signal when the client leaves before the handler has answered",
   expect(await (await fetch(`${server.url}/alive`)).text()).toBe("alive")
 })
 
-test("resets the connection where a body errors, after what came before it", async () => {
+test("serve resets the connection if a body fails, after sending the data before it", async () => {
   const taken = withResolvers<void>()
   const body = new ReadableStream({
     async start(controller) {
@@ -139,7 +139,7 @@ test("resets the connection where a body errors, after what came before it", asy
   expect((await failed)[0]).toMatchObject({ code: "ECONNRESET" })
 })
 
-test("answers 500 where the handler throws, or returns what cannot be sent", async () => {
+test("serve responds with 500 if the handler throws or returns an invalid response", async () => {
   const handlers: readonly FetchHandler[] = [
     () => {
       throw new Error("secret detail")
@@ -153,7 +153,7 @@ test("answers 500 where the handler throws, or returns what cannot be sent", asy
   }
 })
 
-test("answers 400 to a request that has no address", async () => {
+test("serve responds with 400 to a request without a URL", async () => {
   server = await serve(() => new Response("never"))
   const socket = connect(server.port, "127.0.0.1")
   socket.end("GET / HTTP/1.1\r\nHost: user@evil:x\r\nConnection: close\r\n\r\n")
@@ -161,7 +161,7 @@ test("answers 400 to a request that has no address", async () => {
   expect(String(answer)).toContain("400 Bad Request")
 })
 
-test("keeps a connection usable after a request whose body was read in part", async () => {
+test("serve keeps a connection usable after a partly read request body", async () => {
   server = await serve(async (request) => {
     await request.body?.getReader().read()
     return new Response("enough")
@@ -176,13 +176,13 @@ test("keeps a connection usable after a request whose body was read in part", as
   agent.destroy()
 })
 
-test("HEAD and an empty answer end without a body", async () => {
+test("HEAD and empty responses end without a body", async () => {
   server = await serve(({ method }) => (method === "HEAD" ? new Response("body") : new Response(null, { status: 204 })))
   expect((await fetch(server.url, { method: "HEAD" })).status).toBe(200)
   expect((await fetch(server.url)).status).toBe(204)
 })
 
-test("close ends connections in the middle of an answer", async () => {
+test("close ends connections in the middle of a response", async () => {
   server = await serve(() => new Response(new ReadableStream()))
   const { response } = await open(server)
   const ended = once(response, "error")
@@ -190,7 +190,7 @@ test("close ends connections in the middle of an answer", async () => {
   expect((await ended)[0]).toMatchObject({ code: "ECONNRESET" })
 })
 
-test("says why it cannot listen", async () => {
+test("serve reports why it cannot listen", async () => {
   server = await serve(() => new Response())
   await expect(serve(() => new Response(), { port: server.port })).rejects.toMatchObject({ code: "EADDRINUSE" })
 })
@@ -218,7 +218,7 @@ function withResolvers<Value>() {
 }
 
 test.each(["x/admin?", "x/admin#", "x\\admin", "x@evil", "x y", "[::1", "x:80/admin"])(
-  "the host %s is refused with 400: it would choose the path",
+  "the host %s is rejected with 400 because it would change the path",
   async (host) => {
     const paths: string[] = []
     server = await serve((request) => {

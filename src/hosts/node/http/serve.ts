@@ -57,7 +57,7 @@ async function exchange(handler: FetchHandler, incoming: IncomingMessage, outgoi
   // A write that crosses with the client's leaving; `close` follows and says all there is to say.
   outgoing.on("error", () => {})
   outgoing.once("close", () => {
-    if (!outgoing.writableFinished) gone.abort(new DOMException("The client went away", "AbortError"))
+    if (!outgoing.writableFinished) gone.abort(new DOMException("The client disconnected", "AbortError"))
     // What the handler did not read of the request must not stand before the next one.
     incoming.resume()
   })
@@ -120,7 +120,7 @@ function bodyOf(incoming: IncomingMessage, outgoing: ServerResponse): ReadableSt
         incoming.pause()
         incoming.once("end", () => settle(() => controller.close()))
         incoming.once("error", (error) => settle(() => controller.error(error)))
-        outgoing.once("close", () => settle(() => controller.error(new Error("The exchange is over"))))
+        outgoing.once("close", () => settle(() => controller.error(new Error("The exchange has ended"))))
       },
       pull() {
         incoming.resume()

@@ -17,7 +17,7 @@ const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 const SURPLUS = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil"
 
 describe.each(transports)("$name", ({ name, create }) => {
-  test("bytes behind a response, in the same read but another TLS record, never answer the next request", async () => {
+  test("bytes after a response, in the same read but another TLS record, never become the next response", async () => {
     const server = tls.createServer(certificate)
     const { port, requests } = await startRaw(
       (socket) => {
@@ -32,7 +32,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(requests.map(({ connection }) => connection)).toEqual([0, 1, 2])
   })
 
-  test("bytes that arrive on a connection at rest close it", async () => {
+  test("unexpected bytes on an idle connection close it", async () => {
     const { url, connections } = await startRaw((socket) => socket.write(OK))
     const ask = askOver(create({}, {}))
     await ask(url)
@@ -41,21 +41,21 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(await ask(url)).toBe("200 ok")
   })
 
-  test("requests with different keys never share a connection, and those with one key do", async () => {
+  test("requests with different keys never share a connection; requests with the same key do", async () => {
     const { url, requests } = await startRaw((socket) => socket.write(OK))
     const ask = askOver(create({}, {}))
     for (const key of ["a", "b", "a", "b"]) await ask(url, { headers: { "x-api-key": key } })
     expect(requests.map(({ connection }) => connection)).toEqual([0, 1, 0, 1])
   })
 
-  test("a TLS handshake that does not come about ends at the connect timeout", async () => {
+  test("an unfinished TLS handshake fails after the connect timeout", async () => {
     const silent = net.createServer((socket) => socket.on("error", () => {}).resume())
     const ask = askOver(create({ connectTimeoutMs: 50 }, {}))
     const url = `https://127.0.0.1:${await listen(silent)}/`
     await expect(ask(url)).rejects.toMatchObject({ code: "network", retryable: true, message: /ETIMEDOUT/ })
   })
 
-  test("a proxy that never opens its tunnel ends at the connect timeout", async () => {
+  test("a proxy that never opens its tunnel fails after the connect timeout", async () => {
     const silent = net.createServer((socket) => socket.on("error", () => {}).resume())
     const variables = { https_proxy: `http://127.0.0.1:${await listen(silent)}` }
     const ask = askOver(create({ connectTimeoutMs: 50 }, variables))
@@ -68,13 +68,13 @@ describe.each(transports)("$name", ({ name, create }) => {
     )
   })
 
-  test("a connection that is in use outlives the connect timeout", async () => {
+  test("an active connection outlives the connect timeout", async () => {
     const { url } = await startRaw((socket) => setTimeout(() => socket.write(OK), 60))
     const ask = askOver(create({ connectTimeoutMs: 40 }, {}))
     expect(await ask(url)).toBe("200 ok")
   })
 
-  test("a socket that fails in the tick in which it connects is a failure of the request, not of the process", async () => {
+  test("a socket that fails in the tick in which it connects fails the request, not the process", async () => {
     const { url } = await startRaw((socket) => socket.write(OK))
     const code = `
       const { subscribe } = await import("node:diagnostics_channel")
@@ -84,7 +84,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(await inProcess(name, code, url)).toMatch(/^network: .* \(ECUT\)\.$/)
   })
 
-  test("a server that asks for a client certificate is answered with cert and key", async () => {
+  test("a server that asks for a client certificate gets cert and key", async () => {
     const client = selfSigned()
     const server = tls.createServer({ ...certificate, ca: client.cert, requestCert: true, rejectUnauthorized: true })
     server.on("tlsClientError", () => {})
@@ -114,7 +114,7 @@ describe.each([
     },
   },
 ])("$name", ({ limited }) => {
-  test("connections at rest are closed after the idle time, and nothing is kept of their pools", async () => {
+  test("idle connections are closed after the idle time, and their pools are removed", async () => {
     const { url, connections } = await startRaw((socket) => socket.write(OK))
     const { transport, pools } = limited(50)
     const ask = askOver(transport)
@@ -129,7 +129,7 @@ describe.each([
     expect(await askOver(limited(30).transport)(url)).toBe("200 ok")
   })
 
-  test("of a burst, no more connections are kept than the limit allows", async () => {
+  test("after a burst, no more connections are kept than the limit allows", async () => {
     const held: Socket[] = []
     const { url, requests } = await startRaw((socket) => {
       if (held.push(socket) % 10 === 0) for (const each of held.splice(0)) each.write(OK)

@@ -16,13 +16,13 @@ const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 describe.each(transports)("$name", ({ name, create }) => {
   const ask = askOver(create({}, {}))
 
-  test("a connection is kept and carries one request after the other", async () => {
+  test("a connection is kept and reused for the next request", async () => {
     const { url, requests } = await startRaw((socket) => socket.write(OK))
     for (let time = 0; time < 5; time++) expect(await ask(url)).toBe("200 ok")
     expect(requests.map(({ connection }) => connection)).toEqual([0, 0, 0, 0, 0])
   })
 
-  test("of the connections at rest, the last used is used first", async () => {
+  test("the most recently used idle connection is reused first", async () => {
     const held = new Map<string, Socket>()
     const { url, connections } = await startRaw((socket, { body }) => held.set(String(body), socket))
     const askAll = (names: readonly string[]) =>
@@ -47,7 +47,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     ["timeout=0", 2],
     ["timeout=600", 1],
     ["timeout=600, max=1000", 1],
-  ])("of a server that says keep-alive: %s, two requests take %i connections", async (hint, count) => {
+  ])("with the server's keep-alive: %s, two requests use %i connections", async (hint, count) => {
     const answer = OK.replace("content-length", `keep-alive: ${hint}\r\ncontent-length`)
     const { url, connections } = await startRaw((socket) => socket.write(answer))
     await ask(url)
@@ -56,7 +56,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(connections.length).toBe(count)
   })
 
-  test("a connection that the server closes at rest is not used again", async () => {
+  test("a connection closed by the server while idle is not reused", async () => {
     const { url, requests, connections } = await startRaw((socket) => socket.write(OK))
     await ask(url)
     await whenClosed(connections[0]?.end())
@@ -67,7 +67,7 @@ describe.each(transports)("$name", ({ name, create }) => {
   test.each([
     ["another answer", OK],
     ["an empty line", "\r\n"],
-  ])("%s that nobody asked for closes a connection at rest", async (_, bytes) => {
+  ])("unsolicited %s closes an idle connection", async (_, bytes) => {
     const { url, requests, connections } = await startRaw((socket) => socket.write(OK))
     await ask(url)
     connections[0]?.write(bytes)
@@ -79,7 +79,7 @@ describe.each(transports)("$name", ({ name, create }) => {
   test.each([
     ["it said that it would close", OK.replace("content-length", "connection: close\r\ncontent-length")],
     ["more than the answer came", `${OK}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`],
-  ])("a connection is closed after its answer where %s", async (_, answer) => {
+  ])("a connection is closed after its response if %s", async (_, answer) => {
     const { url, requests, connections } = await startRaw((socket) => socket.write(answer))
     for (let time = 0; time < 2; time++) {
       expect(await ask(url)).toBe("200 ok")
@@ -88,7 +88,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(requests.map(({ connection }) => connection)).toEqual([0, 1])
   })
 
-  test("nobody hears bytes of another: 200 at once, in any chunks, over few reads", async () => {
+  test("200 concurrent requests in any chunking receive only their own bytes", async () => {
     const { url, requests } = await startRaw(async (socket, { body }) => {
       const random = randomOf(body.readUInt32BE(1))
       for (const piece of cut(
@@ -126,7 +126,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(bodies.every(Boolean)).toBe(true)
   })
 
-  test("50 MB in large chunks arrive byte by byte", async () => {
+  test("50 MB in large chunks arrive byte for byte", async () => {
     const sent = createHash("sha256")
     const heard = createHash("sha256")
     const { url } = await startRaw(async (socket) => {
@@ -145,7 +145,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(heard.digest("hex")).toBe(sent.digest("hex"))
   })
 
-  test("a request says once how long it is and where it goes, whatever it was given", async () => {
+  test("a request has exactly one length and one host header, whatever was passed", async () => {
     const { url, port, requests } = await startRaw((socket) => socket.write(OK))
     const headers = {
       Host: "other.example",
@@ -179,7 +179,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     ["a space in a name", { "x a": "b" }],
     ["a colon in a name", { "x:": "b" }],
     ["an empty name", { "": "b" }],
-  ])("%s is refused, and nothing is sent", async (_, headers: Readonly<Record<string, string>>) => {
+  ])("%s is rejected, and nothing is sent", async (_, headers: Readonly<Record<string, string>>) => {
     const { url, requests, connections } = await startRaw((socket) => socket.write(OK))
     await expect(ask(url, { headers })).rejects.toMatchObject({ code: "config_invalid", retryable: false })
     await ask(url)
@@ -188,7 +188,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect([requests.length, connections.length]).toEqual([2, 1])
   })
 
-  test("a process ends although connections are at rest", async () => {
+  test("a process exits although idle connections exist", async () => {
     const { url, connections } = await startRaw((socket) => socket.write(OK))
     const code = "return Promise.all([ask(given), ask(given), ask(given)])"
     expect(await inProcess(name, code, url)).toEqual(["200 ok", "200 ok", "200 ok"])

@@ -35,7 +35,7 @@ describe.each(transports)("$name", ({ create }) => {
     ["an informational response", "HTTP/1.1 103 Early Hints\r\n\r\n"],
     ["a part of an answer", OK.slice(0, -1)],
     ["what is no HTTP", "SSH-2.0\r\n\r\n"],
-  ])("a request over a kept connection that brings %s fails and is sent once", async (_, bytes) => {
+  ])("a request over a kept connection that receives %s fails and is sent once", async (_, bytes) => {
     const { url, requests } = await startRaw((socket, { index }) =>
       index === 1 ? socket.end(bytes) : socket.write(OK),
     )
@@ -45,7 +45,7 @@ describe.each(transports)("$name", ({ create }) => {
   })
 
   test.each(cuts)(
-    "a new connection that is %s before any answer is a failure, and the request is sent once",
+    "a new connection that is %s before any response is a failure, and the request is sent once",
     async (_, cut) => {
       const { url, requests } = await startRaw((socket) => cut(socket))
       await expect(ask(url)).rejects.toMatchObject({ code: "network", retryable: true })
@@ -72,7 +72,7 @@ describe.each(transports)("$name", ({ create }) => {
       },
       { what: "a head", how, cut, bytes: "HTTP/1.1 200 OK\r\nx: y", heard: "" },
     ]),
-  )("an answer that is $how in $what is a failure", async ({ cut, bytes, heard }) => {
+  )("a response that is $how in $what is a failure", async ({ cut, bytes, heard }) => {
     const { url, requests } = await startRaw((socket) => cut(socket, bytes))
     let told = ""
     const asked = ask(url, { heard: (what) => (told += typeof what === "number" ? `${what} ` : Buffer.from(what)) })
@@ -81,7 +81,7 @@ describe.each(transports)("$name", ({ create }) => {
     expect(requests.length).toBe(1)
   })
 
-  test("an answer without a length is complete where the server closes, and not where it resets", async () => {
+  test("a response without a length is complete if the server closes, and fails if it resets", async () => {
     const { url, connections } = await startRaw((socket, { index }) =>
       index === 0 ? socket.end(CLOSE) : socket.write(CLOSE),
     )
@@ -97,23 +97,26 @@ describe.each(transports)("$name", ({ create }) => {
     ["keeps the connection", (socket: Socket) => socket.write(`${REFUSAL}content-length: 3\r\n\r\nbig`)],
     ["ends it with the body", (socket: Socket) => socket.end(`${REFUSAL}\r\nbig`)],
     ["resets it", (socket: Socket) => socket.write(`${REFUSAL}content-length: 3\r\n\r\nbig`, () => socket.destroy())],
-  ])("a server that answers before it has read the request, and %s, is heard or has failed", async (_, answer) => {
-    const sockets: Socket[] = []
-    const server = net.createServer((socket) => {
-      sockets.push(socket)
-      socket.on("error", () => {})
-      socket.once("data", () => answer(socket.pause()))
-    })
-    const url = `http://127.0.0.1:${await listen(server)}/`
-    for (let time = 0; time < 2; time++) {
-      const heard = await ask(url, { body: LARGE }).catch(({ code }: { readonly code: string }) => code)
-      expect(["413 big", "network"]).toContain(heard)
-      await whenClosed(sockets[time]?.resume())
-    }
-    expect(sockets.length).toBe(2)
-  })
+  ])(
+    "a server that responds before reading the request, and %s, yields its response or a failure",
+    async (_, answer) => {
+      const sockets: Socket[] = []
+      const server = net.createServer((socket) => {
+        sockets.push(socket)
+        socket.on("error", () => {})
+        socket.once("data", () => answer(socket.pause()))
+      })
+      const url = `http://127.0.0.1:${await listen(server)}/`
+      for (let time = 0; time < 2; time++) {
+        const heard = await ask(url, { body: LARGE }).catch(({ code }: { readonly code: string }) => code)
+        expect(["413 big", "network"]).toContain(heard)
+        await whenClosed(sockets[time]?.resume())
+      }
+      expect(sockets.length).toBe(2)
+    },
+  )
 
-  test("an abort before anything was sent sends nothing, over a new connection or a kept one", async () => {
+  test("an abort before sending sends nothing, over a new or a kept connection", async () => {
     const { url, requests } = await startRaw((socket) => socket.write(OK))
     for (let time = 0; time < 2; time++) {
       await expect(ask(url, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "network" })
@@ -132,7 +135,7 @@ describe.each(transports)("$name", ({ create }) => {
     ["in the middle of a body", OK.slice(0, -1)],
     ["in the middle of a chunk", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nok"],
     ["in a body without a length", CLOSE],
-  ])("an abort while %s rejects and closes the connection, and the next request works", async (_, bytes) => {
+  ])("an abort while %s rejects, closes the connection, and the next request works", async (_, bytes) => {
     const controller = new AbortController()
     const { url, requests, connections } = await startRaw((socket, { index }) => {
       if (index % 2 === 0) socket.write(OK)
@@ -147,7 +150,7 @@ describe.each(transports)("$name", ({ create }) => {
     expect(requests.map(({ connection }) => connection)).toEqual([0, 0, 1])
   })
 
-  test("an abort from within a body without a length rejects", async () => {
+  test("an abort during a body without a length rejects", async () => {
     const { url } = await startRaw((socket) => socket.write(CLOSE))
     const controller = new AbortController()
     const asked = ask(url, {
@@ -157,7 +160,7 @@ describe.each(transports)("$name", ({ create }) => {
     await expect(asked).rejects.toMatchObject({ code: "network" })
   })
 
-  test.each(["head", "chunk"])("a sink that throws in %s is what the request fails with", async (place) => {
+  test.each(["head", "chunk"])("an exception of the sink in %s fails the request with it", async (place) => {
     const { url, requests, connections } = await startRaw((socket, { index }) =>
       socket.write(index === 1 ? OK.replace("length: 2", "length: 3") : OK),
     )
@@ -185,7 +188,7 @@ describe.each(transports)("$name", ({ create }) => {
     })
   })
 
-  test("a host that nobody knows is a failure of the network", async () => {
+  test("an unknown host is a network failure", async () => {
     const failure = { code: "network", message: expect.stringMatching(/to nowhere\.invalid failed \(E[A-Z_]+\)\.$/) }
     await expect(ask("http://nowhere.invalid/")).rejects.toMatchObject(failure)
   })

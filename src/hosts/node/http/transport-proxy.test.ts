@@ -23,7 +23,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(target.connections()).toBe(1)
   })
 
-  test("a tunnel goes through a proxy that speaks TLS itself", async () => {
+  test("a tunnel works through a TLS proxy", async () => {
     const target = await startTarget(https)
     const proxy = await startProxy({ secure: true })
     const url = `https://127.0.0.1:${target.port}/`
@@ -34,7 +34,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(proxy.seen).toEqual([`CONNECT 127.0.0.1:${target.port} -`])
   })
 
-  test("each target has tunnels of its own", async () => {
+  test("each target has its own tunnels", async () => {
     const [one, two] = [await startTarget(https), await startTarget(https)]
     const proxy = await startProxy()
     const urls = [one, two, one].map(({ port }) => `https://localhost:${port}/`)
@@ -42,7 +42,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(proxy.seen).toEqual([`CONNECT localhost:${one.port} -`, `CONNECT localhost:${two.port} -`])
   })
 
-  test("a target whose certificate nobody vouches for is not believed because of the tunnel", async () => {
+  test("an untrusted target certificate is rejected despite the tunnel", async () => {
     const target = await startTarget(https)
     const proxy = await startProxy()
     const failure = await failureOf(`https://localhost:${target.port}/`, { HTTPS_PROXY: proxy.url })
@@ -50,7 +50,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(proxy.seen.length).toBe(1)
   })
 
-  test("a tunnel that breaks down when it is used again fails its request, and the next one opens another", async () => {
+  test("a tunnel that breaks on reuse fails its request, and the next request opens a new one", async () => {
     const target = await startTarget(https)
     const proxy = await startProxy()
     target.server.once("request", (_request, response: ServerResponse) => {
@@ -71,7 +71,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(proxy.seen.length).toBe(2)
   })
 
-  test("an http target is asked for in absolute form, over one kept connection", async () => {
+  test("an http target is requested in absolute form over one kept connection", async () => {
     const target = await startTarget(http)
     const proxy = await startProxy()
     const url = `http://localhost:${target.port}/v1?q=1`
@@ -83,7 +83,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(proxy.connections()).toBe(1)
   })
 
-  test("an http target is asked for through a proxy that speaks TLS", async () => {
+  test("an http target is requested through a TLS proxy", async () => {
     const target = await startTarget(http)
     const proxy = await startProxy({ secure: true })
     const url = `http://localhost:${target.port}/`
@@ -92,7 +92,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(proxy.connections()).toBe(1)
   })
 
-  test("user and password of the proxy go to the proxy, decoded, and no further", async () => {
+  test("the proxy's credentials are sent decoded to the proxy only", async () => {
     const plain = await startTarget(http)
     const secure = await startTarget(https)
     const proxy = await startProxy({ login: "me@work:s3cret/ä" })
@@ -102,47 +102,41 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect([plain.authorizations, secure.authorizations]).toEqual([[undefined], [undefined]])
   })
 
-  test.each([407, 403, 502])(
-    "a tunnel that is refused with %i is a failure of the network that says what to do",
-    async (status) => {
-      const proxy = await startProxy({ refuse: status })
-      const failure = await failureOf("https://api.example/v1", { HTTPS_PROXY: withPassword(proxy.url) })
-      expect(failure).toMatchObject({ code: "network", retryable: status === 502, data: { status } })
-      expect(failure.message).toBe(
-        `The proxy ${new URL(proxy.url).host} refused to connect to api.example:443 (${status}).`,
-      )
-      expect(failure.fix).toContain("HTTPS_PROXY")
-      expectNoPassword(failure)
-    },
-  )
+  test.each([407, 403, 502])("a tunnel refused with %i is a network failure with a fix", async (status) => {
+    const proxy = await startProxy({ refuse: status })
+    const failure = await failureOf("https://api.example/v1", { HTTPS_PROXY: withPassword(proxy.url) })
+    expect(failure).toMatchObject({ code: "network", retryable: status === 502, data: { status } })
+    expect(failure.message).toBe(
+      `The proxy ${new URL(proxy.url).host} refused to connect to api.example:443 (${status}).`,
+    )
+    expect(failure.fix).toContain("HTTPS_PROXY")
+    expectNoPassword(failure)
+  })
 
-  test("a proxy that wants a login for an http target is told apart from the target", async () => {
+  test("a proxy that requires login for an http target is distinguished from the target", async () => {
     const proxy = await startProxy({ refuse: 407 })
     const failure = await failureOf("http://api.example/v1", { http_proxy: proxy.url })
     expect(failure).toMatchObject({ code: "network", retryable: false, data: { status: 407 } })
-    expect(failure.fix).toContain("user and password into http_proxy")
+    expect(failure.fix).toContain("user and password to http_proxy")
   })
 
-  test("what a target behind the proxy answers is the target's, whatever it is", async () => {
+  test("a response of a target behind the proxy is attributed to the target, whatever its status", async () => {
     const proxy = await startProxy({ refuse: 403 })
     expect(await stream(create({}, { http_proxy: proxy.url }), "http://api.example/v1")).toBe("403 no")
   })
 
-  test.each(["http", "https"])(
-    "a proxy that is not there is named where an %s target was asked for",
-    async (protocol) => {
-      const gone = await startProxy()
-      stopServers()
-      const failure = await failureOf(`${protocol}://api.example/v1`, { ALL_PROXY: withPassword(gone.url) })
-      expect(failure.code).toBe("network")
-      expect(failure.message).toBe(`The connection to the proxy ${new URL(gone.url).host} failed (ECONNREFUSED).`)
-      expect(failure.fix).toContain("ALL_PROXY")
-      expectNoPassword(failure)
-    },
-  )
+  test.each(["http", "https"])("an unreachable proxy is named in the error for an %s target", async (protocol) => {
+    const gone = await startProxy()
+    stopServers()
+    const failure = await failureOf(`${protocol}://api.example/v1`, { ALL_PROXY: withPassword(gone.url) })
+    expect(failure.code).toBe("network")
+    expect(failure.message).toBe(`The connection to the proxy ${new URL(gone.url).host} failed (ECONNREFUSED).`)
+    expect(failure.fix).toContain("ALL_PROXY")
+    expectNoPassword(failure)
+  })
 
   test.each(["http://me:hunter2@", "me:hunter2@proxy.example:port", "http://me:hunter2%ZZ@proxy.example"])(
-    "%j is no proxy, and its password is not repeated",
+    "%j is not a valid proxy, and its password is not repeated",
     async (value) => {
       const failure = await failureOf("https://api.example/v1", { HTTPS_PROXY: value })
       expect(failure).toMatchObject({ code: "config_invalid", fix: expect.stringContaining("HTTPS_PROXY") })
@@ -151,7 +145,7 @@ describe.each(transports)("$name", ({ name, create }) => {
   )
 
   test.each(["ALL_PROXY", "all_proxy", "HTTPS_PROXY"])(
-    "%s with a SOCKS proxy is config_invalid and says what to set instead",
+    "%s with a SOCKS proxy is config_invalid with a fix",
     async (variable) => {
       const failure = await failureOf("https://api.example/v1", { [variable]: "socks5h://me:hunter2@127.0.0.1:1080" })
       expect(failure).toMatchObject({ code: "config_invalid", retryable: false })
@@ -162,7 +156,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     },
   )
 
-  test("a SOCKS proxy in ALL_PROXY does no harm where an http proxy is set or the host is excepted", async () => {
+  test("a SOCKS proxy in ALL_PROXY is ignored if an http proxy is set or the host is excluded", async () => {
     const target = await startTarget(http)
     const proxy = await startProxy()
     const url = `http://localhost:${target.port}/`
@@ -172,7 +166,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(proxy.seen.length).toBe(1)
   })
 
-  test("HTTP_PROXY in upper case is ignored, as with curl: a CGI program gets it from a request's header", async () => {
+  test("upper-case HTTP_PROXY is ignored, as in curl, because CGI sets it from a request header", async () => {
     const target = await startTarget(http)
     const proxy = await startProxy()
     const url = `http://localhost:${target.port}/`
@@ -180,7 +174,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(proxy.seen).toEqual([])
   })
 
-  test("a proxy may be named without a scheme", async () => {
+  test("a proxy may be given without a scheme", async () => {
     const target = await startTarget(http)
     const proxy = await startProxy()
     const { host } = new URL(proxy.url)
@@ -197,7 +191,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(proxy.seen).toEqual([])
   })
 
-  test("a variable is read when the transport is made, and not again", async () => {
+  test("proxy variables are read when the transport is created, and not again", async () => {
     const target = await startTarget(http)
     const variables: Record<string, string> = {}
     const transport = create({}, variables)
@@ -205,7 +199,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(await stream(transport, `http://localhost:${target.port}/`)).toBe("200 POST / test asked")
   })
 
-  test("an abort gives up a tunnel that does not come about", async () => {
+  test("an abort cancels a tunnel that is being opened", async () => {
     const sockets: Duplex[] = []
     const silent = net.createServer((socket) => sockets.push(socket))
     const variables = { HTTPS_PROXY: `http://127.0.0.1:${await listen(silent)}` }
@@ -223,7 +217,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     [{ HTTPS_PROXY: "http://127.0.0.1:2", ALL_PROXY: "http://127.0.0.1:3" }, "https://api.example", 2],
     [{ HTTPS_PROXY: "", ALL_PROXY: "http://127.0.0.1:3" }, "https://api.example", 3],
     [{ HTTPS_PROXY: "http://127.0.0.1:2", all_proxy: "http://127.0.0.1:3" }, "http://api.example", 3],
-  ] as const)("of %j, %s goes through port %i", async (variables, url, port) => {
+  ] as const)("with %j, %s goes through port %i", async (variables, url, port) => {
     const failure = await failureOf(url, variables)
     expect(failure.message).toContain(`the proxy 127.0.0.1:${port} `)
   })

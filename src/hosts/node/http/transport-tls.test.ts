@@ -20,7 +20,7 @@ const versions = ["TLSv1.2", "TLSv1.3"] as const
 describe.each(transports)("$name", ({ name, create }) => {
   const ask = askOver(create({}, {}))
 
-  test("requests over TLS share one connection, which speaks HTTP/1.1 and knows the server's name", async () => {
+  test("TLS requests share one connection, with HTTP/1.1 and the server's name", async () => {
     const { port, connections } = await startSecure((socket) => socket.write(OK))
     expect(await inProcess(name, TWICE, `https://localhost:${port}/`)).toEqual(["200 ok", "200 ok"])
     expect(connections.map(({ alpnProtocol, servername }) => [alpnProtocol, servername])).toEqual([
@@ -28,34 +28,31 @@ describe.each(transports)("$name", ({ name, create }) => {
     ])
   })
 
-  test("an address in place of a name is held against the certificate too", async () => {
+  test("a certificate is also checked against an IP address", async () => {
     const { port, connections } = await startSecure((socket) => socket.write(OK))
     expect(await inProcess(name, TWICE, `https://127.0.0.1:${port}/`)).toEqual(["200 ok", "200 ok"])
     expect(connections.map(({ servername }) => servername)).toEqual([false])
   })
 
-  test.each(versions)("the second connection resumes the session of the first: %s", async (maxVersion) => {
+  test.each(versions)("the second connection resumes the TLS session of the first: %s", async (maxVersion) => {
     const { port, resumed } = await startSecure((socket) => socket.write(LAST), { maxVersion })
     expect(await inProcess(name, TWICE, `https://localhost:${port}/`)).toEqual(["200 ok", "200 ok"])
     expect(resumed).toEqual([false, true])
   })
 
-  test.each(versions)(
-    "a certificate that nobody vouches for: not a byte of the request leaves, %s",
-    async (maxVersion) => {
-      const { port, heard, whenAllClosed } = await startSecure((socket) => socket.write(OK), { maxVersion })
-      for (let time = 0; time < 2; time++) {
-        await expect(ask(`https://localhost:${port}/`)).rejects.toMatchObject({
-          code: "network",
-          message: `The connection to localhost:${port} failed (DEPTH_ZERO_SELF_SIGNED_CERT).`,
-        })
-      }
-      await whenAllClosed(2)
-      expect(heard()).toBe(0)
-    },
-  )
+  test.each(versions)("with an untrusted certificate no byte of the request is sent, %s", async (maxVersion) => {
+    const { port, heard, whenAllClosed } = await startSecure((socket) => socket.write(OK), { maxVersion })
+    for (let time = 0; time < 2; time++) {
+      await expect(ask(`https://localhost:${port}/`)).rejects.toMatchObject({
+        code: "network",
+        message: `The connection to localhost:${port} failed (DEPTH_ZERO_SELF_SIGNED_CERT).`,
+      })
+    }
+    await whenAllClosed(2)
+    expect(heard()).toBe(0)
+  })
 
-  test.each(versions)("a certificate for another name: not a byte of the request leaves, %s", async (maxVersion) => {
+  test.each(versions)("with a certificate for another name no byte of the request is sent, %s", async (maxVersion) => {
     const { port, heard, requests, whenAllClosed } = await startSecure((socket) => socket.write(LAST), { maxVersion })
     const [known, other] = [`https://localhost:${port}/`, `https://0.0.0.0:${port}/`]
     const answers = await inProcess(
@@ -70,7 +67,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(requests.length).toBe(2)
   })
 
-  test("in a tunnel, the certificate must name the target by its address, and not the proxy", async () => {
+  test("in a tunnel, the certificate must match the target's address, not the proxy", async () => {
     const { port, heard } = await startSecure((socket) => socket.write(OK))
     const proxy = await startProxy()
     const given = {
@@ -82,7 +79,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(heard()).toBe(0)
   })
 
-  test.each(["http", "https"])("a proxy whose certificate is another's is told of no %s target", async (protocol) => {
+  test.each(["http", "https"])("a proxy with a wrong certificate receives no %s target", async (protocol) => {
     const proxy = await startProxy({ secure: true })
     const given = {
       url: `${protocol}://localhost:1/`,
@@ -95,7 +92,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(proxy.seen).toEqual([])
   })
 
-  test("answers in many small records, over 50 connections at once, are told exactly", async () => {
+  test("responses in many small records over 50 concurrent connections are read exactly", async () => {
     const { port, connections } = await startSecure(async (socket, { head }) => {
       socket.setNoDelay(true)
       const number = Number(/^POST \/(\d+)/.exec(head)?.[1])
@@ -116,12 +113,12 @@ describe.each(transports)("$name", ({ name, create }) => {
     ["is complete where the server says so", "HTTP/1.1 200 OK\r\n\r\nok", "200 ok"],
     ["has failed where it is cut in a body of known length", OK.slice(0, -1), expect.stringMatching(/^network: /)],
     ["has failed where it is cut in a chunk", chunked("ok").slice(0, -9), expect.stringMatching(/^network: /)],
-  ])("an answer over TLS that ends with the connection %s", async (_, bytes, expected) => {
+  ])("a TLS response that ends with the connection %s", async (_, bytes, expected) => {
     const { port } = await startSecure((socket) => socket.end(bytes))
     expect(await inProcess(name, "return ask(given)", `https://localhost:${port}/`)).toEqual(expected)
   })
 
-  test("an abort gives up a handshake that does not come about", async () => {
+  test("an abort cancels an unfinished TLS handshake", async () => {
     const sockets: Socket[] = []
     const silent = net.createServer((socket) => sockets.push(socket.resume()))
     const controller = new AbortController()
@@ -137,7 +134,7 @@ test.each([
   ["http://[::1]:8080/", { host: "::1", port: 8080 }],
   ["http://localhost/", { host: "localhost", port: 80 }],
   ["https://api.example/v1", { host: "api.example", port: 443 }],
-])("%s is at %j", (url, address) => {
+])("the transport for %s is at %j", (url, address) => {
   expect(addressOf(new URL(url))).toEqual(address)
 })
 

@@ -18,6 +18,6 @@ test.each([
     { type: "file", mediaType: "application/pdf", data: "JVBE" },
     { type: "resource", resource: { uri: "longhaul:///file", mimeType: "application/pdf", blob: "JVBE" } },
   ],
-] as const)("%j becomes what MCP calls it", (part, expected) => {
+] as const)("%j is converted to its MCP content type", (part, expected) => {
   expect(toMcpContent(part)).toEqual(expected)
 })

@@ -15,7 +15,7 @@ export function createMcpGuard(
   sdk: McpSdk,
   { token, host }: McpGuardOptions,
 ): (request: Request) => Response | undefined {
-  if (token === "") throw new StartupError("There is no token to ask for.", { fix: "Give `token`." })
+  if (token === "") throw new StartupError("The MCP server has no token.", { fix: "Pass `token`." })
   const names = servedNames(host)
   const expected = digest(token)
   return (request) =>

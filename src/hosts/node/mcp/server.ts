@@ -24,7 +24,7 @@ export function createMcpServer(sdk: McpSdk, tools: McpTools, { version }: McpId
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     // The one mistake that the protocol wants as an error of its own: everything else is a result for the model.
     if (tools.tool(params.name) === undefined) {
-      const message = `There is no tool ${JSON.stringify(params.name)}.`
+      const message = `Unknown tool: ${JSON.stringify(params.name)}.`
       throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message)
     }
     // Safe: it came as JSON.

@@ -68,7 +68,7 @@ async function handSession(url: string) {
   }
 }
 
-test("one session too many takes the place of an idle one, never of one at work", async () => {
+test("a session beyond the limit replaces an idle one, never an active one", async () => {
   const url = await served({ maxSessions: 2 })
   const atWork = await connected(url)
   const sleep = uniqueSleep()
@@ -89,7 +89,7 @@ test("one session too many takes the place of an idle one, never of one at work"
   await call
 })
 
-test("a session that is ended takes its commands with it", async () => {
+test("ending a session kills its commands", async () => {
   const session = await handSession(await served())
   const sleep = uniqueSleep()
   const call = await session.ask("tools/call", { name: "Bash", arguments: { command: sleep } })
@@ -100,7 +100,7 @@ test("a session that is ended takes its commands with it", async () => {
   expect((await session.ask("tools/list")).status).toBe(404)
 })
 
-test("a client with a session that goes away leaves neither session nor command, once it has been idle", async () => {
+test("a session whose client disappeared ends after the idle time, with its commands", async () => {
   const session = await handSession(await served({ idleMs: 1000 }))
   const sleep = uniqueSleep()
   const leaving = new AbortController()
@@ -111,7 +111,7 @@ test("a client with a session that goes away leaves neither session nor command,
   expect((await session.ask("tools/list")).status).toBe(404)
 })
 
-test("a session with an open request is not idle, however long that takes", async () => {
+test("a session with an open request is not idle, however long it takes", async () => {
   const session = await handSession(await served({ idleMs: 1000 }))
   const call = await session.ask("tools/call", { name: "Bash", arguments: { command: "sleep 2; echo over" } })
   // One that ends meanwhile does not make it idle.
@@ -119,7 +119,7 @@ test("a session with an open request is not idle, however long that takes", asyn
   expect(await call.text()).toContain("over\\n")
 })
 
-test("a client without a session that goes away leaves no command", async () => {
+test("a sessionless client that disconnects leaves no command running", async () => {
   const client = await connected(await served(), "2026-07-28")
   const sleep = uniqueSleep()
   const call = client.callTool({ name: "Bash", arguments: { command: sleep } }).catch(() => "ended")
@@ -129,7 +129,7 @@ test("a client without a session that goes away leaves no command", async () => 
   expect(await call).toBe("ended")
 })
 
-test("many that open a session in the same moment are not more than may be open", async () => {
+test("concurrent session requests do not exceed the limit", async () => {
   const tools = createAgentTools({ root })
   const handler = await createMcpHandler(tools, { version: "1", token, maxSessions: 3 })
   closing.push(tools, handler)
@@ -148,6 +148,6 @@ test("many that open a session in the same moment are not more than may be open"
   expect(opened.filter(({ status }) => status === 503).length).toBe(9)
 })
 
-test("a server without a token is refused", async () => {
-  await expect(served({ token: "" })).rejects.toMatchObject({ code: "config_invalid", fix: "Give `token`." })
+test("a server without a token is rejected", async () => {
+  await expect(served({ token: "" })).rejects.toMatchObject({ code: "config_invalid", fix: "Pass `token`." })
 })

@@ -55,15 +55,15 @@ function grep(args: JsonObject, ripgrepPath = rgPath, signal?: AbortSignal): Pro
   return tools.callTool("Grep", args, signal && { signal }).then(({ text }) => text)
 }
 
-describe("which ripgrep", () => {
-  test("HOST-07 the one that was named comes before the bundled one", async () => {
+describe("choice of ripgrep", () => {
+  test("HOST-07 the configured ripgrep takes precedence over the bundled one", async () => {
     expect(await grep({ pattern: "a" }, fake('process.stdout.write("./a.txt\\0")'))).toBe("a.txt:1:alpha\na.txt:2:beta")
     write("b.txt", "alpha")
     // Which it does not tell of.
     expect(await grep({ pattern: "alpha" }, join(bin, "rg"))).toBe("a.txt:1:alpha")
   })
 
-  test("HOST-07 then the bundled one, then that on PATH, then none", async () => {
+  test("HOST-07 the bundled ripgrep is next, then the one on PATH, then none", async () => {
     const onPath = fake("")
     expect(await findRipgrep({ path: bin })).toMatchObject({ path: rgPath })
     vi.doMock("@vscode/ripgrep", () => {
@@ -86,7 +86,7 @@ describe("which ripgrep", () => {
     ["is no ripgrep", () => fake("", "grep 15")],
     ["is too old", () => fake("", "ripgrep 14.1.1")],
     ["cannot be run", () => join(root, "a.txt")],
-  ])("TOOL-04 one that was named and %s is a StartupError that names the doctor", (_, path) => {
+  ])("TOOL-04 a configured ripgrep that %s is a StartupError that names the doctor", (_, path) => {
     expect(() => createAgentTools({ root, ripgrepPath: path() })).toThrow(StartupError)
     try {
       createAgentTools({ root, ripgrepPath: path() })
@@ -110,12 +110,12 @@ describe("which ripgrep", () => {
       advice(() => createAgentTools({ root, ripgrepPath, brand })),
       advice(() => nodeSearch({ roots: [root], ripgrepPath, brand })),
     ]) {
-      expect(fix).toContain("`acme check` says which one is found")
+      expect(fix).toContain("`acme check` shows which one is found")
       expect(fix).not.toContain("longhaul")
     }
   })
 
-  test("TOOL-28 none is started before the first search, unless it was named", async () => {
+  test("TOOL-28 ripgrep is not started before the first search unless configured", async () => {
     const told = join(base, `started-${count}`)
     const path = fake(`fs.writeFileSync(${JSON.stringify(told)}, "")`)
     writeFileSync(
@@ -134,8 +134,8 @@ describe("which ripgrep", () => {
   })
 })
 
-describe("nothing configures it but us", () => {
-  test("neither a file that the environment names nor what a model writes", async () => {
+describe("ripgrep configuration", () => {
+  test("neither an environment config file nor files written by a model configure ripgrep", async () => {
     writeFileSync(join(bin, "config"), "--invert-match\n--no-ignore\n")
     vi.stubEnv("RIPGREP_CONFIG_PATH", join(bin, "config"))
     write(".gitignore", "ignored.txt\n")
@@ -151,7 +151,7 @@ describe("nothing configures it but us", () => {
     expect(await grep({ pattern: "alpha", path: "--no-ignore" })).toBe("--no-ignore/x.txt:1:alpha")
   })
 
-  test("it sees no variable of ours", async () => {
+  test("ripgrep sees none of our environment variables", async () => {
     vi.stubEnv("ANTHROPIC_API_KEY", "secret")
     const seen = join(base, `seen-${count}`)
     await grep({ pattern: "a" }, fake(`fs.writeFileSync(${JSON.stringify(seen)}, JSON.stringify(process.env))`))
@@ -159,8 +159,8 @@ describe("nothing configures it but us", () => {
   })
 })
 
-describe("it stays inside", () => {
-  test("what Files would refuse is not found", async () => {
+describe("confinement of ripgrep", () => {
+  test("ripgrep does not find files that Files would reject", async () => {
     const outside = join(base, `outside-${count}`)
     mkdirSync(outside)
     writeFileSync(join(outside, "secret.txt"), "alpha secret")
@@ -178,7 +178,7 @@ describe("it stays inside", () => {
   test.each([
     ["a folder", "fs.renameSync('sub', 'gone'); fs.symlinkSync(OUTSIDE, 'sub')"],
     ["a file", "fs.rmSync('sub/secret.txt'); fs.symlinkSync(OUTSIDE + '/secret.txt', 'sub/secret.txt')"],
-  ])("%s that is swapped for a link while it searches leads nowhere, and that is not told", async (_, swap) => {
+  ])("%s swapped for a link during the search leads nowhere, and nothing is reported", async (_, swap) => {
     const outside = join(base, `outside-${count}`)
     mkdirSync(outside)
     writeFileSync(join(outside, "secret.txt"), "alpha secret")
@@ -187,7 +187,7 @@ describe("it stays inside", () => {
     expect(await grep({ pattern: "alpha" }, fake(script))).toBe("a.txt:1:alpha")
   })
 
-  test("what it says of places elsewhere is not followed", async () => {
+  test("paths outside that ripgrep reports are not followed", async () => {
     const outside = join(base, `outside-${count}`)
     mkdirSync(outside)
     writeFileSync(join(outside, "secret.txt"), "alpha secret")
@@ -197,7 +197,7 @@ describe("it stays inside", () => {
   })
 })
 
-describe("where it fails, all files are read", () => {
+describe("fallback when ripgrep fails", () => {
   test.each([
     ["fails", "console.error('rg: regex parse error'); process.exit(2)"],
     ["fails without a word", "process.exit(2)"],
@@ -205,12 +205,12 @@ describe("where it fails, all files are read", () => {
     ["is killed", "process.kill(process.pid, 'SIGKILL')"],
     ["never stops talking", "for (;;) fs.writeSync(1, './a.txt\\0'.repeat(10_000))"],
     ["never stops complaining", "for (;;) fs.writeSync(2, 'rg: ./a: no (os error 1)\\n'.repeat(10_000))"],
-  ])("one that %s", async (_, script) => {
+  ])("a ripgrep that %s falls back to reading all files", async (_, script) => {
     write("b.txt", "alpha\n")
     expect(await grep({ pattern: "alpha" }, fake(script))).toBe("a.txt:1:alpha\nb.txt:1:alpha")
   })
 
-  test("one that is gone by now", async () => {
+  test("a ripgrep that was deleted falls back to reading all files", async () => {
     const path = fake("")
     const tools = createAgentTools({ root, ripgrepPath: path })
     open.push(tools)
@@ -218,7 +218,7 @@ describe("where it fails, all files are read", () => {
     expect((await tools.callTool("Grep", { pattern: "alpha" })).text).toBe("a.txt:1:alpha")
   })
 
-  test("what it could not look into is counted, in its place", async () => {
+  test("unreadable paths are counted in their place", async () => {
     const script = `
       process.stdout.write("./a.txt\\0")
       console.error("rg: ./locked.txt: Permission denied (os error 13)\\nrg: ./b: c.txt: No such file (os error 2)")
@@ -228,7 +228,7 @@ describe("where it fails, all files are read", () => {
   })
 })
 
-test("a search that is stopped leaves no process", async () => {
+test("a stopped search leaves no process", async () => {
   const told = join(base, `pid-${count}`)
   const controller = new AbortController()
   const path = fake(`fs.writeFileSync(${JSON.stringify(told)}, String(process.pid)); setInterval(() => {}, 1000)`)

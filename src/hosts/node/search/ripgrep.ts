@@ -78,7 +78,7 @@ function requireRipgrep(path: string, { doctorCommand }: Brand): Ripgrep {
   const ripgrep = toRipgrep(path, stdout ?? "")
   if (ripgrep !== undefined) return ripgrep
   throw new StartupError(`${JSON.stringify(path)} is not a ripgrep ${oldest} or later.`, {
-    fix: `Give \`ripgrepPath\` the path of a working ripgrep, or omit it; \`${doctorCommand}\` says which one is found.`,
+    fix: `Set \`ripgrepPath\` to a working ripgrep, or omit it; \`${doctorCommand}\` shows which one is found.`,
   })
 }
 

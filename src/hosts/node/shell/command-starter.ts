@@ -88,7 +88,7 @@ export class CommandStarter {
       return await this.#place
     } catch (error) {
       this.#place = undefined
-      throw new ToolError("io", "The shell's own folder cannot be written.", { cause: error })
+      throw new ToolError("io", "The shell's own folder is not writable.", { cause: error })
     }
   }
 
@@ -163,7 +163,7 @@ async function trySandbox({ root, sandbox, network }: ShellSettings, folder: str
 }
 
 function sandboxUnavailable(fault: string): ToolError {
-  const message = `sandbox_unavailable: commands may run in a sandbox only, and there is none that works: ${fault}.`
+  const message = `sandbox_unavailable: commands may run only in a sandbox, and none works: ${fault}.`
   const cause = new LonghaulError("sandbox_unavailable", message, {
     fix: "Install bubblewrap 0.8 or later and allow user namespaces, or choose another sandbox mode.",
   })

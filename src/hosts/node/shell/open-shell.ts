@@ -13,7 +13,7 @@ export function openShell(settings: ShellSettings): Shell {
 
   function named(shellId: string): RunningCommand {
     const command = started.get(shellId)
-    if (command === undefined) throw new ToolError("not_found", `There is no background command ${shellId}.`)
+    if (command === undefined) throw new ToolError("not_found", `Unknown background command: ${shellId}.`)
     return command
   }
 
@@ -37,7 +37,7 @@ export function openShell(settings: ShellSettings): Shell {
       if (stillRunning.length >= mostStarted) {
         throw new ToolError(
           "conflict",
-          `${mostStarted} background commands are running already: stop one of them first.`,
+          `${mostStarted} background commands are already running: stop one of them first.`,
         )
       }
       const begun = await starter.begin(command, true)

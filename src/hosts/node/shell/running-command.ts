@@ -39,8 +39,8 @@ export async function launch({ program, args, cwd, env, sink, isSandboxed }: Lau
 
 const startFailures: Readonly<Record<string, readonly [code: "invalid_input" | "not_found", what: string]>> = {
   E2BIG: ["invalid_input", "is too long: write it to a file and run that"],
-  ERR_INVALID_ARG_VALUE: ["invalid_input", "holds a NUL character"],
-  ENOENT: ["not_found", "could not be started: its working directory or the shell is not there"],
+  ERR_INVALID_ARG_VALUE: ["invalid_input", "contains a NUL character"],
+  ENOENT: ["not_found", "could not be started: its working directory or the shell does not exist"],
 }
 
 export type Ending = Pick<ShellResult, "endedBy" | "exitCode" | "signalName" | "durationMs">

@@ -36,7 +36,7 @@ export async function findSandboxFault(trial: SandboxTrial): Promise<string | un
     const { report, error, survived } = await probe(trial, { inside, outside, tcp: ears.tcp, udp: ears.udp })
     // A datagram is there when it has been sent, but it may not have been read yet.
     await pause(20)
-    if (report === undefined) return `a program could not be run in it (${error || "it said nothing"})`
+    if (report === undefined) return `a program could not be run in it (${error || "no output"})`
     if (!existsSync(join(inside, "probe"))) return "a program in it could not write to its own folder"
     if (existsSync(join(outside, "probe"))) return "a program in it wrote outside its folder"
     if (report.faults.length > 0) return `a program in it ${report.faults.join(", ")}`

@@ -76,9 +76,13 @@ export function refuseSystemFolder(folder: string): void {
     (path) => insidePath(folder, path) !== undefined,
   )
   if (!holds && kernelFolders.every((path) => insidePath(path, folder) === undefined)) return
-  throw new LonghaulError("config_invalid", `The folder ${folder} is the system's: it cannot be put into a sandbox.`, {
-    fix: "Choose a folder that holds nothing of the system.",
-  })
+  throw new LonghaulError(
+    "config_invalid",
+    `The folder ${folder} belongs to the system: it cannot be put in a sandbox.`,
+    {
+      fix: "Choose a folder without system files.",
+    },
+  )
 }
 
 const kernelFolders = ["/proc", "/dev", "/sys"]

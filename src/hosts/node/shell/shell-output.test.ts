@@ -17,42 +17,42 @@ async function hashOf(path: string): Promise<string> {
   return hash.digest("hex")
 }
 
-describe("output that is too long", () => {
-  test("TOOL-26 OFF-15 is shown by its ends and kept as a whole in a file", async () => {
+describe("long command output", () => {
+  test("TOOL-26 OFF-15 long output is shown by its ends and saved completely in a file", async () => {
     const copy = join(scene.root, "copy")
     const result = await run("head -c 3000000 /dev/urandom | base64 | tee copy")
     const size = statSync(copy).size
     expect(result).toMatchObject({ bytes: size, spilledBytes: size, leftOutBytes: size - 64 * 1024, exitCode: 0 })
     expect(await hashOf(result.spillPath ?? "")).toBe(await hashOf(copy))
     const whole = readFileSync(copy, "latin1")
-    const marker = `\n[… ${result.leftOutBytes} bytes left out …]\n`
+    const marker = `\n[… ${result.leftOutBytes} bytes omitted …]\n`
     expect(result.text).toBe(`${whole.slice(0, 32 * 1024)}${marker}${whole.slice(-32 * 1024)}`)
     expect(statSync(result.spillPath ?? "").mode & 0o777).toBe(0o600)
   })
 
-  test("is cut where the caller says", async () => {
+  test("long output is cut at the caller's limit", async () => {
     const fitting = await run("printf %0100d 1", { maxOutputBytes: 100 })
     expect(fitting).toMatchObject({ bytes: 100, leftOutBytes: 0, text: expect.stringMatching(/^0{99}1$/) })
     expect(fitting.spillPath).toBeUndefined()
     const { text, spillPath } = await run("printf %0100d 1", { maxOutputBytes: 10 })
-    expect(text).toBe("00000\n[… 90 bytes left out …]\n00001")
+    expect(text).toBe("00000\n[… 90 bytes omitted …]\n00001")
     expect(readFileSync(spillPath ?? "", "utf8")).toBe(`${"0".repeat(99)}1`)
   })
 
-  test("is cut between characters, and what is no UTF-8 is replaced", async () => {
+  test("output is cut between characters, and invalid UTF-8 is replaced", async () => {
     const { text } = await run("i=0; while [ $i -lt 200 ]; do printf '€'; i=$((i+1)); done", { maxOutputBytes: 100 })
-    expect(text).toMatch(/^€{16}\n\[… 504 bytes left out …\]\n€{16}$/)
+    expect(text).toMatch(/^€{16}\n\[… 504 bytes omitted …\]\n€{16}$/)
     expect((await run("printf 'a\\377b'")).text).toBe("a\ufffdb")
   })
 
-  test("is kept up to a limit and counted beyond it", async () => {
+  test("long output is saved up to a limit and counted beyond it", async () => {
     const small = scene.shell({ maxSpillBytes: 150_000 })
     const result = await small.run(scene.command("head -c 400000 /dev/zero"))
     expect(result).toMatchObject({ bytes: 400_000, spilledBytes: 150_000, exitCode: 0 })
     expect(statSync(result.spillPath ?? "").size).toBe(150_000)
   })
 
-  test("is told apart where it cannot be kept", async () => {
+  test("long output that cannot be saved is reported as such", async () => {
     const unlucky = scene.shell()
     const { spillPath = "" } = await unlucky.run(scene.command("head -c 100000 /dev/zero"))
     mkdirSync(spillPath.replace(/1\.txt$/, "2.txt"))
@@ -62,7 +62,7 @@ describe("output that is too long", () => {
     expect(result).not.toHaveProperty("spillPath")
   })
 
-  test("of a background command is whole in its file, however often it was asked", async () => {
+  test("a background command's output file is complete, however often it was polled", async () => {
     const line = "head -c 200000 /dev/zero; until [ -e on ]; do sleep 0.02; done; echo more"
     const { shellId } = await shell.start(scene.command(line))
     await until(async () => (await shell.poll(shellId)).bytes === 200_000)
@@ -73,7 +73,7 @@ describe("output that is too long", () => {
     expect(readFileSync(last.spillPath ?? "", "utf8")).toMatch(/\0more\n$/)
   })
 
-  test("is removed by a later shell once it is old, and only then", async () => {
+  test("old output files are removed by a later shell, recent ones are kept", async () => {
     const old = scene.shell()
     const [gone, kept] = [await old.run(scene.command("seq 20000")), await old.run(scene.command("seq 20000"))]
     await old.close()
@@ -89,7 +89,7 @@ describe("output that is too long", () => {
   })
 })
 
-test("a flood of 200 MB without a line break stays small in memory", async () => {
+test("200 MB of output without a line break uses little memory", async () => {
   const host = await ShellHost.in(scene.base)
   const script = `
     const { text, ...result } = await shell.run(command("head -c 200000000 /dev/zero | tr '\\\\0' x"))

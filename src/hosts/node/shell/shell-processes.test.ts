@@ -36,7 +36,7 @@ const escapes: readonly (readonly [what: string, line: (sleep: string) => string
 ]
 
 describe.concurrent.each(escapes)("a child that %s", (_, line) => {
-  test("is gone after an abort", async () => {
+  test("an abort kills a child that %s", async () => {
     const sleep = uniqueSleep()
     const stop = new AbortController()
     const running = shell.run(scene.command(`echo begun; ${line(sleep)}`, { signal: stop.signal }))
@@ -46,7 +46,7 @@ describe.concurrent.each(escapes)("a child that %s", (_, line) => {
     expect(countLiving(sleep)).toBe(0)
   })
 
-  test("is gone after a timeout", async () => {
+  test("a timeout kills a child that %s", async () => {
     const sleep = uniqueSleep()
     const result = await shell.run(scene.command(`echo begun; ${line(sleep)}`, { timeoutMs: 1000 }))
     expect(result).toMatchObject({ text: "begun\n", endedBy: "timeout", exitCode: null, running: false })
@@ -55,13 +55,13 @@ describe.concurrent.each(escapes)("a child that %s", (_, line) => {
 })
 
 describe("a timeout", () => {
-  test("lets a command tidy up", async () => {
+  test("a timeout gives the command time to clean up", async () => {
     const line = "trap 'echo tidy; exit 3' TERM; echo begun; sleep 20 & wait"
     const result = await shell.run(scene.command(line, { timeoutMs: 300 }))
     expect(result).toMatchObject({ text: "begun\ntidy\n", exitCode: 3, endedBy: "timeout" })
   })
 
-  test("leaves other commands alone", async () => {
+  test("a timeout does not affect other commands", async () => {
     const [ended, other] = [uniqueSleep(), uniqueSleep()]
     const { shellId } = await shell.start(scene.command(`(setsid ${other} &); ${other}`))
     await until(() => isRunning(other))
@@ -73,8 +73,8 @@ describe("a timeout", () => {
   })
 })
 
-describe("a command that ends", () => {
-  test("leaves nobody of its group behind", async () => {
+describe("the end of a command", () => {
+  test("no process of the command's group survives it", async () => {
     const sleep = uniqueSleep()
     expect(await shell.run(scene.command(`${sleep} & (trap '' TERM; ${sleep}) & echo done`))).toMatchObject({
       text: "done\n",
@@ -84,7 +84,7 @@ describe("a command that ends", () => {
     expect(countLiving(sleep)).toBe(0)
   })
 
-  test("is not held up by one that got away with its output", async () => {
+  test("an escaped child that holds the output open does not delay the result", async () => {
     const daemon = uniqueSleep()
     expect(await shell.run(scene.command(`setsid ${daemon} & echo done`))).toMatchObject({ text: "done\n" })
     const talker = `setsid sh -c 'while :; do echo ${daemon}; sleep 0.03; done' & echo done`
@@ -92,7 +92,7 @@ describe("a command that ends", () => {
   })
 })
 
-describe("a process that has a shell", () => {
+describe("a process with a shell", () => {
   const [child, background, daemon] = [uniqueSleep(), uniqueSleep(), uniqueSleep()]
   const all = [child, background, daemon]
   const script = `
@@ -100,7 +100,7 @@ describe("a process that has a shell", () => {
     await shell.run(command(${JSON.stringify(`(setsid sh -c "${daemon}; :" >/dev/null 2>&1 &) ; ${child}`)}))
   `
 
-  test("takes everything along when it exits", async () => {
+  test("a process that exits kills its commands", async () => {
     const sign = join(scene.base, "exit")
     const exit = `setInterval(() => process.getBuiltinModule("fs").existsSync("${sign}") && process.exit(), 10)`
     const running = host.start(options, `${exit}\n${script}`)
@@ -110,7 +110,7 @@ describe("a process that has a shell", () => {
     await until(() => all.every((sleep) => countLiving(sleep) === 0))
   })
 
-  test("that is killed leaves it to the next one, which ends everything", async () => {
+  test("commands of a killed process are killed by the next process", async () => {
     const running = host.start(options, script)
     await until(() => all.every(isRunning))
     running.kill("SIGKILL")
@@ -124,7 +124,7 @@ describe("a process that has a shell", () => {
     expect(await next.run(scene.command("true"))).not.toHaveProperty("endedLeftovers")
   })
 
-  test("does not touch what another living one started", async () => {
+  test("commands of another living process are not touched", async () => {
     const sleep = uniqueSleep()
     const { shellId } = await shell.start(scene.command(sleep))
     await until(() => countLiving(sleep) > 0)
@@ -134,7 +134,7 @@ describe("a process that has a shell", () => {
     await shell.stop(shellId)
   })
 
-  test("is ended with its own commands where it is a command itself", async () => {
+  test("a process that is itself a command is killed with its own commands", async () => {
     const inner = uniqueSleep()
     const daemon = `(setsid sh -c "${inner}; ${inner}" >/dev/null 2>&1 &) ; ${inner}`
     const code = host.code(options, `await shell.run(command(${JSON.stringify(daemon)}))`)

@@ -27,13 +27,13 @@ function onPath(name: string, bwrap?: string): void {
 /** Runs the program and keeps nothing inside. */
 const pretender = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
 
-describe("a sandbox that is required", () => {
+describe("a required sandbox", () => {
   test.each([
     ["is not installed", undefined, "bubblewrap (bwrap) is not on PATH"],
     ["does not start", "echo no namespaces here >&2; exit 1", "could not be run in it (no namespaces here)"],
     ["starts and says nothing", "exit 0", "could not be run in it (exit 0)"],
     ["keeps nothing inside", pretender, "wrote outside its folder"],
-  ])("but %s lets no command run", async (what, bwrap, why) => {
+  ])("no command runs if the required sandbox %s", async (what, bwrap, why) => {
     onPath(what, bwrap)
     const shell = scene.shell({ sandbox: "required" })
     for (const command of ["touch ran", "touch again"]) {
@@ -61,7 +61,7 @@ describe("a sandbox that is required", () => {
     ["TCP got out", 'await connected(net.connect(task.tcp, "127.0.0.1"))', "reached the network (TCP)"],
     ["UDP got out", 'await sent(task.udp, "127.0.0.1")', "reached the network (UDP)"],
     ["a process outlived it", 'spawn("sleep", ["20"], { detached: true, stdio: "inherit" }).unref()', "outlived it"],
-  ])("is tried, and judged from outside: %s", async (what, misdeed, why) => {
+  ])("the sandbox is tested from outside: %s", async (what, misdeed, why) => {
     onPath(what, "")
     writeFileSync(join(scene.base, what, "bwrap"), fake(misdeed), { mode: 0o755 })
     const shell = scene.shell({ sandbox: "required" })
@@ -107,15 +107,15 @@ function fake(misdeed: string): string {
   `
 }
 
-describe("a sandbox that is not required", () => {
-  test("gives way to best effort, and says so", async () => {
+describe("an optional sandbox", () => {
+  test("a sandbox that does not work falls back to best effort and reports it", async () => {
     onPath("auto", pretender)
     const shell = scene.shell({ sandbox: "auto" })
     expect(await shell.run(scene.command("echo ran"))).toMatchObject({ text: "ran\n", exitCode: 0 })
     expect(shell.containment).toBe("best-effort")
   })
 
-  test("TOOL-35 is off by default, and then never tried", async () => {
+  test("TOOL-35 the sandbox is off by default and then never tested", async () => {
     onPath("off", `: > ${join(scene.base, "tried")}`)
     const shell = scene.shell()
     expect(await shell.run(scene.command("echo ran"))).toMatchObject({ text: "ran\n", exitCode: 0 })

@@ -37,18 +37,18 @@ const optionKeys = keys<NodeShellOptions>()(
 export function checkShellOptions(options: NodeShellOptions): ShellSettings {
   checkKeys("nodeShell", options, optionKeys)
   const { sandbox = "off", network, maxSpillBytes = 1024 ** 3 } = options
-  if (process.platform === "win32") throw invalid("There is no /bin/sh on Windows.", "Run it in WSL.")
+  if (process.platform === "win32") throw invalid("/bin/sh does not exist on Windows.", "Run it in WSL.")
   if (!["off", "auto", "required"].includes(sandbox)) {
-    throw invalid(`There is no sandbox mode ${JSON.stringify(sandbox)}.`, 'Use "off", "auto" or "required".')
+    throw invalid(`Unknown sandbox mode ${JSON.stringify(sandbox)}.`, 'Use "off", "auto" or "required".')
   }
   if (network !== undefined && network !== "none" && network !== "all") {
     throw invalid(
-      "A shell's network cannot be limited to a list of hosts: bubblewrap allows all or nothing.",
+      "The shell's network cannot be limited to a list of hosts: bubblewrap allows all or nothing.",
       'Use "none" or "all", or run the whole process behind a filtering proxy.',
     )
   }
   if (network === "none" && sandbox === "off") {
-    throw invalid("Without a sandbox the network cannot be closed.", 'Set `sandbox` to "required".')
+    throw invalid("The network cannot be closed without a sandbox.", 'Set `sandbox` to "required".')
   }
   const readOnlyRoots = (options.readOnlyRoots ?? []).map((path) => resolve(path))
   const confinement = confineTo([options.root], readOnlyRoots, options.hidden)
@@ -64,10 +64,7 @@ export function checkShellOptions(options: NodeShellOptions): ShellSettings {
   const spillFolder = resolve(options.spillFolder ?? defaultSpillFolder())
   const isHidden = hidden.some((folder) => insidePath(folder, realPathOf(spillFolder)) !== undefined)
   if (insidePath(root, spillFolder) !== undefined && !isHidden) {
-    throw invalid(
-      `The spill folder ${spillFolder} lies inside the root ${root}.`,
-      "Keep it where commands do not work.",
-    )
+    throw invalid(`The spill folder ${spillFolder} is inside the root ${root}.`, "Choose a folder outside the roots.")
   }
   return {
     ...options,
@@ -87,8 +84,8 @@ export function exposedStore({ root, hidden }: Pick<ShellSettings, "root" | "hid
   const store = hidden.find((folder) => insidePath(root, folder) !== undefined)
   if (store === undefined) return undefined
   return invalid(
-    `Runs are kept in ${store}, inside the folder ${root}, where commands outside a sandbox could change them.`,
-    'Set `sandbox` to "required", work in another folder, or keep runs elsewhere.',
+    `Runs are stored in ${store}, inside the folder ${root}, where commands without a sandbox could change them.`,
+    'Set `sandbox` to "required", work in another folder, or store runs elsewhere.',
   )
 }
 
@@ -97,7 +94,7 @@ function refuseLinkTo(store: string, root: string, given: string): void {
   const inside = insidePath(given, store) ?? insidePath(root, store)
   if (inside === undefined || realPathOf(store) === join(root, inside)) return
   throw invalid(
-    `The folder ${store}, where runs are kept, is reached by a link inside ${root}, which commands could change.`,
+    `The folder ${store}, where runs are stored, is reached through a link inside ${root}, which commands could change.`,
     "Let commands work in another folder, or name the store by its real path.",
   )
 }

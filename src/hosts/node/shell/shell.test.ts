@@ -10,32 +10,32 @@ const run = (command: string, more = {}) => shell.run(scene.command(command, mor
 afterAll(() => scene.dispose())
 
 describe("a command", () => {
-  test("TOOL-08 is run by /bin/sh -c, whatever it starts with", async () => {
+  test("TOOL-08 a command is run by /bin/sh -c, whatever it starts with", async () => {
     expect(await run("echo $0 $#")).toMatchObject({ text: "/bin/sh 0\n", exitCode: 0, endedBy: "exit", running: false })
     expect(await run("-c")).toMatchObject({ text: expect.stringContaining("not found"), exitCode: 127 })
     expect(await run("echo \"$(printf '%s' 'a b')\" '$x'")).toMatchObject({ text: "a b $x\n" })
   })
 
-  test("says on both streams in order", async () => {
+  test("a command's standard output and error are returned in order", async () => {
     const { text, bytes, leftOutBytes } = await run("for i in 1 2 3; do echo out$i; echo err$i >&2; done")
     expect(text).toBe("out1\nerr1\nout2\nerr2\nout3\nerr3\n")
     expect([bytes, leftOutBytes]).toEqual([30, 0])
   })
 
-  test("can open its output by name", async () => {
+  test("a command can open its output by name", async () => {
     expect((await run("echo a >/dev/stdout; echo b >/dev/stderr; echo c | tee /dev/stderr")).text).toBe("a\nb\nc\nc\n")
   })
 
-  test("tells its exit code, or the signal that ended it", async () => {
+  test("a command's exit code or signal is returned", async () => {
     expect(await run("exit 3")).toMatchObject({ exitCode: 3, endedBy: "exit" })
     expect(await run("kill -KILL $$")).toMatchObject({ exitCode: null, endedBy: "signal", signalName: "SIGKILL" })
   })
 
-  test("has no input", async () => {
+  test("a command has no input", async () => {
     expect(await run("cat; read line; echo $?")).toMatchObject({ text: "1\n", exitCode: 0 })
   })
 
-  test("is heard while it runs", async () => {
+  test("a command's output is reported while it runs", async () => {
     const heard: string[] = []
     const running = run("echo first; until [ -e go ]; do sleep 0.05; done; echo last", {
       onOutput: (text: string) => heard.push(text),
@@ -47,18 +47,18 @@ describe("a command", () => {
     expect(heard.join("")).toBe("first\nlast\n")
   })
 
-  test("goes on where its listener fails", async () => {
+  test("a failing progress listener does not affect the command", async () => {
     const onOutput = () => {
       throw new Error("no")
     }
     expect(await run("echo a; sleep 0.2; echo b", { onOutput })).toMatchObject({ text: "a\nb\n", exitCode: 0 })
   })
 
-  test("is not ended at once by a timeout that no timer can hold", async () => {
+  test("a timeout longer than a timer allows does not fire immediately", async () => {
     expect(await run("sleep 0.1; echo done", { timeoutMs: 2 ** 40 })).toMatchObject({ text: "done\n", endedBy: "exit" })
   })
 
-  test("is refused where it cannot be started", async () => {
+  test("a command that cannot be started is rejected", async () => {
     await expect(run(`: ${"x".repeat(200_000)}`)).rejects.toMatchObject({ name: "ToolError", code: "invalid_input" })
     await expect(run("echo a\0b")).rejects.toMatchObject({ name: "ToolError", code: "invalid_input" })
     await expect(run("echo a", { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "aborted" })
@@ -66,7 +66,7 @@ describe("a command", () => {
 })
 
 describe("the working directory", () => {
-  test("is inside the root, links followed", async () => {
+  test("the working directory is inside the root, with links resolved", async () => {
     mkdirSync(join(scene.root, "sub"))
     symlinkSync("sub", join(scene.root, "link"))
     expect((await run("pwd -P", { cwd: join(scene.root, "link") })).text).toBe(`${scene.root}/sub\n`)
@@ -78,7 +78,7 @@ describe("the working directory", () => {
     ["a sibling whose name begins the same", "../root-evil", "denied"],
     ["behind a link that leads outside", "out", "denied"],
     ["missing", "nowhere", "not_found"],
-  ])("is refused: %s", async (_, cwd, code) => {
+  ])("the working directory is rejected: %s", async (_, cwd, code) => {
     mkdirSync(`${scene.root}-evil`, { recursive: true })
     if (!readdirSync(scene.root).includes("out")) symlinkSync(scene.base, join(scene.root, "out"))
     await expect(run("pwd", { cwd: resolve(scene.root, cwd) })).rejects.toMatchObject({ name: "ToolError", code })
@@ -86,7 +86,7 @@ describe("the working directory", () => {
 })
 
 describe("the environment", () => {
-  test("holds what is named and nothing else", async () => {
+  test("the environment contains only the named variables", async () => {
     vi.stubEnv("SENTINEL_API_KEY", "sentinel-one")
     vi.stubEnv("SENTINEL_PASSED", "passed-on")
     vi.stubEnv("LC_ALL", "C")
@@ -109,7 +109,7 @@ describe("the environment", () => {
 describe("a background command", () => {
   const { signal } = new AbortController()
 
-  test("goes on, tells what is new, and keeps its last words", async () => {
+  test("a background command keeps running, returns new output, and keeps its last output", async () => {
     const line = "echo one; until [ -e two ]; do sleep 0.02; done; echo two; exit 4"
     const { shellId } = await shell.start(scene.command(line))
     let heard = ""
@@ -125,7 +125,7 @@ describe("a background command", () => {
     expect(await shell.poll(shellId)).toMatchObject({ text: "", bytes: 8, running: false, exitCode: 4 })
   })
 
-  test("is stopped with all of its children", async () => {
+  test("stopping a background command kills its children", async () => {
     const sleep = uniqueSleep()
     const { shellId } = await shell.start(
       scene.command(`(setsid ${sleep} >/dev/null 2>&1 &); echo up; ${sleep} & wait`),
@@ -136,7 +136,7 @@ describe("a background command", () => {
     await expect(shell.poll(shellId)).resolves.toMatchObject({ running: false })
   })
 
-  test("may outlive its shell, is heard, and can still be stopped", async () => {
+  test("a background command may outlive its shell call, is readable and can be stopped", async () => {
     const [heard, silent] = [uniqueSleep(), uniqueSleep()]
     const line = `${silent} >/dev/null 2>&1 & ${heard} & echo up`
     const { shellId } = await shell.start(scene.command(line))
@@ -146,7 +146,7 @@ describe("a background command", () => {
     expect([countLiving(heard), countLiving(silent)]).toEqual([0, 0])
   })
 
-  test("that ended can be stopped for what it left behind, unheard", async () => {
+  test("an ended background command can be stopped to kill its children, without new output", async () => {
     const sleep = uniqueSleep()
     const { shellId } = await shell.start(scene.command(`${sleep} >/dev/null 2>&1 & echo up`))
     await until(async () => !(await shell.poll(shellId)).running)
@@ -155,7 +155,7 @@ describe("a background command", () => {
     expect(countLiving(sleep)).toBe(0)
   })
 
-  test("is ended by its signal", async () => {
+  test("a background command is killed by its signal", async () => {
     const sleep = uniqueSleep()
     const stop = new AbortController()
     const { shellId } = await shell.start(scene.command(sleep, { signal: stop.signal }))
@@ -165,7 +165,7 @@ describe("a background command", () => {
     expect(countLiving(sleep)).toBe(0)
   })
 
-  test("is not_found by a name that nobody gave, and refused where there are too many", async () => {
+  test("an unknown shellId is not_found, and too many background commands are rejected", async () => {
     await expect(shell.poll("shell_00000000")).rejects.toMatchObject({ name: "ToolError", code: "not_found" })
     const crowded = scene.shell()
     for (let count = 0; count < 16; count++) await crowded.start(scene.command(uniqueSleep(), { signal }))
@@ -174,7 +174,7 @@ describe("a background command", () => {
 })
 
 describe("close", () => {
-  test("ends all that runs, whoever left its session too, and refuses what comes after", async () => {
+  test("close kills all commands, including those in other sessions, and rejects later calls", async () => {
     const closing = scene.shell()
     const [inFront, behind, daemon] = [uniqueSleep(), uniqueSleep(), uniqueSleep()]
     await closing.run(scene.command(`setsid ${daemon} >/dev/null 2>&1 & sleep 0.1`))
@@ -188,7 +188,7 @@ describe("close", () => {
     await expect(closing.run(scene.command("true"))).rejects.toMatchObject({ name: "ToolError", code: "denied" })
   })
 
-  test("leaves nothing on disk where no output was long", async () => {
+  test("close leaves no file if no output was long", async () => {
     const before = readdirSync(scene.spillFolder)
     const closing = scene.shell()
     await closing.run(scene.command("echo a"))
@@ -198,14 +198,14 @@ describe("close", () => {
   })
 })
 
-describe("what cannot work is config_invalid at once", () => {
+describe("invalid shell settings are config_invalid immediately", () => {
   test.each([
     ["a root that is not there", { root: "/nowhere/at/all" }, "does not exist"],
     ["a list of hosts", { sandbox: "required", network: { allow: ["example.com"] } }, "list of hosts"],
-    ["a closed network without a sandbox", { network: "none" }, "Without a sandbox"],
-    ["a spill folder inside the root", { spillFolder: join(scene.root, "spill") }, "lies inside the root"],
-    ["a system folder in a sandbox", { sandbox: "auto", root: "/" }, "is the system's"],
-    ["a read-only system folder in a sandbox", { sandbox: "auto", readOnlyRoots: ["/etc"] }, "is the system's"],
+    ["a closed network without a sandbox", { network: "none" }, "without a sandbox"],
+    ["a spill folder inside the root", { spillFolder: join(scene.root, "spill") }, "is inside the root"],
+    ["a system folder in a sandbox", { sandbox: "auto", root: "/" }, "belongs to the system"],
+    ["a read-only system folder in a sandbox", { sandbox: "auto", readOnlyRoots: ["/etc"] }, "belongs to the system"],
   ] as const)("%s", (_, options, message) => {
     expect(() => scene.shell(options)).toThrow(expect.objectContaining({ code: "config_invalid" }))
     expect(() => scene.shell(options)).toThrow(message)

@@ -22,7 +22,7 @@ const long = defineTool({
 })
 const tools = [...fileTools(), long]
 const call = (name: string, args: JsonObject = {}) => ({ parts: [{ toolCall: { name, args } }] })
-const placeIn = (text: string | null | undefined) => /all of it is at ([^\]]+)\]/.exec(text ?? "")?.[1] ?? ""
+const placeIn = (text: string | null | undefined) => /the complete output is at ([^\]]+)\]/.exec(text ?? "")?.[1] ?? ""
 
 function scene(config: NodeRuntimeConfig = {}) {
   const workspace = mkdtempSync(join(base, "ws-"))
@@ -38,7 +38,7 @@ function scene(config: NodeRuntimeConfig = {}) {
 const lastPlace: (messages: Parameters<Extract<ScriptedStep, (...all: never) => unknown>>[0]) => string = (messages) =>
   placeIn(JSON.stringify(messages.at(-1)))
 
-test("RUN-13 by default the whole of a result lies beside its run, for its owner alone, and the run's tools can read it", async () => {
+test("RUN-13 by default a full result is stored next to its run, for its owner only, readable by the run's tools", async () => {
   const run = scene()
   const result = await run(
     [
@@ -67,7 +67,7 @@ test("RUN-13 by default the whole of a result lies beside its run, for its owner
   expect(other.toolCalls[0]?.result).toContain('"code":"denied"')
 })
 
-test("RUN-13 toolArtifactDir takes them to a folder per run, which that run's tools can read", async () => {
+test("RUN-13 toolArtifactDir stores results in a folder per run, readable by that run's tools", async () => {
   const toolArtifactDir = join(base, "artifacts")
   const result = await scene({ toolArtifactDir })(
     [call("long"), (messages) => call("Read", { path: lastPlace(messages), limit: 1 }), "Done."],
@@ -79,7 +79,7 @@ test("RUN-13 toolArtifactDir takes them to a folder per run, which that run's to
   expect(result.toolCalls[1]?.result).toMatch(/^1\tline 0\n/)
 })
 
-test("a runtime that was made from another keeps its folder, and a function goes before it", async () => {
+test("a derived runtime keeps its artifact folder, and a function takes precedence", async () => {
   const workspace = mkdtempSync(join(base, "ws-"))
   const toolArtifactDir = join(base, "inherited")
   const store = fsStore(join(base, "state"))
@@ -91,13 +91,13 @@ test("a runtime that was made from another keeps its folder, and a function goes
   expect(placeIn(third.toolCalls[0]?.result)).toBe("mine")
 })
 
-test("where runs are in memory there is no place that a tool could read, so a result is only cut", async () => {
+test("with runs in memory a long result is only cut, because no readable place exists", async () => {
   const result = await scene({ store: memoryStore() })([call("long"), "Done."], "memory")
-  expect(result.toolCalls[0]?.result).toMatch(/\n\[cut: \d+ bytes are missing\]$/)
+  expect(result.toolCalls[0]?.result).toMatch(/\n\[cut: \d+ bytes omitted\]$/)
   expect(result.warnings).toEqual([])
 })
 
-test("a second attempt at a call gets a file of its own", async () => {
+test("a second attempt at a call gets its own file", async () => {
   const { artifactsIn } = await import("./artifacts.ts")
   const store = artifactsIn(join(base, "twice"))
   const key = { workspaceId: "default", runId: "r", nodeId: "main" }
@@ -113,7 +113,7 @@ test("a second attempt at a call gets a file of its own", async () => {
   expect([first, second].map((path) => readFileSync(path ?? "", "utf8"))).toEqual(["one", "two"])
 })
 
-test("a disk that takes nothing costs the artifact, not the run", async () => {
+test("a failing disk loses the artifact, not the run", async () => {
   const blocked = join(base, "blocked")
   const result = await scene({ toolArtifactDir: join(blocked, "file") })([call("long"), "Done."], "blocked", {
     tools: [
@@ -133,10 +133,10 @@ test("a disk that takes nothing costs the artifact, not the run", async () => {
     ],
   })
   expect(result.status).toBe("done")
-  expect(result.toolCalls[0]?.result).toMatch(/\[cut: \d+ bytes are missing; it could not be saved\]$/)
+  expect(result.toolCalls[0]?.result).toMatch(/\[cut: \d+ bytes omitted; it could not be saved\]$/)
 })
 
-test("OFF-02 createAgentTools hands over what it cuts", async () => {
+test("OFF-02 createAgentTools passes on the text that it cuts", async () => {
   const persisted: string[] = []
   const agentTools = createAgentTools({
     root: mkdtempSync(join(base, "ws-")),
@@ -150,12 +150,12 @@ test("OFF-02 createAgentTools hands over what it cuts", async () => {
   const { isError, text } = await agentTools.callTool("long", {})
   await agentTools.close()
   expect(isError).toBe(false)
-  expect(text).toContain("; all of it is at /kept]\n")
+  expect(text).toContain("; the complete output is at /kept]\n")
   expect(text.endsWith("line 29999\n")).toBe(true)
   expect(persisted).toEqual([`long true ${LONG.length}`])
 })
 
-test("a tool may take the files of its run apart, or put some of its own among them", async () => {
+test("a tool may delete the artifacts of its run or add files to them", async () => {
   const seen: string[] = []
   const taking = defineTool({
     name: "taking",

@@ -39,7 +39,7 @@ function folderArtifacts(folderOf: (run: RunKey) => Folder): ArtifactStore {
       for (const name of [filename, `${newNonce().slice(0, 8)}-${filename}`]) {
         if ((await folder.create(name, bytes)) === "created") return `${folder.location}/${name}`
       }
-      throw new LonghaulError("storage", `There is a file ${filename} already.`)
+      throw new LonghaulError("storage", `The file ${filename} already exists.`)
     },
     environment: (env, run) => withSessionFolder(env, folderOf(run).location),
   }

@@ -9,7 +9,7 @@ import { fsStore } from "./fs-store.ts"
 const root = mkdtempSync(join(tmpdir(), "longhaul-folders-"))
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-test("a folder that cannot be synced is told to those who need it, and to nobody else", async () => {
+test("a folder sync failure is reported only to the callers that need it", async () => {
   mkdirSync(join(root, "there"), { recursive: true })
   const folders = new DurableFolders(root)
   const asked = ["there", "gone", "there", "gone"].map((name) => folders.sync(join(root, name)))
@@ -19,7 +19,7 @@ test("a folder that cannot be synced is told to those who need it, and to nobody
   await folders.sync(join(root, "there"))
 })
 
-test("many that begin at once are all served, more than go together in one round", async () => {
+test("concurrent folder creations are all served, in more than one batch", async () => {
   mkdirSync(root, { recursive: true })
   const folders = new DurableFolders(root)
   const paths = Array.from({ length: 600 }, (_, index) => join(root, "shared", `run-${index}`, "main"))
@@ -28,7 +28,7 @@ test("many that begin at once are all served, more than go together in one round
   await Promise.all(paths.map((path) => folders.settle(path, "content")))
 })
 
-test("a folder that failed to become durable is tried again", async () => {
+test("a folder whose sync failed is synced again", async () => {
   mkdirSync(root, { recursive: true })
   const folders = new DurableFolders(root)
   const path = join(root, "one", "two")

@@ -19,7 +19,7 @@ export interface FsStoreOptions {
 export function fsStore(root: string, options: FsStoreOptions = {}): Store {
   if (isCoherent(root)) return diskStore(root, true)
   options.warn?.(
-    `The file system under ${root} may answer looks from a cache: runs are kept in create-only form, which is slower.`,
+    `The file system of ${root} may serve stale directory lookups: runs are stored in the create-only format, which is slower.`,
   )
   return diskStore(root, false)
 }

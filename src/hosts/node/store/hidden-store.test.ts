@@ -40,8 +40,8 @@ function attacks() {
   ])
 }
 
-describe("a run in the home folder, which holds the store", () => {
-  test("works, and no tool finds the store, whatever the spelling", async () => {
+describe("a run in a home folder that contains the store", () => {
+  test("the run works, and no tool finds the store in any spelling", async () => {
     const tools = fileTools()
     const { status, toolCalls } = await runAs(base, { workspace: home, tools, store: fsStore(store) }, attacks())
     expect(status).toBe("done")
@@ -51,7 +51,7 @@ describe("a run in the home folder, which holds the store", () => {
     expect(readFileSync(join(store, "secret.txt"), "utf8")).toBe("SENTINEL in the store\n")
   })
 
-  test.each(["with ripgrep", "without ripgrep"])("walks around the store %s", async (how) => {
+  test.each(["with ripgrep", "without ripgrep"])("the tools skip the store %s", async (how) => {
     const walks = [".", ".local", ".local/state"].flatMap((path) => [
       toolCall("List", { path }),
       toolCall("Glob", { pattern: "**/*", path }),
@@ -65,7 +65,7 @@ describe("a run in the home folder, which holds the store", () => {
     expect(shown).not.toMatch(/longhaul|in the store/)
   })
 
-  test("hides a store that was named, wherever it lies in the workspace", async () => {
+  test("a named store is hidden, wherever it is in the workspace", async () => {
     const named = join(home, "deep/er/runs")
     const looks = [
       toolCall("List", { path: "deep/er" }),
@@ -80,19 +80,19 @@ describe("a run in the home folder, which holds the store", () => {
   })
 })
 
-test("a folder inside the store or the state folder is refused as a place to work in", () => {
+test("a folder inside the store or state folder is rejected as a workspace", () => {
   const named = join(home, "runs")
   mkdirSync(join(named, "workspaces"), { recursive: true })
   for (const workspace of [store, join(store, "commands"), named, join(named, "workspaces")]) {
-    expect(() => createRuntime({ workspace, store: fsStore(named) })).toThrow("where runs are kept")
+    expect(() => createRuntime({ workspace, store: fsStore(named) })).toThrow("where runs are stored")
   }
-  expect(() => createAgentTools({ root: store })).toThrow("where runs are kept")
+  expect(() => createAgentTools({ root: store })).toThrow("where runs are stored")
 })
 
-test("commands outside a sandbox are refused where the store lies in their folder", async () => {
-  expect(() => nodeShell({ root: home })).toThrow("commands outside a sandbox could change them")
-  expect(() => createAgentTools({ root: home })).toThrow("commands outside a sandbox could change them")
-  expect(() => nodeShell({ root: base, hidden: [join(base, "runs")] })).toThrow("commands outside a sandbox")
+test("commands without a sandbox are rejected if their folder contains the store", async () => {
+  expect(() => nodeShell({ root: home })).toThrow("commands without a sandbox could change them")
+  expect(() => createAgentTools({ root: home })).toThrow("commands without a sandbox could change them")
+  expect(() => nodeShell({ root: base, hidden: [join(base, "runs")] })).toThrow("commands without a sandbox")
   vi.stubEnv("PATH", "/nowhere")
   const shell = nodeShell({ root: home, sandbox: "auto" })
   const command = { command: "true", cwd: home, timeoutMs: 1000, signal: new AbortController().signal }
@@ -102,12 +102,12 @@ test("commands outside a sandbox are refused where the store lies in their folde
   expect((await reading.callTool("Glob", { pattern: "**/*" })).text).toBe("notes.txt")
 })
 
-test("commands are refused where a link in their folder leads to the store: they could lead it elsewhere", () => {
+test("commands are rejected if a link in their folder leads to the store, because they could change the link", () => {
   const real = mkdtempSync(join(base, "real-"))
   mkdirSync(join(home, "dotfiles"))
   for (const target of [real, join(home, "dotfiles")]) {
     rmSync(join(home, ".local"), { recursive: true })
     symlinkSync(target, join(home, ".local"))
-    expect(() => nodeShell({ root: home, sandbox: "required" })).toThrow("is reached by a link inside")
+    expect(() => nodeShell({ root: home, sandbox: "required" })).toThrow("is reached through a link inside")
   }
 })

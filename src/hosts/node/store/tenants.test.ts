@@ -54,8 +54,8 @@ const pairs: readonly (readonly [what: string, victim: Session, thief: Session])
   ["a run in another store that is not on disk", { store: memoryStore() }, { runId: "other", store: memoryStore() }],
 ]
 
-describe.each(pairs)("the output of a command is invisible to %s", (_, victim, thief) => {
-  test("through Read, List, Glob and Grep, wherever they look", async () => {
+describe.each(pairs)("command output is invisible to %s", (_, victim, thief) => {
+  test("Read, List, Glob and Grep do not find the output, wherever they look", async () => {
     const store = fsStore(mkdtempSync(join(base, "store-")))
     const file = outputOf(await runAs(base, { store, ...victim }, [longSecret]))
     expect(readFileSync(file, "utf8")).toContain("SENTINEL 20000")
@@ -90,11 +90,11 @@ test("a run reads the output of its own commands, also after another runtime res
   })
 })
 
-test("createAgentTools shows the output of its own commands, not of another session's", async () => {
+test("createAgentTools shows the output of its own commands, not of another session", async () => {
   const root = mkdtempSync(join(base, "root-"))
   const [mine, other] = [createAgentTools({ root }), createAgentTools({ root })]
   const { text } = await mine.callTool("Bash", { command: "seq 1 20000" })
-  const [, file = ""] = /whole output is in ([^\]\s]+)\]/.exec(text) ?? []
+  const [, file = ""] = /complete output is in ([^\]\s]+)\]/.exec(text) ?? []
   expect((await mine.callTool("Read", { path: file, limit: 1 })).text).toContain("1\t1")
   expect((await mine.callTool("Grep", { pattern: "^19999$", path: dirname(file) })).text).toContain("19999")
   for (const [name, args] of [

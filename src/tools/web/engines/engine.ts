@@ -45,12 +45,16 @@ export function readJsonAnswer(engine: string, answer: FetchedBody): Readonly<Re
 export function requireSuccess(engine: string, { status }: FetchedBody): void {
   if (status >= 200 && status < 300) return
   const why =
-    status === 401 || status === 403 ? ": it refuses the key or the request" : status === 429 ? ": too often" : ""
-  throw new ToolError("io", `${engine} answered with status ${status}${why}. The search was not done.`)
+    status === 401 || status === 403
+      ? ": it rejects the key or the request"
+      : status === 429
+        ? ": rate limit exceeded"
+        : ""
+  throw new ToolError("io", `${engine} responded with status ${status}${why}. The search was not done.`)
 }
 
 export function notUnderstood(engine: string): ToolError {
-  return new ToolError("io", `The answer of ${engine} was not understood. The search was not done.`)
+  return new ToolError("io", `The response of ${engine} was not understood. The search was not done.`)
 }
 
 /** Entries without an address are left out; a list that is none means that the answer was not understood. */
@@ -72,7 +76,7 @@ function plain(value: unknown, decode: EntityDecoder): string {
 export function readBaseUrl(engine: string, baseUrl: string): string {
   if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return baseUrl.replace(/\/+$/, "")
   throw new LonghaulError("config_invalid", `The baseUrl of ${engine} is not an http(s) URL.`, {
-    fix: 'Give it as "https://host" or "https://host/path".',
+    fix: 'Use "https://host" or "https://host/path".',
   })
 }
 

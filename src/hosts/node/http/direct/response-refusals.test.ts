@@ -96,12 +96,12 @@ const table: readonly (readonly [string, string, string?])[] = [
 const refused = table.map(([what, bytes, stricter]) => ({ what, bytes, isNodes: stricter === undefined }))
 
 describe.each(refused)("$what", ({ bytes, isNodes }) => {
-  test.each([1, 100, 1 << 20])("is refused, read by reads of %i", (size) => {
+  test.each([1, 100, 1 << 20])("the response is rejected when read %i bytes at a time", (size) => {
     expect(() => readBy(size, bytes)).toThrow(expect.objectContaining({ code: "INVALID_HTTP" }))
   })
 
   if (isNodes) {
-    test("is refused by node:http too", async () => {
+    test("node:http rejects the response too", async () => {
       expect(await askNode(bytes)).toMatch(/^HPE_/)
     })
   }
@@ -114,7 +114,7 @@ test.each([
     `${CHUNKED}2;${"x".repeat(60_000)}\r\nok\r\n0\r\nx: ${"x".repeat(60_000)}\r\n\r\n`,
   ],
   ["the largest chunk that can be counted", `${CHUNKED}1fffffffffffff\r\nok`],
-])("%s is not too much", (_, bytes) => {
+])("%s is within the limits", (_, bytes) => {
   for (const size of [1, 1 << 20]) expect(readBy(size, bytes)).toBe("ok")
 })
 

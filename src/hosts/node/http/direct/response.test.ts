@@ -17,7 +17,7 @@ import { ResponseParser } from "./response.ts"
 
 afterEach(stopServers)
 
-test("what was encoded is told, however it is cut, and the end is known with its last byte", () => {
+test("any encoding and any chunking of a response yields its content, and its end is known with the last byte", () => {
   fc.assert(
     fc.property(reusableResponse, anyResponse, readSizes, (first, second, sizes) => {
       const parser = new ResponseParser()
@@ -42,7 +42,7 @@ test("what was encoded is told, however it is cut, and the end is known with its
   )
 })
 
-test("the chunks of one read are told as one", () => {
+test("the chunks of one socket read are published together", () => {
   const parser = new ResponseParser()
   const told = listenTo(parser)
   read(parser, `${OK}transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2;x\r\nde\r\n1\r\n`)
@@ -50,7 +50,7 @@ test("the chunks of one read are told as one", () => {
   expect(told.chunks.map(String)).toEqual(["abcde", "f"])
 })
 
-test("node:http understands the same bytes as the same response", async () => {
+test("node:http parses the same bytes into the same response", async () => {
   let response: RawResponse
   let pieces: readonly Uint8Array[] = []
   const { url } = await startRaw(async (socket) => {
@@ -81,14 +81,14 @@ test.each([
   ["HTTP/1.0", "HTTP/1.0", "", false],
   ["HTTP/1.0 that keeps it", "HTTP/1.0", "connection: Keep-Alive\r\n", true],
   ["HTTP/1.0 that says both", "HTTP/1.0", "connection: keep-alive, close\r\n", false],
-])("whether a connection may be used again: %s", (_, version, line, expected) => {
+])("reuse of a connection: %s", (_, version, line, expected) => {
   const parser = new ResponseParser()
   listenTo(parser)
   read(parser, `${version} 200 OK\r\n${line}content-length: 2\r\n\r\nok`)
   expect([parser.isWhole, parser.isReusable]).toEqual([true, expected])
 })
 
-test("chunks from HTTP/1.0, which has none, are read and the connection is not used again", () => {
+test("chunks in an HTTP/1.0 response are read, and the connection is not reused", () => {
   const parser = new ResponseParser()
   const told = listenTo(parser)
   read(parser, "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n")
@@ -96,7 +96,7 @@ test("chunks from HTTP/1.0, which has none, are read and the connection is not u
 })
 
 test.each(["content-length: 2\r\n\r\nok", "content-length: 0\r\n\r\n", "transfer-encoding: chunked\r\n\r\n0\r\n\r\n"])(
-  "bytes after the end of %j are nobody's, and the connection is not used again",
+  "bytes after the end of %j are discarded, and the connection is not reused",
   (rest) => {
     for (const more of ["\r\n", `${OK}content-length: 0\r\n\r\n`]) {
       const parser = new ResponseParser()
@@ -113,7 +113,7 @@ test.each([
   ["timeout=0", 0],
   ["max=7", Number.POSITIVE_INFINITY],
   ["timeout=soon", Number.POSITIVE_INFINITY],
-])("keep-alive: %s", (value, expected) => {
+])("keep-alive header: %s", (value, expected) => {
   const parser = new ResponseParser()
   listenTo(parser)
   read(parser, `${OK}keep-alive: ${value}\r\ncontent-length: 0\r\n\r\n`)
@@ -129,7 +129,7 @@ const mutation = fc.record({
   byte: fc.oneof(fc.constantFrom(...Buffer.from("\r\n\0:; ,0f\t\xa0", "latin1")), fc.nat({ max: 255 })),
 })
 
-test("a damaged response is told, awaited further or refused, and nothing else", () => {
+test("a damaged response is read, awaited or rejected, without any other failure", () => {
   const seen = { whole: 0, more: 0, refused: 0 }
   fc.assert(
     fc.property(anyResponse, fc.array(mutation, { minLength: 1, maxLength: 4 }), readSizes, (response, all, sizes) => {

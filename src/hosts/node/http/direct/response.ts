@@ -104,9 +104,9 @@ export class ResponseParser {
 
   #begin(head: string): void {
     const [, version, code] = HEAD.exec(head) ?? []
-    if (code === undefined) throw malformed("its head is not one")
+    if (code === undefined) throw malformed("its head is malformed")
     const status = Number(code)
-    if (status === 101) throw malformed("it changes the protocol unasked")
+    if (status === 101) throw malformed("it switches protocols without a request")
     if (status < 200) return
     const header = headersOf(head)
     const connection = header("connection")?.toLowerCase() ?? ""
@@ -125,9 +125,9 @@ export class ResponseParser {
     if (coding !== undefined) {
       if (coding.toLowerCase() !== "chunked")
         throw malformed(`its transfer-encoding ${JSON.stringify(coding)} is unknown`)
-      if (length !== undefined) throw malformed("it has two lengths")
+      if (length !== undefined) throw malformed("it has two content-lengths")
     }
-    if (length !== undefined && !/^\d{1,15}$/.test(length)) throw malformed("its content-length is no number")
+    if (length !== undefined && !/^\d{1,15}$/.test(length)) throw malformed("its content-length is not a number")
     if (status === 204 || status === 304) return "whole"
     if (coding !== undefined) return this.#expectSize()
     if (length !== undefined) {
@@ -169,7 +169,7 @@ export class ResponseParser {
 
   /** What a byte between the chunks' data leads to. */
   #frame(byte: number, state: ChunkState): State {
-    if (++this.#framing > LONGEST_HEAD) throw malformed("what is between its chunks is too long")
+    if (++this.#framing > LONGEST_HEAD) throw malformed("the data between its chunks is too long")
     switch (state) {
       case "size":
         return this.#size(byte)
@@ -256,7 +256,7 @@ function hexDigit(byte: number): number {
 }
 
 function unframed(): never {
-  throw malformed("its chunks are not framed as they must be")
+  throw malformed("its chunks are framed incorrectly")
 }
 
 function malformed(reason: string): Error {

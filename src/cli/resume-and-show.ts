@@ -9,10 +9,10 @@ import { askAtTerminal, decidedInline, openCalls } from "./approval/inline-appro
 import { commonOptions, nodeOption, type OptionTable, storeOption } from "./arguments.ts"
 import { configOptions, readConfig } from "./config/file.ts"
 import { debugLogger } from "./debug-log.ts"
-import { exitCodes, printAnswer, printEnding } from "./ending.ts"
 import { openExchange } from "./exchanges.ts"
 import { follow, printsJson, progressFor, type WatchChoice, watchOptions } from "./follow.ts"
 import type { Output } from "./output.ts"
+import { exitCodes, printAnswer, printOutcome } from "./print-result.ts"
 import { findRunId, type OpenStore, openStore, requireNamedStore, runNotFound } from "./read-store.ts"
 import { startOptions } from "./run-options.ts"
 import { inputSettings, openRuntime, type RunChoice } from "./run-settings.ts"
@@ -20,30 +20,30 @@ import { startWorkspace } from "./start-folder.ts"
 
 const { workspace, model, "max-turns": maxTurns } = startOptions
 
-/** What everything that goes on with a run takes. */
-export const goOnOptions = {
-  workspace: { ...workspace, help: "The folder the tools work in. Default: where the run began." },
-  model: { ...model, help: "Another model from here on. Default: the run's own." },
+/** Options of every command that resumes a run. */
+export const resumeOptions = {
+  workspace: { ...workspace, help: "Folder that the tools work in. Default: where the run was started." },
+  model: { ...model, help: "Use another model from here on. Default: the run's own." },
   "max-turns": maxTurns,
-  timeout: { type: "string", value: "<seconds>", help: "The longest it may take from here." },
-  takeover: { type: "boolean", help: "Take it from a process that may be alive." },
+  timeout: { type: "string", value: "<seconds>", help: "Time limit from here on." },
+  takeover: { type: "boolean", help: "Take the run from a process that may be alive." },
   ...guardOptions,
   ...nodeOption,
   ...storeOption,
   ...configOptions,
-  quiet: { type: "boolean", help: "Print the answer only." },
+  quiet: { type: "boolean", help: "Print only the answer." },
   ...watchOptions,
   ...commonOptions,
 } as const satisfies OptionTable
 
-export interface GoOnChoice extends RunChoice, GuardChoice, WatchChoice {
+export interface ResumeChoice extends RunChoice, GuardChoice, WatchChoice {
   readonly config?: string
   readonly "no-config"?: boolean
   readonly node?: string
   readonly takeover?: boolean
 }
 
-/** A run as it stands, with how it began; of a conversation, its last exchange. */
+/** The current state of a run and its run-start; for a conversation, of its last exchange. */
 export interface FoundRun {
   readonly opened: OpenStore
   readonly state: RunState
@@ -52,7 +52,7 @@ export interface FoundRun {
 
 export type RunStart = RunRecord & { readonly type: "run-start" }
 
-export async function findRun(choice: GoOnChoice, given: string, output: Output): Promise<FoundRun> {
+export async function findRun(choice: ResumeChoice, given: string, output: Output): Promise<FoundRun> {
   const opened = await openStore(choice, output)
   requireNamedStore("continuing a run", opened)
   const runId = await findRunId(opened, given)
@@ -62,20 +62,20 @@ export async function findRun(choice: GoOnChoice, given: string, output: Output)
   return { opened, state, start: await startOf(opened.runtime, state) }
 }
 
-/** How a run began. */
+/** The run-start of a run. */
 export async function startOf(runtime: Runtime, { runId, nodeId }: RunReference): Promise<RunStart | undefined> {
   for await (const record of runtime.events(runId, { nodeId })) return record.type === "run-start" ? record : undefined
   return undefined
 }
 
-/** Resumes a run in this process and shows it to its next end. */
-export async function goOn(
-  choice: GoOnChoice,
+/** Resumes a run in this process and shows it until it ends or pauses. */
+export async function resumeAndShow(
+  choice: ResumeChoice,
   { state, start }: FoundRun,
   given: Pick<ResumeInput, "decision" | "answer" | "args" | "ticket">,
   output: Output,
 ): Promise<number> {
-  // Where the file had to be read for the store, its warnings have been printed.
+  // If the config file was already read for the store, its warnings were already printed.
   const file = await readConfig(choice, choice.store === undefined ? () => {} : output.complain)
   const began = start?.input
   // Safe: metadata was checked to be JSON when the run began.
@@ -91,7 +91,7 @@ export async function goOn(
   const show = (handle: RunHandle, open: readonly ToolCallRecord[]) =>
     follow(handle, progressFor(output, { ...choice, open }), output)
 
-  // What the config file says counted when the run began.
+  // The config file was already applied when the run began.
   const { limits = {} } = inputSettings(choice, undefined)
   const resumed = {
     runId: state.runId,
@@ -114,7 +114,7 @@ export async function goOn(
   return exitCodes[result.status]
 }
 
-/** A run whose process may be alive is watched for a lease: one that gives no sign is taken then. */
+/** Watches a run whose owner may be alive for one lease, and takes it over if the owner shows no sign of life. */
 async function untilFree(
   runtime: Runtime,
   resumed: ResumeInput,
@@ -127,28 +127,30 @@ async function untilFree(
     const isWatched = result.error?.code === "run_active" && performance.now() - started < WATCHED_MS
     if (!isWatched) return result
     if (performance.now() - started < LOOK_MS) {
-      output.complain("Somebody may be at this run: watching it for a minute. --takeover takes it at once.")
+      output.complain(
+        "Another process may own this run: watching it for a minute. Use --takeover to take it immediately.",
+      )
     }
     await delay(LOOK_MS)
   }
 }
 
-/** A little more than a lease. */
+/** Slightly longer than a lease. */
 const WATCHED_MS = 65_000
 const LOOK_MS = 5000
 
 function printResult(
   result: RunResult,
-  choice: GoOnChoice,
+  choice: ResumeChoice,
   { cwd, store }: { readonly cwd: string; readonly store?: string },
   output: Output,
 ): void {
   if (printsJson(choice)) output.printJson(result)
   else if (choice.quiet) printAnswer(result, { formed: false }, output)
-  else printEnding(result, cwd, store, output)
+  else printOutcome(result, cwd, store, output)
 }
 
-/** Rules have no provider of their own. */
+/** The offline model has no provider. */
 export function recordedModel(model: string | undefined): string | undefined {
   return model === "offline:offline" ? "offline" : model
 }

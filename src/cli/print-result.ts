@@ -17,7 +17,7 @@ import type { Output } from "./output.ts"
 
 export const exitCodes: Readonly<Record<RunStatus, number>> = { done: 0, failed: 1, paused: 3, cancelled: 130 }
 
-/** The answer alone. Where it was to have a form: that as JSON, or nothing. */
+/** The answer alone. With an output schema: its JSON, or nothing if it is invalid. */
 export function printAnswer(result: RunResult, { formed }: { readonly formed: boolean }, output: Output): void {
   if (result.structuredSource !== undefined) output.printJson(result.data)
   else if (result.text !== "" && !formed) output.print(visible(result.text))
@@ -32,7 +32,7 @@ export function printError({ error }: RunResult, output: Output): void {
   }
 }
 
-/** What the library's advice calls a setting, and what it is called here. */
+/** Names of settings in the library's advice, and their names here. */
 const optionNames: Readonly<Record<string, string>> = {
   "limits.turns": "--max-turns",
   "limits.timeMs": "--timeout",
@@ -45,9 +45,9 @@ const optionNames: Readonly<Record<string, string>> = {
 
 const settingNames = new RegExp(Object.keys(optionNames).join("|").replaceAll(".", "\\."), "g")
 
-/** What came of it, where it is kept, and what to do next. `cwd` is where the tools began. */
-export function printEnding(result: RunResult, cwd: string, store: string | undefined, output: Output): void {
-  // Nothing was begun: there is no run to speak of.
+/** Prints the outcome, the location of the run and the next commands. `cwd` is the tools' working directory. */
+export function printOutcome(result: RunResult, cwd: string, store: string | undefined, output: Output): void {
+  // Nothing was started: there is no run to point to.
   if (result.transcript.lastShard < 0) {
     printError(result, output)
     return
@@ -76,12 +76,14 @@ export function printEnding(result: RunResult, cwd: string, store: string | unde
     `${self} show ${result.runId}${at}  # every step of this run, from its journal`,
     `${self} runs${at}  # all runs`,
     ...(result.model === "offline" ? [`export ${firstKey}=…  # then an LLM works on the task; or ${otherKeys}`] : []),
-    ...(result.model === "offline" ? [`${self} doctor  # the keys, local models and programs that were found`] : []),
+    ...(result.model === "offline"
+      ? [`${self} doctor  # list the keys, local models and programs that were found`]
+      : []),
   ]
   for (const [index, step] of steps.entries()) row(index === 0 && !result.pause ? "next" : "", step)
 }
 
-/** What a run waits for, and exactly what to type. */
+/** The pending decisions of a run, and the exact commands to make them. */
 export function printPause(
   { runId }: RunResult,
   { reason, pendingToolCall: call }: Pause,
@@ -99,8 +101,8 @@ export function printPause(
     input: [`resume ${runId} --answer "…"${at}`],
     unknown_outcome: [
       `approve ${runId}${at}  # run it again`,
-      `reject ${runId} --reason "…"${at}  # it must not run again`,
-      `resume ${runId} --answer "…"${at}  # say what became of it`,
+      `reject ${runId} --reason "…"${at}  # do not run it again`,
+      `resume ${runId} --answer "…"${at}  # report its outcome`,
     ],
     fork: [`resume ${runId} --answer "…"${at}`],
     released: [`resume ${runId}${at}`],
@@ -108,7 +110,7 @@ export function printPause(
   for (const [index, step] of steps[reason].entries()) row(index === 0 ? "next" : "", `${self} ${step}`)
 }
 
-/** Those that are enough to choose a model. */
+/** The keys that are enough to choose a model. */
 const [firstKey, ...moreKeys] = namedProviders.flatMap(({ keyNames, defaultModel }) =>
   defaultModel === undefined ? [] : (keyNames[0] ?? []),
 )

@@ -3,8 +3,8 @@ import { plainText } from "../lib/content.ts"
 import { counted, dollars, duration, modelLabel, shortArguments, spending, steered, tokens } from "./format.ts"
 import { startFolder } from "./start-folder.ts"
 
-/** What matters of a record. Data as it came is among it: to be clipped, or made visible, before it is shown. */
-export function recordWords(record: RunRecord): string {
+/** A one-line summary of a record. Contains raw data: clip it or make it visible before it is shown. */
+export function describeRecord(record: RunRecord): string {
   switch (record.type) {
     case "run-start": {
       const { model, messages } = record.input
@@ -23,29 +23,29 @@ export function recordWords(record: RunRecord): string {
     case "turn-start": {
       const { turn, reserve } = record
       if (reserve === undefined) return `turn ${turn}`
-      return `turn ${turn}, set aside: ${tokens(reserve.tokens)} · ${dollars(reserve.usd)}`
+      return `turn ${turn}, reserved: ${tokens(reserve.tokens)} · ${dollars(reserve.usd)}`
     }
     case "retry": {
       const { attempt, delayMs, failure } = record
-      return `attempt ${attempt} failed, again after ${duration(delayMs)}: ${failure.code}: ${failure.message}`
+      return `attempt ${attempt} failed, retry after ${duration(delayMs)}: ${failure.code}: ${failure.message}`
     }
     case "reasoning-end":
       return record.text
     case "text-end":
-      return `${record.partial ? "[broken off] " : ""}${record.text}`
+      return `${record.partial ? "[cut off] " : ""}${record.text}`
     case "tool-call":
       return `${record.callId} ${record.name} ${shortArguments(record.args, 100)}`
     case "usage":
       return `${record.model}: ${spending(record.usage)}, stopped for ${record.stopReason}${took(record.durationMs)}`
     case "approval-request":
-      return `${record.callId} waits (${record.reason}): ${record.question}`
+      return `${record.callId} is waiting (${record.reason}): ${record.question}`
     case "approval-result": {
       const { callId, decision, text, args } = record
       const changed = args === undefined ? "" : ` with ${shortArguments(args, 100)}`
       return `${callId} ${decision}${changed}${text === undefined ? "" : `: ${text}`}`
     }
     case "tool-intent":
-      return `${record.callId} will have the effect ${record.effect}`
+      return `${record.callId} is about to run with the effect ${record.effect}`
     case "tool-result": {
       const { status, output } = record.outcome
       return `${record.callId} ${status}${took(record.durationMs)}: ${plainText(output, " ")}`

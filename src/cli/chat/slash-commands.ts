@@ -5,13 +5,13 @@ import { clip, counted, failureLines, modelLabel, spending } from "../format.ts"
 import type { Colours } from "../output.ts"
 import type { Conversation, Spent } from "./conversation.ts"
 
-/** What a line that begins with a slash leads to. */
+/** The result of a line that starts with a slash. */
 export interface Reply {
   readonly lines: readonly string[]
   readonly exit?: boolean
 }
 
-/** Undefined: the line is none of ours, but meant for the model. `working`: a run is under way. */
+/** Undefined: the line is not a slash command and goes to the model. `working`: a run is active. */
 export function slashReply(
   line: string,
   conversation: Conversation,
@@ -22,10 +22,10 @@ export function slashReply(
   const word = Object.hasOwn(words, name) ? words[name] : undefined
   if (word === undefined) {
     const meant = closest(name, Object.keys(words))
-    return { lines: [`There is no /${name}. ${meant ? `Did you mean /${meant}?` : "/help lists what there is."}`] }
+    return { lines: [`Unknown command /${name}. ${meant ? `Did you mean /${meant}?` : "/help lists the commands."}`] }
   }
   if (working && word.changes && (name !== "model" || rest !== ""))
-    return { lines: [`/${name} has to wait until the run is over.`] }
+    return { lines: [`/${name} is not available while a run is active.`] }
   try {
     return word.reply(conversation, rest.trim())
   } catch (error) {
@@ -37,49 +37,52 @@ export function slashReply(
 interface Word {
   readonly usage?: string
   readonly help: string
-  /** What the run under way was started with would no longer be so. */
+  /** Commands that would change the settings of the active run. */
   readonly changes?: boolean
   reply(conversation: Conversation, rest: string): Reply
 }
 
 const forget: Word = {
-  help: "Begin a new conversation.",
+  help: "Start a new conversation.",
   changes: true,
   reply(conversation) {
     conversation.forget()
-    return { lines: ["Forgotten. The next message begins a new conversation."] }
+    return { lines: ["Cleared. The next message starts a new conversation."] }
   },
 }
 
 const words: Readonly<Record<string, Word>> = {
-  help: { help: "This list.", reply: () => ({ lines: helpLines() }) },
+  help: { help: "Show this list.", reply: () => ({ lines: helpLines() }) },
   forget,
-  clear: { ...forget, help: "The same as /forget." },
+  clear: { ...forget, help: "Same as /forget." },
   turns: {
-    help: "The turns so far, and the limit.",
+    help: "Show the number of turns so far and the limit.",
     reply: ({ turns, maxTurns }) => ({
-      lines: [`${counted(turns, "turn")} in this conversation; at most ${maxTurns} for each message.`],
+      lines: [`${counted(turns, "turn")} in this conversation; at most ${maxTurns} per message.`],
     }),
   },
-  cost: { help: "Tokens and dollars so far, by conversation.", reply: ({ spent }) => ({ lines: costLines(spent) }) },
+  cost: {
+    help: "Show tokens and dollars so far, per conversation.",
+    reply: ({ spent }) => ({ lines: costLines(spent) }),
+  },
   model: {
     usage: "[name]",
-    help: "Show the model, or use another one from now on.",
+    help: "Show the model, or switch to another one.",
     changes: true,
     reply(conversation, name) {
       if (name !== "") conversation.use(name)
       return { lines: [`Model: ${modelLabel(conversation.model)}`] }
     },
   },
-  exit: { help: "Leave. Ctrl-D does the same.", reply: () => ({ lines: [], exit: true }) },
+  exit: { help: "Leave (also Ctrl-D).", reply: () => ({ lines: [], exit: true }) },
 }
 
 function helpLines(): readonly string[] {
   const rows = Object.entries(words).map(([name, { usage, help }]) => [`/${name}${usage ? ` ${usage}` : ""}`, help])
   return [
     ...rows.map(([usage = "", help = ""]) => `${usage.padEnd(14)}${help}`),
-    "A line that ends in \\ goes on in the next one. What you type while a run works is told to its model.",
-    "Ctrl-C lets the current step finish; pressed again, it stops at once.",
+    "End a line with \\ to continue it on the next. Input typed while a run works is sent to its model.",
+    "Press Ctrl-C to stop after the current step; press it again to stop immediately.",
   ]
 }
 
