@@ -33,10 +33,12 @@ async function proveUnmutated() {
   runner.stop()
   if (error !== undefined) throw new Error(`The tests cannot be run without any mutation: ${error}`)
   if (failed.length > 0) throw new Error(`Tests fail without any mutation: ${failed.join("; ")}`)
-  for (const { name, tests } of wanted) {
-    const missing = tests.find(([, part]) => !passed.some((test) => test.includes(part)))
-    if (missing) throw new Error(`${name}: ${missing[0]} has no test named like "${missing[1]}"`)
-  }
+  const missing = wanted.flatMap(({ name, tests }) =>
+    tests.flatMap(([file, part]) =>
+      passed.some((test) => test.includes(part)) ? [] : `${name}: ${file} has no test named like "${part}"`,
+    ),
+  )
+  if (missing.length > 0) throw new Error(`Tests have other names now:\n${missing.join("\n")}`)
 }
 
 async function work(index, queue) {

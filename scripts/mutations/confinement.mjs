@@ -25,7 +25,7 @@ export const mutations = [
         "return rest.startsWith(`..${sep}..${sep}`) || isAbsolute(rest) ? undefined : rest",
       ],
     ],
-    attack("Read denies .."),
+    attack("Read file tools deny .."),
   ),
   mutation(
     "confinement: a link that leads outside is followed",
@@ -33,7 +33,7 @@ export const mutations = [
       [confine, '    check(join(location.real, ...location.missing), access, ["real"])\n', ""],
       [confine, '(at) => check(at, access, ["real"]))', "() => {})"],
     ],
-    attack("Read denies a link to a folder outside"),
+    attack("Read file tools deny a link to a folder outside"),
   ),
   mutation(
     "confinement: what was reached is not checked, so that a swapped folder leads outside",
@@ -50,8 +50,8 @@ export const mutations = [
   ),
   mutation(
     "confinement: something is written through a link that leads nowhere",
-    [[confine, '      if (await isLink(path)) throw new ToolError("denied", "is a link that leads nowhere")\n', ""]],
-    attack("denies a dangling link"),
+    [[confine, "if (await isLink(path)) throw ", 'if (path === "") throw ']],
+    attack("file tools deny a dangling link"),
   ),
   mutation(
     "confinement: a read-only root can be written",
@@ -61,33 +61,33 @@ export const mutations = [
   mutation(
     "confinement: tools see the files of the runtime",
     [[confine, "if (inside.split(sep).some(isOurs) || isHidden(root, candidate))", "if (isHidden(root, candidate))"]],
-    attack("Read denies a file in .longhaul"),
+    attack("Read file tools deny a file in .longhaul"),
   ),
   mutation(
     "confinement: tools see a store that lies in the workspace",
     [[confine, "some(isOurs) || isHidden(root, candidate))", "some(isOurs))"]],
-    hidden("works, and no tool finds the store, whatever the spelling"),
+    hidden("the run works, and no tool finds the store in any spelling"),
   ),
   mutation(
     "confinement: a workspace may lie inside the store",
     [[confine, "if (folder === undefined || !writable) return", 'if (folder !== "") return']],
-    hidden("a folder inside the store or the state folder is refused as a place to work in"),
+    hidden("a folder inside the store or state folder is rejected as a workspace"),
   ),
   mutation(
     "confinement: commands without a sandbox work where runs are kept",
     [[shell, 'if (sandbox === "off" && exposed) throw exposed', ""]],
-    hidden("commands outside a sandbox are refused where the store lies in their folder"),
+    hidden("commands without a sandbox are rejected if their folder contains the store"),
   ),
   mutation(
     "confinement: commands can replace a link to the store",
     [[shell, "for (const store of stores) refuseLinkTo(store, root, resolve(options.root))", ""]],
-    hidden("commands are refused where a link in their folder leads to the store"),
+    hidden("commands are rejected if a link in their folder leads to the store, because they could change the link"),
   ),
   mutation(
     "confinement: a required sandbox that does not work is done without",
     [[shell, 'if (settings.sandbox === "required" && "fault" in sandbox) throw sandboxUnavailable(sandbox.fault)', ""]],
-    sandbox("that is required but is not installed lets no command run"),
-    sandbox("that is required but keeps nothing inside lets no command run"),
+    sandbox("no command runs if the required sandbox is not installed"),
+    sandbox("no command runs if the required sandbox keeps nothing inside"),
   ),
   mutation(
     "confinement: a closed network without a sandbox is accepted",
@@ -122,7 +122,7 @@ export const mutations = [
   mutation(
     "confinement: commands get the keys of this process",
     [[shell, "value !== undefined && (passed.test(name) || passEnv.includes(name))", "value !== undefined"]],
-    ["src/hosts/node/shell/shell.test.ts", "the environment holds what is named and nothing else"],
+    ["src/hosts/node/shell/shell.test.ts", "the environment contains only the named variables"],
   ),
   mutation(
     "confinement: only the first echo of a secret is replaced",
@@ -138,7 +138,7 @@ export const mutations = [
         ".sort((left, right) => left.length - right.length)",
       ],
     ],
-    exception("no part of a secret is left"),
+    exception("no part of a secret remains if a long message is cut within it or one secret contains another"),
   ),
   mutation(
     "confinement: an exception is cut before its secrets are replaced",
@@ -149,17 +149,17 @@ export const mutations = [
         "scrub(text.slice(0, LONGEST), secrets)",
       ],
     ],
-    exception("no part of a secret is left"),
+    exception("no part of a secret remains if a long message is cut within it or one secret contains another"),
   ),
   mutation(
     "confinement: an exception keeps its secrets",
     [["src/tools/kernel/tool-exception.ts", "scrub(text, secrets).slice(0, LONGEST)", "text.slice(0, LONGEST)"]],
-    exception("with known secrets replaced"),
+    exception("a tool's exception appears only in toolError and at debug, with known secrets redacted"),
   ),
   mutation(
     "confinement: only the first echo of a key is replaced",
     [["src/providers/converse.ts", 'refusal.body.replaceAll(apiKey, "…")', 'refusal.body.replace(apiKey, "…")']],
-    ["src/providers/converse.test.ts", "every echo of a key in a refusal is replaced"],
+    ["src/providers/converse.test.ts", "every echo of a key in an error is redacted, not only the first"],
   ),
   mutation(
     "confinement: an address in a private network is fetched",
@@ -169,22 +169,22 @@ export const mutations = [
   mutation(
     "confinement: a name that leads to a private address is fetched",
     [[http, "if (!allowed && !addresses.every(isPublicIp)) throw refused(url)", ""]],
-    fetched("lead to a private address are refused"),
+    fetched("resolve to a private address are rejected"),
   ),
   mutation(
     "confinement: one public address among private ones is enough",
     [[http, "!addresses.every(isPublicIp)", "!addresses.some(isPublicIp)"]],
-    fetched("lead to one private address among public ones are refused"),
+    fetched("resolve to one private address among public ones are rejected"),
   ),
   mutation(
     "confinement: a name is resolved again after it was checked",
     [[http, "    lookup: pinned,\n", ""]],
-    fetched("are resolved once for each request, and what was checked is what is connected to"),
+    fetched("a name is resolved once per request, and the checked address is the connected one"),
   ),
   mutation(
     "confinement: headers follow a redirect to another origin",
     [[http, "if (next.origin !== url.origin) headers = harmless(headers)", ""]],
-    fetched("headers stay with the first origin"),
+    fetched("headers are sent to the first origin only, even if a redirect leads back to it"),
   ),
   mutation(
     "confinement: a redirect from https to http is followed",
@@ -195,7 +195,10 @@ export const mutations = [
         'if (url.protocol === "ftp:" && next.protocol === "http:")',
       ],
     ],
-    ["src/hosts/node/http/guarded-fetch-tls.test.ts", "from https no redirect to http is followed"],
+    [
+      "src/hosts/node/http/guarded-fetch-tls.test.ts",
+      "a redirect from https to http is not followed; https to https and http to https are",
+    ],
   ),
   mutation(
     "confinement: the metadata address of a cloud is public",
@@ -211,7 +214,7 @@ export const mutations = [
         "if (isIn(bytes, carriers)) return true",
       ],
     ],
-    ["src/lib/ip-address.test.ts", "no: mapped"],
+    ["src/lib/ip-address.test.ts", "not public: mapped"],
   ),
   mutation(
     "confinement: a webhook to a private host is accepted",
@@ -227,12 +230,12 @@ export const mutations = [
   mutation(
     "confinement: a webhook is sent to a private host",
     [[webhooks, "if (isPrivateHost(target) && !isAllowed(target)) {", 'if (target.host === "") {']],
-    webhook("what the address says to be private is refused before anything is sent"),
+    webhook("a private address is rejected before anything is sent, unless allowed"),
   ),
   mutation(
     "confinement: a webhook follows redirects",
     [[webhooks, 'redirect: "manual"', 'redirect: "follow"']],
-    webhook("over fetch no redirect is followed"),
+    webhook("webhooks do not follow redirects"),
   ),
   mutation(
     "confinement: the headers of a webhook replace ours",
@@ -243,7 +246,7 @@ export const mutations = [
         "return { ...ours, ...Object.fromEntries(Object.entries(sending.headers)) }",
       ],
     ],
-    webhook("has our headers, and theirs where they are not ours"),
+    webhook("WH-04 WH-05 an attempt has our headers, and custom ones that do not replace them"),
   ),
   mutation(
     "confinement: the secret of a webhook is on record",
@@ -254,17 +257,17 @@ export const mutations = [
         "...(secretRef.length > 0 && { secretRef }), ...(secrets.length > 0 && { secrets }),",
       ],
     ],
-    webhook("what is on record has no value that may be secret"),
+    webhook("WH-01 the recorded webhook contains no secret value and says what is missing"),
   ),
   mutation(
     "confinement: a webhook with a wrong signature is accepted",
     [[webhooks, "if (!matches.includes(true))", "if (matches.length === 0)"]],
-    ["src/webhooks/verify.test.ts", "refuses a changed body"],
+    ["src/webhooks/verify.test.ts", "rejects a changed body"],
   ),
   mutation(
     "confinement: an old webhook is accepted",
     [[webhooks, 'if (ageSeconds > toleranceSeconds) throw refusal("too_old", "It was sent too long ago.")', ""]],
-    ["src/webhooks/verify.test.ts", "refuses what is more than five minutes old or ahead"],
+    ["src/webhooks/verify.test.ts", "WH-07 verifyWebhook rejects timestamps more than five minutes old or ahead"],
   ),
   programMutation(
     "confinement: an MCP server takes any token",
@@ -275,6 +278,6 @@ export const mutations = [
         "expected.length > 0 ? undefined",
       ],
     ],
-    ["test/mcp-http.test.ts", "lets in whoever brings the token"],
+    ["test/mcp-http.test.ts", "the server accepts requests with the token and its own host name, and no others"],
   ),
 ]

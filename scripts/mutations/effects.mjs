@@ -20,12 +20,12 @@ export const mutations = [
   mutation(
     "effects: an intent is not durable before its effect",
     [[runtime, 'if (effect !== "none") await journal.flush()', ""]],
-    tools("with an effect have their intent on record before they run"),
+    tools("tools with an effect have a recorded intent before they run, and a stable idempotency key"),
   ),
   mutation(
     "effects: no intent is recorded",
     [[runtime, 'if (effect !== "none" && !begun) journal.append', 'if (effect === "none" && begun) journal.append']],
-    tools("with an effect have their intent on record before they run"),
+    tools("tools with an effect have a recorded intent before they run, and a stable idempotency key"),
   ),
   mutation(
     "effects: a once call runs again where its owner is dead",
@@ -38,7 +38,7 @@ export const mutations = [
   mutation(
     "effects: a call whose outcome is unknown is not flagged",
     [[recover, "if (call.intent === undefined || call.outcome !== undefined", "if (call.intent !== undefined"]],
-    durable("a `once` call whose outcome is not known is flagged"),
+    durable("a `once` call with an unknown outcome is flagged and never run again"),
   ),
   mutation(
     "effects: an unresponsive owner is taken for a dead one, and a repeatable call runs beside it",
@@ -46,7 +46,7 @@ export const mutations = [
       [runtime, isGone, 'const isGone = owner !== "alive"'],
       [runtime, goneOpening, 'gone: owner !== "alive",'],
     ],
-    durable("a `repeatable` call whose owner gave no sign for a lease is flagged"),
+    durable("a `repeatable` call of an owner without a sign of life for a lease is flagged as unknown, not run again"),
     durable("recovery flags a `repeatable` call of an unresponsive owner"),
   ),
   mutation(
@@ -55,12 +55,12 @@ export const mutations = [
       [runtime, isGone, "const isGone = true"],
       [runtime, goneOpening, "gone: true,"],
     ],
-    durable("a `repeatable` one is run again only where nobody else can still be at it"),
+    durable("a `repeatable` call is run again only if no other process can still be running it"),
   ),
   mutation(
     "effects: a repeatable call of a dead owner is not run again",
     [[runtime, repeatsWhenGone, 'if (call.intent === "repeatable" && !isGone) return true']],
-    durable("a `repeatable` one is run again only where nobody else can still be at it"),
+    durable("a `repeatable` call is run again only if no other process can still be running it"),
   ),
   mutation(
     "effects: a tool that was aborted half way failed for certain",
@@ -78,7 +78,7 @@ export const mutations = [
   mutation(
     "effects: the idempotency key changes with the attempt",
     [[runtime, "return `${runId}/${nodeId}/${callId}`", "return `${runId}/${nodeId}/${callId}/${newNonce()}`"]],
-    tools("and get a key that never changes"),
+    tools("tools with an effect have a recorded intent before they run, and a stable idempotency key"),
   ),
   mutation(
     "effects: a run that is being stopped starts another call",
@@ -88,7 +88,7 @@ export const mutations = [
   mutation(
     "effects: a call that is on no record is run",
     [[runtime, "Promise.resolve(notOnRecord(call))", "this.execute(call)"]],
-    tools("with an effect are refused where a backend calls them before their call is on record"),
+    tools("tools with an effect are rejected if a backend calls them before their call is recorded"),
   ),
   mutation(
     "effects: a tool with an effect starts before its answer is complete",
@@ -109,7 +109,7 @@ export const mutations = [
   mutation(
     "effects: the calls of an answer that was cut are run",
     [[native, 'if (answer.stopReason === "output-limit") break', ""]],
-    controls("FAIL-14 after three attempts to go on the run fails as output_limit"),
+    controls("FAIL-14 after three continuations the run fails as output_limit, and no call of a cut answer runs"),
   ),
   mutation(
     "effects: the calls of a refused answer are run",
@@ -130,13 +130,16 @@ export const mutations = [
         "calls.filter(isSettled).toSorted((left, right) => left.durationMs - right.durationMs).map(resultPart)",
       ],
     ],
-    ["src/journal/projection.test.ts", "the results of a step stand in the order of its calls"],
+    [
+      "src/journal/projection.test.ts",
+      "results of a step are ordered like its calls, whatever their order and duration",
+    ],
   ),
   mutation(
     "effects: an approval is valid for any call",
     [[runtime, "if (runner.digestOf(edited) !== digest) return", "if (digest === undefined) return"]],
-    resume("an approval on record with another digest runs nothing"),
-    resume("an approval on record with other arguments runs nothing"),
+    resume("a recorded approval with another digest runs nothing"),
+    resume("a recorded approval with other arguments runs nothing"),
   ),
   mutation(
     "effects: an approval gate that fails lets the call run",
@@ -147,17 +150,17 @@ export const mutations = [
         'return { kind: "allow" }',
       ],
     ],
-    resume("one that throws denies the call, with a warning"),
+    resume("a gate that throws denies the call with a warning"),
   ),
   mutation(
     "effects: a denied call is run",
     [[runtime, 'if (decision?.decision === "deny") return', 'if (decision?.decision === "answer") return']],
-    resume("a denied call does not run, and the model hears why"),
+    resume("a denied call does not run, and the model gets the reason"),
   ),
   mutation(
     "effects: arguments that a person changed pass no gate",
     [[runtime, "if (changed !== undefined) {", "if (changed === null) {"]],
-    resume("edited arguments are judged again"),
+    resume("edited arguments pass the gate again, and the model learns what ran and why"),
   ),
   mutation(
     "effects: the ticket of a decision is not compared",
@@ -190,11 +193,11 @@ export const mutations = [
   mutation(
     "effects: a run that was done when its process died asks the model again",
     [[runtime, 'return lastStep?.stopReason === "end" && resumedFrom === "running"', "return false"]],
-    durable("after its last answer ends as done, without asking the model again"),
+    durable("a run lost after its last answer ends as done without another model call"),
   ),
   mutation(
     "effects: a replay leaves a record out",
     [[runtime, "for (const record of found.records) contain", "for (const record of found.records.slice(1)) contain"]],
-    durable("a replay tells all records again and calls nothing"),
+    durable("a replay publishes all records again and calls nothing"),
   ),
 ]

@@ -68,7 +68,7 @@ export const mutations = [
   ),
   hole(
     "theorem: the predecessor is read before the create",
-    holes("the successor reads after its create, so it sees every intent that its predecessor could act on"),
+    holes("a successor reads after its create, so it sees every intent that its predecessor could act on"),
     [journal, readAfterCreate.join(""), ""],
     [
       journal,
@@ -78,24 +78,28 @@ export const mutations = [
   ),
   hole(
     "F2 base is the top shard, headed or not",
-    holes("F2: a header names the last headed shard, so that a void one hides no zombie's record"),
+    holes("F2: a header names the last shard with a header, so a void shard cannot hide a fenced owner's record"),
     [
       journal,
       "head && { shard: head.shard, bytes: head.scanned.validBytes }",
       "head && { shard: top, bytes: head.shard === top ? head.scanned.validBytes : 0 }",
     ],
   ),
-  hole("F3 base not synced", holes("F3: what a header counts survives a power loss"), [appending, syncBase, ""]),
-  hole("F3 folder not synced", holes("F3: what a header counts survives a power loss"), [appending, syncFolder, ""]),
+  hole("F3 base not synced", holes("F3: bytes counted by a header survive a power loss"), [appending, syncBase, ""]),
+  hole("F3 folder not synced", holes("F3: bytes counted by a header survive a power loss"), [
+    appending,
+    syncFolder,
+    "",
+  ]),
   hole(
     "F3 folder synced after the header",
-    holes("F3: a header never outlives the name of the shard it counts"),
+    holes("F3: a header is never durable before the name of the shard it counts"),
     [appending, syncFolder, ""],
     [appending, write, `${write}    if (this.#headless) await this.#folder.append?.syncFolder()\n`],
   ),
   hole(
     "F3 base synced after the header",
-    holes("F3: a header never outlives the bytes it counts"),
+    holes("F3: a header is never durable before the bytes it counts"),
     [appending, syncBase, ""],
     [
       appending,
@@ -105,12 +109,12 @@ export const mutations = [
   ),
   hole(
     "F4 a base whose sync failed is synced again and trusted",
-    holes("F4: a base whose sync failed once is not counted because a second sync said nothing"),
+    holes("F4: a base whose sync failed once is not trusted after a second successful sync"),
     [appending, "    this.#lose(baseLost())\n", ""],
   ),
   hole(
     "F4 goes on in the same shard after a failed write",
-    holes("F4: after a short write the shard is never written again; the owner takes the next one from itself"),
+    holes("F4: after a short write the owner never writes the shard again and moves to the next one"),
     [appending, "    for (;;) {\n", "    for (let isSecond = false; ; isSecond = true) {\n"],
     [
       appending,
@@ -120,7 +124,7 @@ export const mutations = [
   ),
   hole(
     "F4 self-take counts the valid prefix",
-    holes("F4: after a failed sync nothing unacknowledged counts twice, and the own running call is not flagged"),
+    holes("F4: after a failed sync no unacknowledged record counts twice, and the owner's running call is not flagged"),
     [appending, paths, `${paths}\nimport { scanShard } from "./shard.ts"`],
     [
       appending,
@@ -131,12 +135,12 @@ export const mutations = [
   ),
   hole(
     "F4 base moves before the flush is acknowledged",
-    holes("F4: after a short write the shard is never written again; the owner takes the next one from itself"),
+    holes("F4: after a short write the owner never writes the shard again and moves to the next one"),
     [appending, write, `        this.#good = { shard: this.#top, bytes: from + bytes.length }\n${write}`],
   ),
   hole(
     "F4 self-take skips a shard that somebody else created",
-    holes("F4: when the owner's own next shard was taken by somebody else it is fenced"),
+    holes("F4: an owner whose next shard was created by another process is fenced"),
     [
       appending,
       openNext,
@@ -144,33 +148,33 @@ export const mutations = [
     while (!file) file = await this.#folder.append?.open(shardName(++this.#top + 1), this.#ownership.claim)\n`,
     ],
   ),
-  hole("F5 reader without a look", holes("F5: a reader publishes nothing that a takeover under way may cut"), [
+  hole("F5 reader without a look", holes("F5: a reader publishes nothing that a concurrent takeover may cut"), [
     reader,
     "  return !(await folder.exists(shardName(head.shard + 1)))\n",
     "  return true\n",
   ]),
   hole(
     "F5 reader looks before it reads",
-    holes("F5: a reader's look comes after its read: a takeover that began in between is seen"),
+    holes("F5: a reader looks after reading, so a takeover in between is detected"),
     [
       reader,
       "      unsettled = !(await isSettled(folder, head))\n",
       "      await isSettled(folder, head)\n      unsettled = folder.append !== undefined && head.shard !== top\n",
     ],
   ),
-  hole("F5 reader without a sync", holes("F5: a reader that cannot sync what it read shows none of it"), [
+  hole("F5 reader without a sync", holes("F5: a reader that cannot sync its read publishes none of it"), [
     reader,
     isSettled,
     "",
   ]),
   hole(
     "F5 reader shows what could not be synced",
-    holes("F5: a reader that cannot sync what it read shows none of it"),
+    holes("F5: a reader that cannot sync its read publishes none of it"),
     [reader, "  } catch {\n    return false\n  }\n", "  } catch {\n    return true\n  }\n"],
   ),
   hole(
     "F5 records count at line ends, not flush ends",
-    holes("F5: a reader publishes whole flushes only, each record once, across takeovers"),
+    holes("F5: a reader publishes complete flushes only, each record once, across takeovers"),
     [
       shard,
       "    if (start + size >= bytes.length) return { lines, valid, flushBefore }\n",
@@ -199,7 +203,7 @@ export const mutations = [
           if (old) return old.bytes.length <= first.length ? appendFile(old, name, step, () => true) : null\n`,
     ],
   ),
-  hole("a shard shows before its claim does", claims("also where its maker stops before its write"), [
+  hole("a shard shows before its claim does", claims("the creator stops before its write"), [
     disk,
     "{ bytes: first.slice(), durableLength: 0, durableName: false }\n          files.set(name, file)\n",
     `{ bytes: new Uint8Array(), durableLength: 0, durableName: false }
@@ -207,24 +211,20 @@ export const mutations = [
           await step("write", name)
           file.bytes = first.slice()\n`,
   ]),
-  hole(
-    "a take that is not on record is judged by the owner before",
-    claims("also where its maker stops before its read"),
-    [
-      reader,
-      "  return { claim: bytes && claimOf(bytes) }\n",
-      `  const below = await folder.read(shardName(top - 1))
+  hole("a take that is not on record is judged by the owner before", claims("the creator stops before its read"), [
+    reader,
+    "  return { claim: bytes && claimOf(bytes) }\n",
+    `  const below = await folder.read(shardName(top - 1))
   return { claim: bytes && below && claimOf(below) }\n`,
-    ],
-  ),
+  ]),
   hole(
     "an abandoned take hides which shard it leaves",
-    claims("and who could not write its header hears which shard it leaves behind"),
+    claims("an owner that could not write its header learns which shard it left behind"),
     [journal, "    if (file) options.abandoned?.(owned?.shard ?? top + 1)\n", ""],
   ),
   hole(
     "a record is queued before its bytes exist",
-    records("a record that cannot be written as JSON takes no number and leaves no trace"),
+    records("a record that is not valid JSON gets no number and leaves no trace"),
     [
       batch,
       "    const line = jsonOf(record)\n    this.lines.add(line)\n    this.#records.push(record)\n",
@@ -233,7 +233,7 @@ export const mutations = [
   ),
   hole(
     "a record that cannot be written takes a number",
-    records("a record that cannot be written as JSON takes no number and leaves no trace"),
+    records("a record that is not valid JSON gets no number and leaves no trace"),
     [
       journal,
       "    this.#riding.add(record)\n    this.#nextSeq++\n",
@@ -242,12 +242,12 @@ export const mutations = [
   ),
   hole(
     "a flush in a deleted shard is acknowledged",
-    claims("acknowledges nothing more, and the owner builds nothing on it"),
+    claims("after its shard is deleted, an owner acknowledges nothing more and continues nothing"),
     [appending, stands, ""],
   ),
   hole(
     "an owner builds on a shard that was deleted",
-    claims("acknowledges nothing more, and the owner builds nothing on it"),
+    claims("after its shard is deleted, an owner acknowledges nothing more and continues nothing"),
     [
       appending,
       stands,
@@ -256,22 +256,22 @@ export const mutations = [
   ),
   hole(
     "a deleted shard is looked for before the next one",
-    claims("fences its owner where it was deleted by whoever took the run"),
+    claims("deletion of the shard by the process that took the run fences the old owner"),
     [appending, look + stands, stands + look],
   ),
-  hole("O1 M1 own write not recognised", holes("O1: an owner recognises its own write whose answer was lost"), [
+  hole("O1 M1 own write not recognised", holes("O1: an owner recognises its own write after a lost response"), [
     own,
     ownBytes,
     "      if (found !== null) return false\n",
   ]),
   hole(
     "O1 unreadable slot concluded to be foreign",
-    holes("O1: a slot that exists and cannot be read yet is read again before anything is concluded"),
+    holes("O1: an existing slot that is not yet readable is read again before a conclusion"),
     [own, ownBytes, "      return found !== null && equalBytes(found, bytes)\n"],
   ),
   hole(
     "O2 own recognised by its writer only",
-    holes("O2: what comes after an ambiguous write goes behind it, never in its place"),
+    holes("O2: records after an ambiguous write go into the next slot, never into the same one"),
     [
       own,
       ownBytes,
@@ -282,17 +282,17 @@ export const mutations = [
   ),
   hole(
     "O2 other bytes after an ambiguous answer",
-    holes("O2: what comes after an ambiguous write goes behind it, never in its place"),
+    holes("O2: records after an ambiguous write go into the next slot, never into the same one"),
     [journal, sendNext, sendAll],
   ),
-  hole("O3 no nonce", holes("O3: two resumers that say the same are told apart by their nonce"), [
+  hole("O3 no nonce", holes("O3: two resumers that write the same content are distinguished by their nonce"), [
     ownership,
     "#writer = newNonce()",
     '#writer = "owner"',
   ]),
   hole(
     "O4 foreign slot, so the next one",
-    holes("O4: a foreign slot fences for good; the zombie writes nothing behind it"),
+    holes("O4: a foreign slot fences permanently; the old owner writes nothing after it"),
     [
       creating,
       "    if (!(await createOwn(this.#folder, shardName(slot), bytes))) throw fenced()\n",
@@ -302,64 +302,64 @@ export const mutations = [
     }\n`,
     ],
   ),
-  hole("O5 creates are pipelined", holes("O5: one create in flight; what waits goes together in the next"), [
-    journal,
-    "    if (this.#flushing) return\n",
-    "",
-  ]),
   hole(
-    "O8 a conflict is not tried again",
-    holes("O8: a conflict without an outcome is tried again with the same bytes"),
-    [own, "      if (attempt >= CREATE_RETRIES || !mayPass(error)) throw error\n", "      throw error\n"],
+    "O5 creates are pipelined",
+    holes("O5: only one create is in flight; waiting records are batched into the next"),
+    [journal, "    if (this.#flushing) return\n", ""],
   ),
-  hole("end mark without a checksum", shards("with any byte of an earlier flush altered is damaged, never skipped"), [
+  hole("O8 a conflict is not tried again", holes("O8: a conflict without an outcome is retried with the same bytes"), [
+    own,
+    "      if (attempt >= CREATE_RETRIES || !mayPass(error)) throw error\n",
+    "      throw error\n",
+  ]),
+  hole("end mark without a checksum", shards("a shard with any altered byte in an earlier flush is damaged"), [
     shard,
     "mark.from === begin + from && mark.crc === crcOf(bytes, from, mark.at)",
     "mark.from === begin + from",
   ]),
-  hole("end mark whose from is not checked", holes("a flush that the disk holds twice counts once"), [
+  hole("end mark whose from is not checked", holes("a flush that is stored twice counts once"), [
     shard,
     "mark.from === begin + from && mark.crc === crcOf(bytes, from, mark.at)",
     "mark.crc === crcOf(bytes, from, mark.at)",
   ]),
   hole(
     "damaged tail silently dropped",
-    holes("a damaged flush in front of a complete one is a typed error for owners and readers, never skipped"),
+    holes("a damaged flush before a complete one is a typed error for owners and readers"),
     [row, "if (scanned.damaged || (isWhole", "if ((isWhole"],
   ),
   hole(
     "damaged first flush taken for a void shard",
-    holes("a shard whose first flush is damaged in front of complete ones is damaged, not void"),
+    holes("a shard with a damaged first flush before complete ones is damaged, not void"),
     [row, "if (scanned.damaged || (isWhole", "if ((scanned.damaged && scanned.header !== null) || (isWhole"],
   ),
   hole(
     "unreadable slot taken for a void shard",
-    holes("on create-only stores a slot that cannot be read as a shard is damaged, not void"),
+    holes("on create-only stores an unreadable slot is damaged, not void"),
     [row, "(isWhole && scanned.header === null)", "(isWhole && false)"],
   ),
   hole(
     "slot that reads late passed over",
-    holes("a slot that is there but reads as absent is read again, and never passed over"),
+    holes("an existing slot that reads as absent is read again, never skipped"),
     [row, "if (bytes !== null || folder.append) return bytes", "return bytes"],
   ),
   hole(
     "F5 reader believes a late header while a takeover is under way",
-    holes("F5: a reader publishes nothing that a takeover under way may cut"),
+    holes("F5: a reader publishes nothing that a concurrent takeover may cut"),
     [reader, "let below = unsettled ? certain : head.header.base", "let below = head.header.base"],
   ),
   hole(
     "flush acknowledged after a release",
-    holes("after a release nothing is written or acknowledged, whoever still asks"),
+    holes("after a release nothing is written or acknowledged, whichever caller asks"),
     [journal, "if (this.#lost || this.#released) return Promise.reject(", "if (this.#lost) return Promise.reject("],
   ),
   hole(
     "damage below a base silently dropped",
-    shards("of which a base counts more bytes than can be read is a typed error"),
+    shards("a base that counts more bytes than are readable is a typed error"),
     [shard, "  if (limit !== undefined && valid !== limit) {", "  if (limit !== undefined && valid > limit) {"],
   ),
-  hole(
-    "a stale listing is believed",
-    holes("a listing that lags hides nothing from a successor (create-only: false)"),
-    [row, "  while (await folder.exists(shardName(top + 1))) top++\n", ""],
-  ),
+  hole("a stale listing is believed", holes("a stale listing hides nothing from a successor (create-only: false)"), [
+    row,
+    "  while (await folder.exists(shardName(top + 1))) top++\n",
+    "",
+  ]),
 ]

@@ -8,7 +8,7 @@ const price = "src/observe/price.ts"
 
 const ledgerTest = (name) => ["src/runtime/ledger.test.ts", name]
 const parallel = ledgerTest("over 20 parallel runs of one ledger")
-const unknownPrice = ledgerTest("a dollar limit with an unknown price is refused")
+const unknownPrice = ledgerTest("a dollar limit with an unknown price is rejected, or a warning if requested")
 const costs = ledgerTest("HOST-02")
 const limits = (name) => ["src/runtime/runtime.test.ts", name]
 const fold = (name) => ["src/journal/projection.test.ts", name]
@@ -47,13 +47,7 @@ export const mutations = [
   ),
   mutation(
     "money: the reserve of a turn is not durable before the model is asked",
-    [
-      [
-        runtime,
-        "      // Durable before the money can be spent: whoever takes the run over must know of it.\n      await journal.flush()\n",
-        "",
-      ],
-    ],
+    [[runtime, "if (reserve) await journal.flush()", "if (reserve) void reserve"]],
     ledgerTest("the reserve of a turn is durable before the model is asked"),
   ),
   mutation(
@@ -86,12 +80,12 @@ export const mutations = [
         "    this.webhook = record.webhook\n",
       ],
     ],
-    fold("counts as spent once the run is resumed"),
+    fold("an unanswered reservation counts as spent after a resume, and only once"),
   ),
   mutation(
     "money: a lost reserve is forgiven when the next turn begins",
     [[projection, "    this.#closeStep()\n    this.#loseReserve()\n", "    this.#closeStep()\n"]],
-    fold("counts as spent once the next turn begins"),
+    fold("an unanswered reservation counts as spent when the next turn starts"),
   ),
   mutation(
     "money: a resumed run begins with an empty ledger",
@@ -111,7 +105,7 @@ export const mutations = [
   mutation(
     "money: the time limit starts no clock",
     [[runtime, "if (timeMs !== undefined) controls.startClock(timeMs)", ""]],
-    limits("the wall-time limit ends the run as run_timeout"),
+    limits("the time limit ends the run as run_timeout; a running tool gets the signal and is reported as unknown"),
   ),
   mutation(
     "money: a dollar limit without a price is accepted",
@@ -126,7 +120,7 @@ export const mutations = [
   mutation(
     "money: a bucket that is not reported costs nothing",
     [[price, "if (tokens === null) return price === 0 ? 0 : null", "if (tokens === null) return 0"]],
-    ["src/observe/price.test.ts", "a bucket that is not told makes the cost unknown"],
+    ["src/observe/price.test.ts", "an unreported token count makes the cost unknown"],
   ),
   mutation(
     "money: an unknown model is free",
@@ -142,6 +136,6 @@ export const mutations = [
         "const whole = inputTokens ?? 0",
       ],
     ],
-    ["src/observe/price.test.ts", "a call's length is all of its input"],
+    ["src/observe/price.test.ts", "the tier of a call depends on its whole input and applies to all its tokens"],
   ),
 ]

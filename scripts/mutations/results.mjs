@@ -7,17 +7,26 @@ export const mutations = [
     [
       [
         "src/backends/native/loop.ts",
-        '    for (const text of loop.controls.undelivered()) loop.host.emit({ type: "steer", text })\n',
+        'for (const text of loop.controls.undelivered()) loop.host.emit({ type: "steer", text })',
         "",
       ],
     ],
-    ["src/runtime/durable.test.ts", "what was said in the turn in which a run failed is on record"],
-    ["src/runtime/durable.test.ts", "what was said in the turn in which a run paused is heard when it goes on"],
+    [
+      "src/runtime/durable.test.ts",
+      "a steering message in the turn in which a run failed is recorded, and delivered once after the resume",
+    ],
+    [
+      "src/runtime/durable.test.ts",
+      "a steering message in the turn in which a run paused is delivered after the resume",
+    ],
   ),
   mutation(
     "results: a message to a live run is recorded without its slot, and heard again",
     [["src/runtime", "said[0]?.text !== event.text) return event", "said[0]?.text === event.text) return event"]],
-    ["src/runtime/durable.test.ts", "what is said to a live run is heard by the model, once"],
+    [
+      "src/runtime/durable.test.ts",
+      "a steering message to an active run reaches the model once and is recorded with its slot",
+    ],
   ),
   mutation(
     "results: a completion with an error in its 200 counts as a success",
@@ -27,7 +36,7 @@ export const mutations = [
   mutation(
     "results: retry-after-ms is ignored",
     [["src/providers/failure.ts", 'Number(header("retry-after-ms") || Number.NaN)', "Number.NaN"]],
-    ["src/providers/converse.test.ts", "a retry-after-ms header counts before retry-after"],
+    ["src/providers/converse.test.ts", "a retry-after-ms header takes precedence over retry-after"],
   ),
   mutation(
     "results: a wait that the provider asked for is not waited",
@@ -43,7 +52,10 @@ export const mutations = [
   mutation(
     "results: a result has no limit in bytes",
     [["src/tools/kernel/dispatch.ts", "maxOutputBytes = 256 * 1024", "maxOutputBytes = Infinity"]],
-    ["src/runtime/calls/overflow.test.ts", "a result of few characters and many bytes is cut at 256 KB"],
+    [
+      "src/runtime/calls/overflow.test.ts",
+      "OFF-01 a result with few characters and many bytes is cut at 256 KB and passed on completely",
+    ],
   ),
   mutation(
     "results: a result has no limit in characters",
@@ -75,13 +87,16 @@ export const mutations = [
         "if (after !== -2) this.#passEphemeral(event)",
       ],
     ],
-    ["src/runtime/runtime.test.ts", "come in order, records numbered and before what followed them"],
+    [
+      "src/runtime/runtime.test.ts",
+      "events arrive in order, records before the deltas that follow them; the handle ends after the last",
+    ],
   ),
   programMutation(
     "results: --json prints two objects where a resumed run pauses again",
     [
       [
-        "src/cli/go-on.ts",
+        "src/cli/resume-and-show.ts",
         "    result = await decidedInline(first, ",
         '    if (printsJson(choice) && first.status === "paused") output.printJson(first)\n    result = await decidedInline(first, ',
       ],
@@ -131,7 +146,10 @@ export const mutations = [
         "if (error === null) this.#run.limit = error",
       ],
     ],
-    ["test/promises/results.test.ts", "LOOP-01 every run that began opens with run-start and ends with run-end"],
+    [
+      "test/promises/results.test.ts",
+      "LOOP-01 every started run opens with run-start and ends with run-end, even if it fails",
+    ],
   ),
   mutation(
     "results: a run that is out of budget is out of turns (RES-13)",

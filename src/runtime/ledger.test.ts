@@ -256,8 +256,10 @@ test("the reserve of a turn that was not answered comes back to a shared ledger"
   const options = { streamed: false, ledger, opened: () => async () => {} }
   const { handle } = startRun(config, key, () => beginning(config, key, input, () => false), options)
   expect(await handle.result).toMatchObject({ error: { code: "auth" } })
-  // At once: what is still reserved would have to be waited for.
-  expect(ledger.reserve({ tokens: 1, usd: null }, never)).toEqual({ tokens: 1, usd: null })
+  // What is still reserved would have to be waited for.
+  const next = ledger.reserve({ tokens: 1, usd: null }, never)
+  const waits = new Promise((resolve) => setImmediate(resolve, "waits"))
+  expect(await Promise.race([next, waits])).toEqual({ tokens: 1, usd: null })
 })
 
 test("a fork does not pay for the calls that it copied", async () => {
