@@ -1,14 +1,20 @@
-// The rules of the house that no linter knows: the import graph is really read, files stay small, the core portable.
+// The rules of the house that no linter knows: the import graph is really read, files, folders and functions stay small,
+// casts have reasons, the core is portable. Prints what it measured.
 // Usage: node scripts/house.mjs [root of a checkout]
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"
-import { join, resolve } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { readSource } from "./house/read-source.mjs"
 
 const root = resolve(process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url)))
 const longest = { "src/backends/native/loop.ts": 250, "src/runtime/drive.ts": 250 }
 const LONGEST_FILE = 400
+const LONGEST_FUNCTION = 80
+const LARGEST_FOLDER = 30
+/** What is left of the time before the rule: it may only shrink. */
+const MOST_UNEXPLAINED_CASTS = 19
 const problems = []
 
 const { summary, modules } = cruise()
@@ -17,21 +23,47 @@ const cruised = modules.filter(({ source }) => source.startsWith("src/")).length
 console.log(`modules: ${cruised}, import cycles: ${cycles}`)
 // With a TypeScript that it cannot read, dependency-cruiser finds nothing and says that all is well.
 if (cruised === 0) problems.push("dependency-cruiser read no module of src/: is @swc/core installed?")
-if (summary.error > 0) problems.push(`dependency-cruiser found ${summary.error} violations: npx depcruise src`)
+for (const { rule, from, to } of summary.violations.filter(({ rule }) => rule.severity === "error")) {
+  problems.push(`${rule.name}: ${from} → ${to}`)
+}
 
-const files = sources("src").map((path) => {
-  const text = readFileSync(join(root, path), "utf8")
-  return { path, text, lines: text.split("\n").length - 1 }
-})
-const bySize = files.toSorted((left, right) => right.lines - left.lines)
-console.log("largest files:")
-for (const { path, lines } of bySize.slice(0, 5)) console.log(`  ${String(lines).padStart(4)} ${path}`)
+const paths = listFiles("src").filter((path) => path.endsWith(".ts"))
+const isTest = (path) => /\.test(-d)?\.ts$/.test(path)
+const files = paths
+  .filter((path) => !isTest(path))
+  .map((path) => readSource(path, readFileSync(join(root, path), "utf8")))
+const functions = files.flatMap((file) => file.functions)
+const casts = files.flatMap((file) => file.casts)
+const unexplained = casts.filter(({ isExplained }) => !isExplained)
+
+const sizes = files.map(({ lines }) => lines).toSorted((left, right) => left - right)
+const [median, p95] = [0.5, 0.95].map((part) => sizes[Math.floor((sizes.length - 1) * part)])
+console.log(`files: ${files.length} shipped, lines: median ${median}, p95 ${p95}, largest ${sizes.at(-1)}`)
+printTop("largest files:", files, 5, ({ path, lines }) => [lines, path])
+printTop("longest functions:", functions, 10, ({ path, line, name, lines }) => [lines, `${name} (${path}:${line})`])
+const shipped = filesByFolder(files.map(({ path }) => path))
+printTop("folders with the most shipped files:", [...shipped], 5, ([folder, count]) => [count, folder])
+const tested = filesByFolder(paths.filter(isTest))
+printTop("folders with the most tests:", [...tested], 5, ([folder, count]) => [count, folder])
+console.log(`casts: ${casts.length - unexplained.length} with a reason, ${unexplained.length} without`)
+
 for (const { path, lines, text } of files) {
   const limit = longest[path] ?? LONGEST_FILE
   if (lines > limit) problems.push(`${path} has ${lines} lines, more than ${limit}`)
   if (!/^src\/(hosts\/node|cli)\//.test(path)) {
     for (const name of nodeImports(text)) problems.push(`${path} imports ${name}: only hosts/node and cli may`)
   }
+}
+for (const { path, line, name, lines } of functions) {
+  if (lines > LONGEST_FUNCTION)
+    problems.push(`${path}:${line} ${name} has ${lines} lines, more than ${LONGEST_FUNCTION}`)
+}
+for (const [folder, count] of shipped) {
+  if (count > LARGEST_FOLDER) problems.push(`${folder} has ${count} shipped files, more than ${LARGEST_FOLDER}`)
+}
+if (unexplained.length > MOST_UNEXPLAINED_CASTS) {
+  problems.push(`${unexplained.length} casts give no reason, more than ${MOST_UNEXPLAINED_CASTS}:`)
+  for (const { path, line, text } of unexplained) problems.push(`  ${path}:${line} ${text}`)
 }
 
 for (const problem of problems) console.error(`house: ${problem}`)
@@ -49,13 +81,23 @@ function cruise() {
   return JSON.parse(stdout)
 }
 
-/** Every file that ships: tests and their types do not. */
-function sources(folder) {
+function listFiles(folder) {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`
-    if (entry.isDirectory()) return sources(path)
-    return /\.ts$/.test(path) && !/\.test(-d)?\.ts$/.test(path) ? [path] : []
+    return entry.isDirectory() ? listFiles(path) : [path]
   })
+}
+
+function filesByFolder(paths) {
+  const counts = new Map()
+  for (const path of paths) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
+  return counts
+}
+
+function printTop(title, items, count, toRow) {
+  console.log(title)
+  const rows = items.map(toRow).toSorted(([left], [right]) => right - left)
+  for (const [number, text] of rows.slice(0, count)) console.log(`  ${String(number).padStart(4)} ${text}`)
 }
 
 function nodeImports(text) {

@@ -10,7 +10,7 @@ import { type S3Fault, type S3Proxy, startS3Proxy } from "./support/s3-proxy.ts"
 import { type S3Server, startS3 } from "./support/s3-server.ts"
 import { random } from "./support/scene.ts"
 
-const races = process.env.LONGHAUL_RACES === undefined ? 4 : Number(process.env.LONGHAUL_RACES)
+const races = process.env.LONGHAUL_RACES === undefined ? 2 : Number(process.env.LONGHAUL_RACES)
 
 const faults: readonly S3Fault[] = [
   ...(["lost", "late", "silent", "lost", "late"] as const),

@@ -137,9 +137,14 @@ function wavesOf(send: typeof fetch): {
 
 const QUIET_MS = 25
 
-test("a run of 400 turns is resumed within 50 sequential round trips", { timeout: 180_000 }, async () => {
+/** 400 for all of it: what takes the time is making the run. */
+const turns = Number(process.env.LONGHAUL_LONG_RUN ?? 120)
+const roundTrips = turns / 8
+
+test(`a run of ${turns} turns is resumed within ${roundTrips} sequential round trips`, {
+  timeout: 180_000,
+}, async () => {
   const prefix = "long-run"
-  const turns = 400
   const breaks = { fail: new LonghaulError("auth", "The key was revoked.") }
   const before = createRuntime({
     store: server.freshStore({ prefix }),
@@ -169,5 +174,5 @@ test("a run of 400 turns is resumed within 50 sequential round trips", { timeout
     `resuming ${turns} turns: ${asked} round trips until the model is asked, at most ${counted.largest()} requests side by side; the check before it: ${checked}`,
   )
   expect(counted.largest()).toBeGreaterThan(8)
-  expect(asked).toBeLessThanOrEqual(50)
+  expect(asked).toBeLessThanOrEqual(roundTrips)
 })

@@ -39,7 +39,8 @@ describe.each([
   { form: "create-only", make: createOnlyStore },
 ])("$form: deletion during a run", ({ make }) => {
   let made = 0
-  test.each(losses)(
+  // Side by side: where files are only created, all that takes time is the wait between attempts.
+  test.concurrent.each(losses)(
     "a run during which $name fails as storage and acknowledges nothing more",
     { timeout: 20_000 },
     async ({ happen }) => {

@@ -144,3 +144,8 @@ function rankOf(name: string): number {
 function shortValue(value: Json, length: number): string {
   return clip(typeof value === "string" ? value : JSON.stringify(value), length)
 }
+
+/** What an exception says of itself. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -2,7 +2,7 @@ import { LonghaulError } from "../contract/error.ts"
 import { closest } from "../lib/closest.ts"
 import { asksFor, helpText, invocation, UsageError } from "./arguments.ts"
 import { commands } from "./commands.ts"
-import { failureLines } from "./format.ts"
+import { failureLines, reasonOf } from "./format.ts"
 import { type Output, standardOutput } from "./output.ts"
 import { version } from "./version.ts"
 
@@ -77,7 +77,7 @@ function unknownCommand(name: string): UsageError {
 function reportError(error: unknown, json: boolean, output: Output): number {
   const known = LonghaulError.is(error)
     ? error
-    : new LonghaulError("internal", error instanceof Error ? error.message : String(error), {
+    : new LonghaulError("internal", reasonOf(error), {
         fix: "This is a bug in longhaul: please report it with the output above.",
       })
   if (json) output.printJson({ error: known.toJSON() })

@@ -45,111 +45,136 @@ export interface ProgressOptions {
 
 /** Shows a run to the person who waits for it. */
 export function createProgress(options: ProgressOptions): Progress {
-  const { screen, colours, statusOnly = false, headless = false, typed, open = [] } = options
-  const { now = () => performance.now() } = options
-  const startedAt = now()
-  const calls = new Map<string, Call>(open.map(({ id, name, args }) => [id, { name, args }]))
-  const streamed = new Set<string>()
-  let activity = open.length === 0 ? "starting" : runningOf(calls)
-  let turn = 0
-  let usage: Usage = noUsage
+  return new RunProgress(options)
+}
 
-  screen.setStatus((frame) => {
-    const spent = turn === 0 ? [] : [`turn ${turn}`, tokens(totalTokens(usage)), ...costOf(usage)]
-    const words = [activity, ...spent, duration(now() - startedAt)]
-    const status = `${spinner[frame % spinner.length]} ${words.join(" · ")}`
-    return typed === undefined ? status : `${status}\n${typed()}`
-  })
+class RunProgress implements Progress {
+  readonly #options: ProgressOptions
+  readonly #calls: Map<string, Call>
+  /** Texts that were shown while they came. */
+  readonly #streamed = new Set<string>()
+  #activity: string
+  #turn = 0
+  #usage: Usage = noUsage
 
-  const line = (text: string) => {
-    if (!statusOnly) screen.line(text)
+  constructor(options: ProgressOptions) {
+    const { screen, typed, open = [], now = () => performance.now() } = options
+    const startedAt = now()
+    this.#options = options
+    this.#calls = new Map(open.map(({ id, name, args }) => [id, { name, args }]))
+    this.#activity = open.length === 0 ? "starting" : runningOf(this.#calls)
+    screen.setStatus((frame) => {
+      const words = [this.#activity, ...this.#spent(), duration(now() - startedAt)]
+      const status = `${spinner[frame % spinner.length]} ${words.join(" · ")}`
+      return typed === undefined ? status : `${status}\n${typed()}`
+    })
   }
 
-  function showText(id: string, text: string): void {
-    if (streamed.delete(id)) screen.endText()
-    else if (text.trim() !== "") for (const each of visible(text).trimEnd().split("\n")) line(each)
+  say(text: string): void {
+    this.#options.screen.line(this.#options.colours.yellow(text))
   }
 
-  function showOutcome(callId: string, outcome: ToolOutcome, durationMs: number): void {
-    const { name, args } = calls.get(callId) ?? { name: "a tool", args: null }
-    calls.delete(callId)
-    const took = colours.dim(duration(durationMs))
-    const words = [colours.bold(clip(name, 60)), shortArguments(args), took].filter((word) => word !== "").join(" ")
-    const message = plainText(outcome.output, " ")
-    if (outcome.status === "ok") line(`${colours.green("✓")} ${words}`)
-    else line(`${colours.red("✗")} ${words} ${colours.red(`${outcome.status}: ${clip(message, 200)}`)}`)
+  close(): void {
+    this.#options.screen.close()
   }
 
-  function showRetry({ failure, delayMs, attempt }: RunEvent & { readonly type: "retry" }): void {
-    const again = `retrying in ${duration(delayMs)} (attempt ${attempt + 1})`
-    const voided = streamed.size > 0 ? "; the text above is discarded" : ""
-    streamed.clear()
-    screen.endText()
-    line(`${colours.yellow("↻")} ${failure.code}: ${clip(failure.message, 200).replace(/\.$/, "")}: ${again}${voided}`)
-    activity = `waiting to retry after ${failure.code}`
-  }
-
-  function onEvent(event: RunEvent): void {
+  onEvent(event: RunEvent): void {
+    const { colours } = this.#options
     switch (event.type) {
       case "run-start":
-        if (!headless)
-          line(
-            colours.dim(
-              `run ${event.runId} · ${modelLabel(event.input.model)} · in ${visible(startFolder(event.input))}`,
-            ),
-          )
+        this.#showStart(event)
         break
       case "turn-start":
-        turn = event.turn
-        activity = "waiting for the model"
+        this.#turn = event.turn
+        this.#activity = "waiting for the model"
         break
       case "reasoning-start":
       case "reasoning-delta":
-        activity = "thinking"
+        this.#activity = "thinking"
         break
       case "text-start":
-        activity = "writing"
+        this.#activity = "writing"
         break
       case "text-delta":
-        activity = "writing"
-        if (screen.streams && !statusOnly) {
-          streamed.add(event.id)
-          screen.stream(event.delta)
-        }
+        this.#activity = "writing"
+        this.#showDelta(event.id, event.delta)
         break
       case "text-end":
-        showText(event.id, event.text)
+        this.#showText(event.id, event.text)
         break
       case "tool-call":
-        calls.set(event.callId, { name: event.name, args: event.args })
-        activity = runningOf(calls)
+        this.#calls.set(event.callId, { name: event.name, args: event.args })
+        this.#activity = runningOf(this.#calls)
         break
       case "tool-progress":
-        activity = `${labelOf(calls.get(event.callId))}: ${clip(event.message, 40)}`
+        this.#activity = `${labelOf(this.#calls.get(event.callId))}: ${clip(event.message, 40)}`
         break
       case "tool-result":
-        showOutcome(event.callId, event.outcome, event.durationMs)
-        activity = runningOf(calls)
+        this.#showOutcome(event.callId, event.outcome, event.durationMs)
+        this.#activity = runningOf(this.#calls)
         break
       case "usage":
-        usage = addUsage(usage, event.usage)
+        this.#usage = addUsage(this.#usage, event.usage)
         break
       case "steer":
-        line(`${colours.yellow("▸")} ${steered(event)}`)
+        this.#line(`${colours.yellow("▸")} ${steered(event)}`)
         break
       case "retry":
-        showRetry(event)
+        this.#showRetry(event)
         break
       case "warning":
-        line(`${colours.yellow("!")} ${event.code}: ${clip(event.message, 300)}`)
+        this.#line(`${colours.yellow("!")} ${event.code}: ${clip(event.message, 300)}`)
         break
     }
   }
 
-  return {
-    onEvent,
-    say: (text) => screen.line(colours.yellow(text)),
-    close: () => screen.close(),
+  #spent(): readonly string[] {
+    if (this.#turn === 0) return []
+    return [`turn ${this.#turn}`, tokens(totalTokens(this.#usage)), ...costOf(this.#usage)]
+  }
+
+  #line(text: string): void {
+    if (!this.#options.statusOnly) this.#options.screen.line(text)
+  }
+
+  #showStart({ runId, input }: RunEvent & { readonly type: "run-start" }): void {
+    if (this.#options.headless) return
+    const words = [`run ${runId}`, modelLabel(input.model), `in ${visible(startFolder(input))}`]
+    this.#line(this.#options.colours.dim(words.join(" · ")))
+  }
+
+  #showDelta(id: string, delta: string): void {
+    const { screen, statusOnly } = this.#options
+    if (!screen.streams || statusOnly) return
+    this.#streamed.add(id)
+    screen.stream(delta)
+  }
+
+  #showText(id: string, text: string): void {
+    if (this.#streamed.delete(id)) this.#options.screen.endText()
+    else if (text.trim() !== "") for (const each of visible(text).trimEnd().split("\n")) this.#line(each)
+  }
+
+  #showOutcome(callId: string, outcome: ToolOutcome, durationMs: number): void {
+    const { colours } = this.#options
+    const { name, args } = this.#calls.get(callId) ?? { name: "a tool", args: null }
+    this.#calls.delete(callId)
+    const took = colours.dim(duration(durationMs))
+    const words = [colours.bold(clip(name, 60)), shortArguments(args), took].filter((word) => word !== "").join(" ")
+    const message = plainText(outcome.output, " ")
+    if (outcome.status === "ok") this.#line(`${colours.green("✓")} ${words}`)
+    else this.#line(`${colours.red("✗")} ${words} ${colours.red(`${outcome.status}: ${clip(message, 200)}`)}`)
+  }
+
+  #showRetry({ failure, delayMs, attempt }: RunEvent & { readonly type: "retry" }): void {
+    const { screen, colours } = this.#options
+    const again = `retrying in ${duration(delayMs)} (attempt ${attempt + 1})`
+    const voided = this.#streamed.size > 0 ? "; the text above is discarded" : ""
+    this.#streamed.clear()
+    screen.endText()
+    const message = clip(failure.message, 200).replace(/\.$/, "")
+    this.#line(`${colours.yellow("↻")} ${failure.code}: ${message}: ${again}${voided}`)
+    this.#activity = `waiting to retry after ${failure.code}`
   }
 }
 

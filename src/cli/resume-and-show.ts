@@ -78,6 +78,7 @@ export async function resumeAndShow(
   // If the config file was already read for the store, its warnings were already printed.
   const file = await readConfig(choice, choice.store === undefined ? () => {} : output.complain)
   const began = start?.input
+  // Safe: metadata was checked to be JSON when the run began.
   const guard = guardOf(choice, recordedGuard(began?.metadata as JsonObject | undefined))
   const from = choice.workspace ?? (began && startWorkspace(began))
   const named = choice.model ?? recordedModel(began?.model)

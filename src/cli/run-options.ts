@@ -9,6 +9,7 @@ import { namedProviders } from "../hosts/node/model-names.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { modelSettings } from "../lib/model-settings.ts"
 import { numberOption, type OptionTable, UsageError } from "./arguments.ts"
+import { reasonOf } from "./format.ts"
 
 const efforts = ["minimal", "low", "medium", "high", "max"] as const satisfies readonly Effort[]
 const outputModes = ["strict", "forward"] as const
@@ -154,10 +155,7 @@ async function readSchema(path: string): Promise<JsonObject> {
   try {
     schema = JSON.parse(text)
   } catch (error) {
-    throw new UsageError(
-      `--schema ${path} is not JSON: ${(error as Error).message}.`,
-      "Write a JSON Schema to the file.",
-    )
+    throw new UsageError(`--schema ${path} is not JSON: ${reasonOf(error)}.`, "Write a JSON Schema to the file.")
   }
   if (isJsonObject(schema)) return schema
   throw new UsageError(

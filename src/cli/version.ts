@@ -5,5 +5,6 @@ import { readFile } from "node:fs/promises"
  */
 export async function version(): Promise<string> {
   const file = await readFile(new URL("../../package.json", import.meta.url), "utf8")
+  // Safe: npm refuses a package without a version.
   return (JSON.parse(file) as { readonly version: string }).version
 }

@@ -146,25 +146,10 @@ export class RunProjection {
     this.updatedAt = record.at
     switch (record.type) {
       case "run-start":
-        this.runId = record.runId
-        this.nodeId = record.nodeId
-        this.startedAt = record.at
-        this.input = record.input
-        this.limits = record.limits
-        this.tools = record.tools
-        this.forkOf = record.forkOf
-        this.continues = record.continues
-        this.#reportTo(record.webhook)
-        this.#messages?.push(...record.input.messages)
+        this.#start(record)
         break
       case "run-resume":
-        this.resumedFrom = this.status
-        this.status = "running"
-        this.error = undefined
-        this.pause = undefined
-        this.limits = record.limits ?? this.limits
-        this.#reportTo(record.webhook)
-        this.#loseReserve()
+        this.#resume(record)
         break
       case "choice":
         this.backend = record.backend
@@ -176,60 +161,30 @@ export class RunProjection {
         this.model = record.model ?? this.model
         break
       case "warning":
-        if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
-        this.warnings.push({
-          code: record.code,
-          message: record.message,
-          ...(record.paths && { paths: record.paths }),
-        })
+        this.#warn(record)
         break
       case "turn-start":
-        this.#closeStep()
-        this.#loseReserve()
-        this.#reserve = this.#isCopied(record) ? undefined : record.reserve
-        this.#asking = true
-        this.#parts.take()
-        this.#stepText = ""
+        this.#startTurn(record)
         break
       case "reasoning-end":
         this.thinking = true
         if (this.#messages) this.#parts.push(reasoningPart(record))
         break
       case "text-end":
-        if (record.partial) this.text = this.#carried + record.text
-        else {
-          this.#stepText += record.text
-          if (this.#messages) this.#parts.push({ type: "text", text: record.text })
-        }
+        this.#endText(record)
         break
       case "tool-call":
         this.#openCall(record)
         break
       case "usage":
-        this.turns++
-        if (!this.#isCopied(record)) this.usage = addUsage(this.usage, record.usage)
-        this.model = record.model
-        this.lastStep = { stopReason: record.stopReason, calls: this.#stepCalls }
-        if (!this.#isCopied(record)) this.#spend(record.usage)
-        this.#reserve = undefined
-        this.#asking = false
-        if (this.#parts.length > 0) this.#messages?.push({ role: "assistant", content: this.#parts.take() })
-        // A step of calls alone leaves standing what the model said before it.
-        if (this.#stepText !== "" || this.#stepCalls.length === 0) this.text = this.#carried + this.#stepText
-        this.#carried = ""
+        this.#endStep(record)
         break
-      case "tool-intent": {
-        const call = this.calls.get(record.callId)
-        if (call) call.intent = record.effect
+      case "tool-intent":
+        this.#announce(record)
         break
-      }
-      case "tool-result": {
-        const call = this.calls.get(record.callId)
-        if (!call) break
-        call.outcome = record.outcome
-        call.durationMs = record.durationMs
+      case "tool-result":
+        this.#settleCall(record)
         break
-      }
       case "approval-request":
         this.ask = { request: record }
         break
@@ -237,10 +192,7 @@ export class RunProjection {
         if (this.ask?.request.callId === record.callId) this.ask.decision = record
         break
       case "steer":
-        // What follows a cut goes on with it: both are one text.
-        this.#carried = record.reason === "output-limit" ? this.text : ""
-        this.#hear({ role: "user", content: [{ type: "text", text: record.text }] })
-        if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
+        this.#steer(record)
         break
       case "interrupt":
       case "cancel":
@@ -259,9 +211,7 @@ export class RunProjection {
         this.removed = true
         break
       case "run-end":
-        this.status = record.status
-        this.error = record.error
-        this.output = record.output
+        this.#end(record)
         break
       case "retry":
         break
@@ -269,6 +219,94 @@ export class RunProjection {
         // Fails to compile where a type of record is not handled. What older versions wrote is upgraded before.
         record satisfies never
     }
+  }
+
+  #start(record: RunRecord & { readonly type: "run-start" }): void {
+    this.runId = record.runId
+    this.nodeId = record.nodeId
+    this.startedAt = record.at
+    this.input = record.input
+    this.limits = record.limits
+    this.tools = record.tools
+    this.forkOf = record.forkOf
+    this.continues = record.continues
+    this.#reportTo(record.webhook)
+    this.#messages?.push(...record.input.messages)
+  }
+
+  #resume(record: RunRecord & { readonly type: "run-resume" }): void {
+    this.resumedFrom = this.status
+    this.status = "running"
+    this.error = undefined
+    this.pause = undefined
+    this.limits = record.limits ?? this.limits
+    this.#reportTo(record.webhook)
+    this.#loseReserve()
+  }
+
+  #warn(record: RunRecord & { readonly type: "warning" }): void {
+    if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
+    this.warnings.push({
+      code: record.code,
+      message: record.message,
+      ...(record.paths && { paths: record.paths }),
+    })
+  }
+
+  #startTurn(record: RunRecord & { readonly type: "turn-start" }): void {
+    this.#closeStep()
+    this.#loseReserve()
+    this.#reserve = this.#isCopied(record) ? undefined : record.reserve
+    this.#asking = true
+    this.#parts.take()
+    this.#stepText = ""
+  }
+
+  #endText(record: RunRecord & { readonly type: "text-end" }): void {
+    if (record.partial) this.text = this.#carried + record.text
+    else {
+      this.#stepText += record.text
+      if (this.#messages) this.#parts.push({ type: "text", text: record.text })
+    }
+  }
+
+  #endStep(record: RunRecord & { readonly type: "usage" }): void {
+    this.turns++
+    if (!this.#isCopied(record)) this.usage = addUsage(this.usage, record.usage)
+    this.model = record.model
+    this.lastStep = { stopReason: record.stopReason, calls: this.#stepCalls }
+    if (!this.#isCopied(record)) this.#spend(record.usage)
+    this.#reserve = undefined
+    this.#asking = false
+    if (this.#parts.length > 0) this.#messages?.push({ role: "assistant", content: this.#parts.take() })
+    // A step of calls alone leaves standing what the model said before it.
+    if (this.#stepText !== "" || this.#stepCalls.length === 0) this.text = this.#carried + this.#stepText
+    this.#carried = ""
+  }
+
+  #announce({ callId, effect }: RunRecord & { readonly type: "tool-intent" }): void {
+    const call = this.calls.get(callId)
+    if (call) call.intent = effect
+  }
+
+  #settleCall({ callId, outcome, durationMs }: RunRecord & { readonly type: "tool-result" }): void {
+    const call = this.calls.get(callId)
+    if (!call) return
+    call.outcome = outcome
+    call.durationMs = durationMs
+  }
+
+  #steer(record: RunRecord & { readonly type: "steer" }): void {
+    // What follows a cut goes on with it: both are one text.
+    this.#carried = record.reason === "output-limit" ? this.text : ""
+    this.#hear({ role: "user", content: [{ type: "text", text: record.text }] })
+    if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
+  }
+
+  #end({ status, error, output }: RunRecord & { readonly type: "run-end" }): void {
+    this.status = status
+    this.error = error
+    this.output = output
   }
 
   /** A fork begins with another run's records: what they cost was paid there. */

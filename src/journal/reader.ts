@@ -161,7 +161,7 @@ async function isSettled(folder: Folder, head: Head): Promise<boolean> {
 async function lastCertain(folder: Folder, head: number): Promise<Position | null> {
   for (let shard = head; shard >= 0; shard--) {
     const bytes = await folder.read(shardName(shard))
-    const certain = bytes === null ? 0 : scanShard(bytes).certainBytes
+    const certain = bytes === null ? 0 : scanShard(bytes, undefined, undefined, folder.append?.crc32).certainBytes
     if (certain > 0) return { shard, bytes: certain }
   }
   return null

@@ -28,7 +28,7 @@ export async function findHead(folder: Folder, top: number, known?: KnownShard):
     const before = known?.shard === shard ? known : undefined
     const bytes = before ? await readBehind(folder, before) : await readShard(folder, shard)
     if (bytes === null) continue
-    const scanned = scanShard(bytes, undefined, before)
+    const scanned = scanShard(bytes, undefined, before, folder.append?.crc32)
     // A file that appears whole or not at all is never half written, so without a header it is damaged, not void.
     const isWhole = !folder.append && bytes.length > 0
     if (scanned.damaged || (isWhole && scanned.header === null)) throw damaged(folder, shard)
@@ -113,7 +113,7 @@ export async function scanCounted(
   position: Position,
 ): Promise<ScannedShard & { readonly header: ShardHeader }> {
   const bytes = await readShard(folder, position.shard)
-  const scanned = bytes && scanShard(bytes, position.bytes)
+  const scanned = bytes && scanShard(bytes, position.bytes, undefined, folder.append?.crc32)
   if (scanned?.header) return { ...scanned, header: scanned.header }
   throw damaged(folder, position.shard)
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { concatBytes } from "../lib/bytes.ts"
+import { crc32 } from "../lib/crc32.ts"
 import { FlushLines } from "./flush-lines.ts"
 import { scanShard } from "./shard.ts"
 
@@ -136,6 +137,18 @@ describe("a shard", () => {
     const altered = bytes.slice()
     altered[(ends[0] as number) - 12] = 65
     expect(() => scanShard(altered, ends[1])).toThrow(expect.objectContaining({ code: "storage", retryable: false }))
+  })
+
+  test("a long shard is checked by the host's CRC-32 where the store brings one, and by ours where it does not", () => {
+    const { bytes } = shard([line(0, "x".repeat(600 * 1024))], [line(1)])
+    const ranges: number[] = []
+    const hostCrc32 = (given: Uint8Array, start: number, end: number) => {
+      ranges.push(end - start)
+      return crc32(given, start, end)
+    }
+    expect(scanShard(bytes, undefined, undefined, hostCrc32)).toEqual(scanShard(bytes))
+    expect(ranges).toHaveLength(2)
+    expect(scanShard(bytes, undefined, undefined, () => 0).lines).toEqual([])
   })
 
   test("bytes after those counted by a base are never checked", () => {

@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { JsonObject } from "../contract/json.ts"
-import { crc32, platformCrc32 } from "../lib/crc32.ts"
+import type { Appending } from "../contract/store.ts"
+import { crc32 } from "../lib/crc32.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { LONGEST_MARK } from "./flush-lines.ts"
 
@@ -51,10 +52,15 @@ export interface KnownShard {
  * Reads what counts of a shard. With `limit`, exactly that many bytes count and anything bad in them is an error. Where its
  * beginning is `known`, `bytes` and `lines` are those behind it.
  */
-export function scanShard(bytes: Uint8Array, limit?: number, known?: KnownShard): ScannedShard {
+export function scanShard(
+  bytes: Uint8Array,
+  limit?: number,
+  known?: KnownShard,
+  hostCrc32: HostCrc32 = crc32,
+): ScannedShard {
   const counted = limit === undefined ? bytes : bytes.subarray(0, limit)
   const begin = known?.validBytes ?? 0
-  const { lines, valid, flushBefore } = readFlushes(counted, begin)
+  const { lines, valid, flushBefore } = readFlushes(counted, begin, counted.length > WORTH_LOADING ? hostCrc32 : crc32)
   if (limit !== undefined && valid !== limit) {
     throw new LonghaulError("storage", `A journal shard is damaged: ${valid} of ${limit} counted bytes can be read.`, {
       retryable: false,
@@ -81,8 +87,7 @@ interface Flushes {
 }
 
 /** Decodes and splits in pieces: much cheaper than line by line, and a long shard is never in memory as one text. */
-function readFlushes(bytes: Uint8Array, begin: number): Flushes {
-  const crcOf = bytes.length > WORTH_LOADING ? platformCrc32() : crc32
+function readFlushes(bytes: Uint8Array, begin: number, crcOf: HostCrc32): Flushes {
   const lines: JsonObject[] = []
   let valid = 0
   let flushBefore = 0
@@ -126,6 +131,8 @@ function addLines(lines: JsonObject[], flush: string): boolean {
   }
 }
 
+type HostCrc32 = NonNullable<Appending["crc32"]>
+
 interface EndMark {
   /** Where the mark begins: the crc covers the bytes before it. */
   readonly at: number
@@ -142,7 +149,7 @@ function markOf(bytes: Uint8Array, start: number, newline: number): EndMark | nu
 }
 
 /** `from` is counted in `bytes`, which begin at `begin` of their shard. */
-function isComplete(bytes: Uint8Array, mark: EndMark, from: number, begin: number, crcOf = crc32): boolean {
+function isComplete(bytes: Uint8Array, mark: EndMark, from: number, begin: number, crcOf: HostCrc32): boolean {
   return mark.from === begin + from && mark.crc === crcOf(bytes, from, mark.at)
 }
 
@@ -152,7 +159,7 @@ function holdsLaterFlush(bytes: Uint8Array, valid: number, begin: number): boole
     const newline = bytes.indexOf(LF, start)
     if (newline === -1) return false
     const mark = markOf(bytes, start, newline)
-    if (mark && mark.from > begin + valid && isComplete(bytes, mark, mark.from - begin, begin)) return true
+    if (mark && mark.from > begin + valid && isComplete(bytes, mark, mark.from - begin, begin, crc32)) return true
     start = newline + 1
   }
   return false

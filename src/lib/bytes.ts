@@ -21,3 +21,17 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
 export function letGo({ buffer }: Uint8Array<ArrayBuffer>): void {
   structuredClone(buffer, { transfer: [buffer] })
 }
+
+/** In pieces: the arguments of one call are limited. */
+export function bytesToBase64(bytes: Uint8Array): string {
+  let text = ""
+  for (let at = 0; at < bytes.length; at += PIECE) text += String.fromCharCode(...bytes.subarray(at, at + PIECE))
+  return btoa(text)
+}
+
+/** Throws where it is not base64. */
+export function base64ToBytes(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+}
+
+const PIECE = 8192

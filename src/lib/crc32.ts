@@ -3,27 +3,18 @@ export function crc32(bytes: Uint8Array, start = 0, end = bytes.length): number 
   let crc = 0xffffffff
   let at = start
   for (; at + 4 <= end; at += 4) {
-    crc ^=
-      (bytes[at] as number) |
-      ((bytes[at + 1] as number) << 8) |
-      ((bytes[at + 2] as number) << 16) |
-      ((bytes[at + 3] as number) << 24)
-    crc =
-      (table[0x300 + (crc & 0xff)] as number) ^
-      (table[0x200 + ((crc >>> 8) & 0xff)] as number) ^
-      (table[0x100 + ((crc >>> 16) & 0xff)] as number) ^
-      (table[crc >>> 24] as number)
+    // Safe: four more bytes are there.
+    const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8)
+    const high = (bytes[at + 2] as number) | ((bytes[at + 3] as number) << 8)
+    crc ^= low | (high << 16)
+    // Safe: the table has four times 256 entries.
+    const first = (table[0x300 + (crc & 0xff)] as number) ^ (table[0x200 + ((crc >>> 8) & 0xff)] as number)
+    const second = (table[0x100 + ((crc >>> 16) & 0xff)] as number) ^ (table[crc >>> 24] as number)
+    crc = first ^ second
   }
+  // Safe: `at` is before the end, and the index is a byte.
   for (; at < end; at++) crc = (crc >>> 8) ^ (table[(crc ^ (bytes[at] as number)) & 0xff] as number)
   return (crc ^ 0xffffffff) >>> 0
-}
-
-/** The same, by the platform where it has one: several times as fast for megabytes, but it has to be loaded. */
-export function platformCrc32(): typeof crc32 {
-  const host = globalThis as { process?: { getBuiltinModule?: (name: string) => { crc32?: unknown } | undefined } }
-  const native = host.process?.getBuiltinModule?.("zlib")?.crc32
-  if (typeof native !== "function") return crc32
-  return (bytes, start = 0, end = bytes.length) => native(bytes.subarray(start, end)) as number
 }
 
 /** Four tables of 256, so that the loop takes four bytes a step. */
@@ -37,6 +28,7 @@ function buildTable(): Int32Array {
     result[byte] = value
   }
   for (let at = 256; at < 1024; at++) {
+    // Safe: what stands before it is filled.
     const before = result[at - 256] as number
     result[at] = (before >>> 8) ^ (result[before & 0xff] as number)
   }

@@ -18,12 +18,15 @@ export function sha256(text: string): string {
 function compress(hash: Int32Array, words: Int32Array, view: DataView, offset: number): void {
   for (let index = 0; index < 16; index++) words[index] = view.getInt32(offset + index * 4)
   for (let index = 16; index < 64; index++) {
+    // Safe: the words before it are filled.
     const early = words[index - 15] as number
     const late = words[index - 2] as number
+    const before = ((words[index - 16] as number) + (words[index - 7] as number)) | 0
     const sigma0 = rotate(early, 7) ^ rotate(early, 18) ^ (early >>> 3)
     const sigma1 = rotate(late, 17) ^ rotate(late, 19) ^ (late >>> 10)
-    words[index] = ((words[index - 16] as number) + sigma0 + (words[index - 7] as number) + sigma1) | 0
+    words[index] = (before + sigma0 + sigma1) | 0
   }
+  // Safe: a hash has eight words.
   let a = hash[0] as number
   let b = hash[1] as number
   let c = hash[2] as number
@@ -35,6 +38,7 @@ function compress(hash: Int32Array, words: Int32Array, view: DataView, offset: n
   for (let index = 0; index < 64; index++) {
     const sum1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
     const choice = (e & f) ^ (~e & g)
+    // Safe: both have 64 words.
     const first = (h + sum1 + choice + (constants[index] as number) + (words[index] as number)) | 0
     const sum0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
     const majority = (a & b) ^ (a & c) ^ (b & c)
@@ -48,6 +52,7 @@ function compress(hash: Int32Array, words: Int32Array, view: DataView, offset: n
     a = (first + sum0 + majority) | 0
   }
   ;[a, b, c, d, e, f, g, h].forEach((word, index) => {
+    // Safe: a hash has eight words.
     hash[index] = ((hash[index] as number) + word) | 0
   })
 }

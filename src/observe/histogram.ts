@@ -18,7 +18,7 @@ export class Histogram {
   add(durationMs: number): void {
     const bucket = durationMs < 1 ? 0 : 1 + Math.ceil(Math.log(durationMs) / Math.log(GROWTH))
     const at = Math.min(bucket, BUCKETS - 1)
-    this.#counts[at] = (this.#counts[at] as number) + 1
+    this.#counts[at] = (this.#counts[at] ?? 0) + 1
     this.#total++
   }
 
@@ -26,7 +26,7 @@ export class Histogram {
   percentile(share: number): number | null {
     let left = Math.max(1, Math.ceil(share * this.#total))
     for (let bucket = 0; bucket < BUCKETS; bucket++) {
-      left -= this.#counts[bucket] as number
+      left -= this.#counts[bucket] ?? 0
       if (left <= 0) return bucket === 0 ? 0 : (2 * GROWTH ** (bucket - 1)) / (1 + GROWTH)
     }
     return null

@@ -151,6 +151,7 @@ function priceOf(cell: NonNullable<PriceCell>): Price {
   const [base, ...pairs] = cell
   const tiers: { above: number; price: number }[] = []
   for (let at = 0; at < pairs.length; at += 2) {
+    // Safe: the script that writes the table writes pairs.
     tiers.push({ above: pairs[at] as number, price: pairs[at + 1] as number })
   }
   return { base, tiers }

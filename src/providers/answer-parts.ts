@@ -92,7 +92,7 @@ export class AnswerParts {
   /** Every part is closed. */
   whole(): readonly AnswerPart[] {
     const parts: AnswerPart[] = []
-    for (const { whole } of this.#parts) parts.push(whole as AnswerPart)
+    for (const { whole } of this.#parts) if (whole) parts.push(whole)
     return parts
   }
 
@@ -141,7 +141,7 @@ function wholeOf({ kind, text, opaque, wireId = "", name = "", args = {} }: Part
   if (kind === "reasoning") return { type: "reasoning", text, ...sealed }
   // Not `{ ...call, args }`: what begins with a spread and adds to it becomes an object of a kind of its own, each time anew.
   try {
-    const parsed = text.trim() === "" ? args : (JSON.parse(text) as Json)
+    const parsed: Json = text.trim() === "" ? args : JSON.parse(text)
     return { type: "tool-call", wireId, name, args: parsed, ...sealed }
   } catch {
     return { type: "tool-call", wireId, name, args: null, invalid: "The arguments are not valid JSON.", ...sealed }

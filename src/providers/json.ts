@@ -22,7 +22,8 @@ export function count(value: Json | undefined): number | null {
 export function unescaped(raw: string): string | undefined {
   if (!raw.includes("\\") && !raw.includes('"')) return raw
   try {
-    return JSON.parse(`"${raw}"`) as string
+    const text: unknown = JSON.parse(`"${raw}"`)
+    return typeof text === "string" ? text : undefined
   } catch {
     return undefined
   }

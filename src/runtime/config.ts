@@ -10,6 +10,7 @@ import type { Limits } from "../contract/result.ts"
 import type { BackgroundExecutor, Brand, Logger, Runtime, RuntimeConfig } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
 import type { Tool, UnknownOutcome } from "../contract/tool.ts"
+import { defaultBrand } from "../lib/brand.ts"
 import { containedLogger } from "../lib/contained.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
 import { checkedId } from "../lib/id.ts"
@@ -229,15 +230,3 @@ const LARGEST_LIMIT = 2 ** 31 - 1
 const limitKeys = keys<Limits>()("turns", "tokens", "usd", "timeMs")
 
 const defaultLimits: Limits = { turns: 100 }
-
-const defaultBrand: Brand = {
-  schemaPrefix: "longhaul",
-  mcpClientName: "longhaul",
-  mcpClientVersion: "0.1.0",
-  tempdirPrefix: "longhaul-",
-  providerModelPrefix: "",
-  doctorCommand: "longhaul doctor",
-  serviceName: "longhaul",
-  clientInfoName: "longhaul",
-  clientInfoTitle: "Longhaul",
-}

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
 import { native } from "../backends/native/index.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
@@ -68,6 +68,40 @@ describe("a run whose process died", () => {
     expect(await runtime.resume({ runId: "r", takeover: true })).toMatchObject({ status: "done" })
   })
 
+  test("a run that its live owner ends while it is being taken over is done, and nothing is resumed", async () => {
+    const inner = memoryStore()
+    const answer = deferred<string>()
+    const asked = deferred<void>()
+    const owner = runtimeOver(inner, [
+      async () => {
+        asked.resolve()
+        return { parts: [{ text: await answer.promise }] }
+      },
+    ])
+    const ended = owner.runtime.run({ task: "x", runId: "r" })
+    await asked.promise
+    // The owner ends its run after the other has read it, and before the other creates its shard.
+    const slow: Store = {
+      ...inner,
+      folder(path) {
+        const folder = inner.folder(path)
+        const { append } = folder
+        if (append === undefined) return folder
+        const open: typeof append.open = async (name, first) => {
+          answer.resolve("Done.")
+          await ended
+          return append.open(name, first)
+        }
+        return { ...folder, append: { ...append, open } }
+      },
+    }
+    const { runtime, model } = runtimeOver(slow, ["Once more."])
+    const result = await runtime.resume({ runId: "r", takeover: true })
+    expect(result).toMatchObject({ status: "failed", error: { code: "invalid_state" } })
+    expect(model.calls).toEqual([])
+    expect(await runtimeOver(inner, []).runtime.status("r")).toMatchObject({ status: "done", text: "Done." })
+  })
+
   test("a `once` call with an unknown outcome is flagged and never run again", async () => {
     const store = memoryStore()
     await crashed(store, "pay")
@@ -98,8 +132,11 @@ describe("a run whose process died", () => {
     const again: string[] = []
     const tools = [tool("put", () => again.push("put") && "put", { effect: "repeatable" })]
     const { runtime } = runtimeOver(store, ["Done."], { tools })
+    const seenAt = performance.now()
     expect((await runtime.resume({ runId: "r" })).error?.code).toBe("run_active")
-    const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 61_000)
+    const clock = vi.spyOn(performance, "now").mockReturnValue(seenAt + 59_000)
+    expect((await runtime.resume({ runId: "r" })).error?.code).toBe("run_active")
+    clock.mockReturnValue(seenAt + 120_000)
     const result = await runtime.resume({ runId: "r" })
     clock.mockRestore()
     expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
@@ -170,13 +207,16 @@ describe("a run whose process died", () => {
   })
 
   test("ASY-06 a lost run is found and marked, or resumed; an active one is not touched", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] })
+    onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
     await crashed(store, "pay")
     const { runtime } = runtimeOver(store, [])
-    const alive = runtime.recoverOrphanedRuns({ staleMs: 3000 })
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(await alive).toEqual([]) // It beats: its state file is written while the tool hangs.
+    const looking = runtime.recoverOrphanedRuns({ staleMs: 3000 })
+    for (let tick = 0; tick < 10; tick++) await vi.advanceTimersByTimeAsync(500)
+    expect(await looking).toEqual([]) // It beats: its state file is written while the tool hangs.
     await endByHand(store)
+    vi.useRealTimers()
     expect(await runtime.recoverOrphanedRuns({ staleMs: 10 })).toEqual([])
   })
 
@@ -725,10 +765,13 @@ describe("from another process", () => {
     expect(records.filter((record) => "inbox" in record)).toMatchObject([skipped, { inbox: 1 }])
   })
 
-  test("ASY-07 ASY-08 ASY-09 the state file shows the activity of an active run and finally its outcome", async () => {
+  test("ASY-07 ASY-08 the state file shows the activity of an active run and finally its outcome", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
+    onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
     const { result } = await liveRun(store)
-    await new Promise((resolve) => setTimeout(resolve, 2800))
+    // Ticks of the clock beside the run: the first one that shows it is the fourth.
+    await vi.advanceTimersByTimeAsync(2000)
     const folder = store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
     const state = async () =>
       JSON.parse(new TextDecoder().decode((await folder.read("state.json")) ?? undefined)) as Json
@@ -743,6 +786,7 @@ describe("from another process", () => {
       beat: 1,
     })
     await runtimeOver(store, []).runtime.cancel("r")
+    await vi.advanceTimersByTimeAsync(500)
     await result
     expect(await state()).toMatchObject({ status: "cancelled" })
   })

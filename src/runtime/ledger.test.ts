@@ -205,3 +205,72 @@ test("a resumed run pays for a turn whose answer was lost with its process", asy
   expect(result).toMatchObject({ status: "failed", error: { code: "budget_exceeded" } })
   expect(model.calls).toEqual([])
 })
+
+test("a reserve is bounded by the dearest way in which a call can be counted: written to a cache", async () => {
+  const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 }
+  const reserveOf = async (cacheWrite: number) => {
+    const runtime = createRuntime({
+      model: scriptedModel([{ parts: [{ text: "ok" }], usage }]),
+      resolvePricing: () => ({ input: 10, output: 0, cacheWrite }),
+    })
+    await runtime.run({ task: "x", runId: "r", limits: { usd: 100 } })
+    for await (const record of runtime.events("r")) if (record.type === "turn-start") return record.reserve?.usd ?? 0
+    return 0
+  }
+  const asInput = await reserveOf(1)
+  expect(asInput).toBeGreaterThan(0)
+  expect((await reserveOf(30)) / asInput).toBeCloseTo(3, 9)
+})
+
+test("a call whose tokens or cost its provider does not report counts as all that was reserved for it", async () => {
+  const ledger = new Ledger({ usd: 1 })
+  ledger.settle(await ledger.reserve({ tokens: 100, usd: 0.6 }, never), usageOf(null, null))
+  expect(ledger.spent).toEqual({ tokens: 100, usd: 0.6 })
+  ledger.settle(await ledger.reserve({ tokens: 100, usd: 0.6 }, never), usageOf(10, null))
+  expect(ledger.spent).toEqual({ tokens: 110, usd: 1.2 })
+})
+
+test("the reserve of a turn is durable before the model is asked", async () => {
+  const store = memoryStore()
+  const reserves: unknown[] = []
+  const model = scriptedModel([
+    async () => {
+      const reader = createRuntime({ store, model: scriptedModel([]) })
+      for await (const record of reader.events("r")) if (record.type === "turn-start") reserves.push(record.reserve)
+      return { parts: [{ text: "ok" }] }
+    },
+  ])
+  await createRuntime({ store, model }).run({ task: "x", runId: "r", limits: { tokens: 50_000 } })
+  expect(reserves).toEqual([{ tokens: expect.any(Number), usd: null }])
+})
+
+test("the reserve of a turn that was not answered comes back to a shared ledger", async () => {
+  const ledger = new Ledger({ tokens: 10 })
+  const given: RuntimeConfig = {
+    model: scriptedModel([{ fail: new LonghaulError("auth", "no") }]),
+    limits: { tokens: 10 },
+  }
+  const config = resolveConfig(given, { store: memoryStore, backend: native, again: createRuntime })
+  const input = { task: "x" }
+  const key = runKey(config, input)
+  const options = { streamed: false, ledger, opened: () => async () => {} }
+  const { handle } = startRun(config, key, () => beginning(config, key, input, () => false), options)
+  expect(await handle.result).toMatchObject({ error: { code: "auth" } })
+  // What is still reserved would have to be waited for.
+  const next = ledger.reserve({ tokens: 1, usd: null }, never)
+  const waits = new Promise((resolve) => setImmediate(resolve, "waits"))
+  expect(await Promise.race([next, waits])).toEqual({ tokens: 1, usd: null })
+})
+
+test("a fork does not pay for the calls that it copied", async () => {
+  const usage = { inputTokens: 600, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+  const model = scriptedModel([
+    { ...call, usage },
+    { ...call, usage },
+    { parts: [{ text: "ok" }], usage },
+  ])
+  const runtime = createRuntime({ model, limits: { tokens: 1000 } })
+  expect(await runtime.run({ task: "x", runId: "r" })).toMatchObject({ error: { code: "budget_exceeded" } })
+  const fork = await runtime.fork("r")
+  expect(await runtime.resume({ ...fork, answer: "Go on." })).toMatchObject({ status: "done", text: "ok" })
+})

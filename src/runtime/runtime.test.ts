@@ -5,6 +5,7 @@ import { LonghaulError } from "../contract/error.ts"
 import type { RunEvent } from "../contract/event.ts"
 import type { Model } from "../contract/provider.ts"
 import type { RuntimeConfig } from "../contract/run.ts"
+import { ToolError } from "../contract/tool.ts"
 import { createRuntime } from "../index.ts"
 import { project } from "../journal/projection.ts"
 import { memoryStore } from "../stores/memory.ts"
@@ -267,6 +268,37 @@ describe("tools", () => {
     expect(types).not.toContain("tool-intent")
   })
 
+  test("with an effect start only when the answer that calls them is complete", async () => {
+    const order: string[] = []
+    const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+    const model: Model = {
+      provider: "p",
+      id: "m",
+      converse: () => ({
+        async call(messages, sink) {
+          if (messages.length > 1) {
+            return { parts: [{ type: "text", text: "done" }], stopReason: "end", usage, model: "m" }
+          }
+          const parts = ["none", "repeatable", "once"].map(
+            (name) => ({ type: "tool-call", wireId: name, name, args: {} }) as const,
+          )
+          for (const [index, part] of parts.entries()) sink.call?.(part, index)
+          // The one that may start early has; whatever else started would have by then.
+          await vi.waitFor(() => expect(order).toContain("none"))
+          order.push("answer")
+          return { parts, stopReason: "tool-calls", usage, model: "m" }
+        },
+      }),
+    }
+    const tools = (["none", "repeatable", "once"] as const).map((effect) =>
+      tool(effect, () => order.push(effect), { effect, concurrent: true }),
+    )
+    const { runtime } = setup([], { model, tools })
+    expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done" })
+    expect(order.slice(0, 2)).toEqual(["none", "answer"])
+    expect(order.slice(2).sort()).toEqual(["once", "repeatable"])
+  })
+
   test("tools with an effect have a recorded intent before they run, and a stable idempotency key", async () => {
     const seen: string[] = []
     const { runtime, store } = setup([{ parts: [call("pay"), call("pay")] }, "paid"], {
@@ -383,6 +415,25 @@ describe("limits and endings", () => {
       toolCalls: [{ status: "unknown" }],
     })
     expect(aborted).toBe(true)
+  })
+
+  test("a tool with an effect that reports its own abort is said to be in doubt", async () => {
+    for (const effect of ["repeatable", "once"] as const) {
+      const stop = new AbortController()
+      const pay = defineTool({
+        name: "pay",
+        description: "pays",
+        input: anyInput,
+        effect,
+        run: async () => {
+          stop.abort()
+          throw new ToolError("aborted", "The payment was broken off.")
+        },
+      })
+      const { runtime } = setup([{ parts: [call("pay")] }], { tools: [pay] })
+      const result = await runtime.run({ task: "x", signal: stop.signal })
+      expect(result.toolCalls).toMatchObject([{ status: "unknown" }])
+    }
   })
 
   test("a signal cancels immediately: the partial text is in the result, not in the conversation", async () => {

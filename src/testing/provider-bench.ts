@@ -48,10 +48,11 @@ export class ProviderScene {
     fault: FaultOrder | null = null,
     { knownKey, ...options }: BenchOptions & { readonly knownKey?: string } = {},
   ) {
-    const list: readonly SimulatedAnswer[] = Array.isArray(answers) ? answers : [answers as SimulatedAnswer]
+    const list: readonly SimulatedAnswer[] = [answers].flat()
     this.#bench = bench
     this.#options = { apiKey: "key", ...options }
     this.simulator = createSimulator({
+      // Safe: every case gives at least one answer.
       script: ({ index }) => list[Math.min(index, list.length - 1)] as SimulatedAnswer,
       faults: [fault],
       ...(knownKey !== undefined && { apiKey: knownKey }),

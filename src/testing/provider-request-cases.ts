@@ -102,6 +102,7 @@ export const requestCases: readonly ProviderCase[] = [
     name: "media in a failed result does not make the request invalid",
     async run(bench) {
       const scene = new ProviderScene(bench, "Done.")
+      // Safe: the history below has these two.
       const [asked, called] = history as [Message, Message]
       const image = { type: "image", mediaType: "image/png", data: PNG } as const
       const failed = toolResult("1.1", "call_1", "error", "It broke.")
@@ -118,7 +119,7 @@ export const requestCases: readonly ProviderCase[] = [
       scene.setup = { tools: [], outputSchema: citySchema }
       await scene.ask()
       const schema = scene.simulator.requests[0]?.outputSchema
-      same(Object.keys((schema?.properties as object | undefined) ?? {}), ["city"], "the schema's properties")
+      same(Object.keys(Object(schema?.properties)), ["city"], "the schema's properties")
     },
   },
   {
@@ -185,6 +186,7 @@ function returns(name: string, output: readonly ContentPart[]): ProviderCase {
     name,
     async run(bench) {
       const scene = new ProviderScene(bench, "Done.")
+      // Safe: the history below has these two.
       const [asked, called] = history as [Message, Message]
       const first = { ...toolResult("1.1", "call_1", "ok", ""), output }
       const content = [first, toolResult("1.2", "call_2", "ok", "beta")]

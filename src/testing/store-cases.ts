@@ -17,8 +17,10 @@ export const storeCases: readonly StoreCase[] = [
     needs: "append",
     async run(store) {
       const folder = store.folder(RUN)
+      // Safe: the case needs an appending store.
       const append = folder.append as Appending
       check((await append.readFrom(SHARD, 0)) === null, "readFrom of an absent name must return null")
+      // Safe: the name was free.
       const file = (await append.open(SHARD, text("zero "))) as AppendFile
       await file.write(text("one "))
       await file.write(text("two"))
@@ -256,6 +258,7 @@ export const storeCases: readonly StoreCase[] = [
         const given = bytes.slice()
         await file.write(given)
         given.fill(0)
+        // Safe: what is put together lies in a buffer of its own.
         expected = concatBytes([expected, bytes]) as Uint8Array<ArrayBuffer>
         checkBytes(await store.folder(RUN).read(SHARD), expected, `a file after an append of ${length} bytes`)
       }

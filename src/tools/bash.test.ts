@@ -4,6 +4,10 @@ import { countLiving, isRunning, ShellScene, uniqueSleep, until } from "../../te
 import type { Shell, ShellResult } from "../contract/env.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { ToolContext } from "../contract/tool.ts"
+import { createRuntime as forNode } from "../hosts/node/index.ts"
+import { createRuntime as portable } from "../index.ts"
+import { memoryStore } from "../stores/memory.ts"
+import { scriptedModel } from "../testing/index.ts"
 import { bashTool, createDispatcher, fileTools } from "./index.ts"
 
 const tools = [bashTool()]
@@ -65,8 +69,34 @@ async function errorOf(result: Partial<ShellResult>, containment?: Shell["contai
 }
 
 describe("Bash", () => {
-  test("TOOL-17 Bash is not among the default tools", () => {
-    expect(fileTools().map(({ name }) => name)).not.toContain("Bash")
+  test.each([
+    ["the portable runtime", portable],
+    ["the runtime for Node", forNode],
+  ])("TOOL-17 is not among the tools that %s offers by default, and is where the host adds it", async (_, create) => {
+    const offered: string[][] = []
+    const model = scriptedModel(
+      Array.from({ length: 3 }, () => (_messages, { tools }) => {
+        offered.push(tools.map(({ name }) => name))
+        return "Done."
+      }),
+    )
+    const place = { model, store: memoryStore(), workspace: import.meta.dirname }
+    for (const tools of [{}, { tools: fileTools() }, { tools: [...fileTools(), bashTool()] }]) {
+      const runtime = create({ ...place, ...tools })
+      expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done" })
+      await runtime.close()
+    }
+    expect(offered.map((names) => names.includes("Bash"))).toEqual([false, false, true])
+    expect(offered[1]).toContain("Read")
+  })
+
+  test("TOOL-17 a call of Bash where it was not added is answered as an unknown tool, and starts nothing", async () => {
+    const step = { parts: [{ toolCall: { name: "Bash", args: { command: "exit 1" } } }] }
+    const model = scriptedModel([step, "Done."])
+    const runtime = forNode({ model, store: memoryStore(), workspace: import.meta.dirname })
+    const { toolCalls } = await runtime.run({ task: "x" })
+    await runtime.close()
+    expect(toolCalls).toMatchObject([{ name: "Bash", status: "error", result: expect.stringContaining("not_found") }])
   })
 
   test("Bash is never repeated automatically, runs alone and has high risk", () => {

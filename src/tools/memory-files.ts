@@ -4,45 +4,10 @@ import { isOurs } from "../lib/own-names.ts"
 
 /** Files that live in memory, by their paths from `/`: for tests, and for places without a disk. */
 export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array>> = {}): Files {
-  const files = new Map<string, { bytes: Uint8Array; modifiedMs: number; version: string }>()
-  let writes = 0
-
-  function put(path: string, bytes: Uint8Array, modifiedMs = Date.now()): boolean {
-    const created = !files.has(path)
-    files.set(path, { bytes: bytes.slice(), modifiedMs, version: String(++writes) })
-    return created
-  }
-
-  function fileAt(path: string, shown: string) {
-    const file = files.get(path)
-    if (file !== undefined) return file
-    throw isFolder(path) ? new ToolError("invalid_input", `${shown} is a folder.`) : missing(shown)
-  }
-
-  const isFolder = (path: string) =>
-    path === "/" || Array.from(files.keys()).some((each) => each.startsWith(`${path}/`))
-
-  /** What cannot be a file because of what is there. */
-  function requirePlace(path: string, shown: string): void {
-    if (isFolder(path)) throw new ToolError("invalid_input", `${shown} is a folder.`)
-    for (let parent = parentOf(path); parent !== "/"; parent = parentOf(parent)) {
-      if (files.has(parent)) {
-        throw new ToolError("invalid_input", `${shown} is below a path that is not a folder.`)
-      }
-    }
-  }
-
-  function requireVersion(path: string, shown: string, version: string | null | undefined): void {
-    if (version === undefined || version === (files.get(path)?.version ?? null)) return
-    throw new ToolError(
-      "conflict",
-      `${shown} ${version === null ? "already exists" : "has changed since it was read"}.`,
-    )
-  }
-
+  const tree = new FileTree()
   const begun = Date.now()
   for (const [path, content] of Object.entries(initial)) {
-    put(resolvePath("/", path), typeof content === "string" ? new TextEncoder().encode(content) : content, begun)
+    tree.put(resolvePath("/", path), typeof content === "string" ? new TextEncoder().encode(content) : content, begun)
   }
 
   return {
@@ -51,16 +16,16 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
     async info(path, cwd): Promise<FileInfo> {
       const at = resolvePath(cwd, path)
       refuseOurs(at, display(path, cwd))
-      const file = files.get(at)
+      const file = tree.files.get(at)
       if (file) return { kind: "file", size: file.bytes.length, modifiedMs: file.modifiedMs, version: file.version }
-      if (isFolder(at)) return { kind: "folder", size: 0, modifiedMs: 0, version: "" }
+      if (tree.isFolder(at)) return { kind: "folder", size: 0, modifiedMs: 0, version: "" }
       throw missing(display(path, cwd))
     },
 
     async read(path, cwd, range) {
       const at = resolvePath(cwd, path)
       refuseOurs(at, display(path, cwd))
-      const { bytes } = fileAt(at, display(path, cwd))
+      const { bytes } = tree.fileAt(at, display(path, cwd))
       return range ? bytes.slice(range.offset, range.offset + range.limit) : bytes.slice()
     },
 
@@ -68,24 +33,24 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
       const at = resolvePath(cwd, path)
       const shown = display(path, cwd)
       refuseOurs(at, shown)
-      if (files.has(at)) throw new ToolError("invalid_input", `${shown} is not a folder.`)
-      if (!isFolder(at)) throw missing(shown)
-      return entriesOf(files.keys(), at)
+      if (tree.files.has(at)) throw new ToolError("invalid_input", `${shown} is not a folder.`)
+      if (!tree.isFolder(at)) throw missing(shown)
+      return entriesOf(tree.files.keys(), at)
     },
 
     async write(path, cwd, bytes, options) {
       const at = resolvePath(cwd, path)
       const shown = display(path, cwd)
       refuseOurs(at, shown)
-      requirePlace(at, shown)
-      requireVersion(at, shown, options?.version)
-      return { created: put(at, bytes) }
+      tree.requirePlace(at, shown)
+      tree.requireVersion(at, shown, options?.version)
+      return { created: tree.put(at, bytes) }
     },
 
     async update(path, cwd, change) {
       const at = resolvePath(cwd, path)
       refuseOurs(at, display(path, cwd))
-      put(at, change(fileAt(at, display(path, cwd)).bytes.slice()))
+      tree.put(at, change(tree.fileAt(at, display(path, cwd)).bytes.slice()))
     },
 
     async commit(changes, cwd) {
@@ -96,15 +61,55 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
         if (resolved.filter((each) => each.at === at || at.startsWith(`${each.at}/`)).length > 1) {
           throw new ToolError("invalid_input", `${shown} is changed twice, or is below a file of the same change.`)
         }
-        requireVersion(at, shown, version)
-        if (content === null) fileAt(at, shown)
-        else requirePlace(at, shown)
+        tree.requireVersion(at, shown, version)
+        if (content === null) tree.fileAt(at, shown)
+        else tree.requirePlace(at, shown)
       }
       for (const { at, content } of resolved) {
-        if (content === null) files.delete(at)
-        else put(at, content)
+        if (content === null) tree.files.delete(at)
+        else tree.put(at, content)
       }
     },
+  }
+}
+
+/** What is there, by absolute path. Folders are the beginnings of paths. */
+class FileTree {
+  readonly files = new Map<string, { bytes: Uint8Array; modifiedMs: number; version: string }>()
+  #writes = 0
+
+  put(path: string, bytes: Uint8Array, modifiedMs = Date.now()): boolean {
+    const created = !this.files.has(path)
+    this.files.set(path, { bytes: bytes.slice(), modifiedMs, version: String(++this.#writes) })
+    return created
+  }
+
+  fileAt(path: string, shown: string) {
+    const file = this.files.get(path)
+    if (file !== undefined) return file
+    throw this.isFolder(path) ? new ToolError("invalid_input", `${shown} is a folder.`) : missing(shown)
+  }
+
+  isFolder(path: string): boolean {
+    return path === "/" || Array.from(this.files.keys()).some((each) => each.startsWith(`${path}/`))
+  }
+
+  /** What cannot be a file because of what is there. */
+  requirePlace(path: string, shown: string): void {
+    if (this.isFolder(path)) throw new ToolError("invalid_input", `${shown} is a folder.`)
+    for (let parent = parentOf(path); parent !== "/"; parent = parentOf(parent)) {
+      if (this.files.has(parent)) {
+        throw new ToolError("invalid_input", `${shown} is below a path that is not a folder.`)
+      }
+    }
+  }
+
+  requireVersion(path: string, shown: string, version: string | null | undefined): void {
+    if (version === undefined || version === (this.files.get(path)?.version ?? null)) return
+    throw new ToolError(
+      "conflict",
+      `${shown} ${version === null ? "already exists" : "has changed since it was read"}.`,
+    )
   }
 }
 

@@ -1,6 +1,5 @@
 import { LonghaulError } from "../contract/error.ts"
-import { base64ToBytes, bytesToBase64 } from "../lib/base64.ts"
-import { concatBytes } from "../lib/bytes.ts"
+import { base64ToBytes, bytesToBase64, concatBytes } from "../lib/bytes.ts"
 
 export interface SignedContent {
   readonly id: string

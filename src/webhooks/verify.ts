@@ -1,6 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RunResult } from "../contract/result.ts"
-import { base64ToBytes } from "../lib/base64.ts"
+import { base64ToBytes } from "../lib/bytes.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { isSignedWith, signedBytes } from "./sign.ts"
 

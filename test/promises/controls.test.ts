@@ -96,6 +96,34 @@ describe("structured output", () => {
     expect(result.capabilitiesUsed.structuredOutputEnforced).toBe(false)
   })
 
+  test.each([
+    [
+      "no cache and no reasoning",
+      { cacheReadTokens: 0, cacheWriteTokens: 0 },
+      [],
+      { promptCache: false, thinking: false },
+    ],
+    ["a read of the cache", { cacheReadTokens: 5, cacheWriteTokens: 0 }, [], { promptCache: true, thinking: false }],
+    ["a write to the cache", { cacheReadTokens: 0, cacheWriteTokens: 5 }, [], { promptCache: true, thinking: false }],
+    [
+      "reasoning",
+      { cacheReadTokens: 0, cacheWriteTokens: 0 },
+      [{ reasoning: "hm", signature: "s" }],
+      { promptCache: false, thinking: true },
+    ],
+  ])("CAP-11 a run with %s says so", async (_, usage, parts, used) => {
+    const { runtime } = setup([{ parts: [...parts, { text: "x" }], usage }])
+    expect((await runtime.run({ task: "x" })).capabilitiesUsed).toMatchObject(used)
+  })
+
+  test("CAP-11 a run says what any of its answers used, not only the last", async () => {
+    const first = { ...call("look"), usage: { cacheReadTokens: 5 } }
+    const { runtime } = setup([{ ...first, parts: [{ reasoning: "hm", signature: "s" }, ...first.parts] }, "Done."], {
+      tools: [tool("look", () => 1)],
+    })
+    expect((await runtime.run({ task: "x" })).capabilitiesUsed).toMatchObject({ promptCache: true, thinking: true })
+  })
+
   test("CAP-11 CAP-12 provider-enforced schemas are reported as such; unknown capabilities are null", async () => {
     const model = { ...scriptedModel(['{"city":"Oslo"}']), enforcesSchema: true }
     const { runtime } = setup([], { model })

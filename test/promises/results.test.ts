@@ -1,5 +1,15 @@
 import { expect, test } from "vitest"
-import { createRuntime, defineTool, type RunInput, type RunResult, type RuntimeConfig } from "../../src/index.ts"
+import { native } from "../../src/backends/native/index.ts"
+import type { Backend } from "../../src/contract/backend.ts"
+import {
+  createRuntime,
+  defineTool,
+  type Hooks,
+  LonghaulError,
+  type RunInput,
+  type RunResult,
+  type RuntimeConfig,
+} from "../../src/index.ts"
 import { type ScriptedStep, scriptedModel } from "../../src/testing/index.ts"
 
 const call = (name: string) => ({ parts: [{ toolCall: { name, args: { n: 1 } } }] })
@@ -16,9 +26,12 @@ const tools = [
   }),
 ]
 
+/** Beside what an ending sets itself. */
+let hostConfig: RuntimeConfig = {}
+
 async function finish(steps: ScriptedStep[], config: RuntimeConfig = {}, input: Partial<RunInput> = {}) {
   const model = scriptedModel(steps)
-  const runtime = createRuntime({ model, tools, ...config })
+  const runtime = createRuntime({ model, tools, ...hostConfig, ...config })
   const result = await runtime.run({ task: "Do it", ...input } as RunInput)
   const records = []
   for await (const record of runtime.events(result.runId)) records.push(record)
@@ -31,6 +44,8 @@ const endings: Readonly<Record<string, () => ReturnType<typeof finish>>> = {
   run_timeout: () => finish([call("hang")], { limits: { timeMs: 30 } }),
   cancelled: () => finish([call("hang")], {}, { signal: AbortSignal.timeout(30) }),
   output_limit: () => finish(Array(4).fill({ parts: [{ text: "cut" }], stopReason: "output-limit" })),
+  budget_exceeded: () => finish([{ ...call("note"), usage: { inputTokens: 600 } }], { limits: { tokens: 500 } }),
+  auth: () => finish([{ fail: new LonghaulError("auth", "no such key") }]),
 }
 
 test("RES-04 every result has one flat, JSON-safe shape; only `error` is optional", async () => {
@@ -50,7 +65,7 @@ test("RES-04 every result has one flat, JSON-safe shape; only `error` is optiona
   expect([...shapes]).toEqual([
     "backend capabilitiesUsed data durationMs model nodeId runId sessionId status text timestamp toolCalls transcript turns usage warnings",
   ])
-  expect(statuses).toEqual(["done", "failed", "failed", "cancelled", "failed"])
+  expect(statuses).toEqual(["done", "failed", "failed", "cancelled", "failed", "failed", "failed"])
 })
 
 test("RES-01 a result contains text, usage, cost, errors, model and session", async () => {
@@ -114,6 +129,35 @@ test("RES-10 RES-11 only an unfinished run has an error, and then no data; times
   }
 })
 
+test("RES-12 a result adds up tokens, cost and turns of its answers, and has the session and duration of its records", async () => {
+  const usage = (inputTokens: number, outputTokens: number) => ({ inputTokens, outputTokens, cacheReadTokens: 4 })
+  const { result, records } = await finish(
+    [
+      { ...call("note"), usage: usage(100, 20) },
+      { parts: [{ text: "done" }], usage: usage(300, 50) },
+    ],
+    { resolvePricing: () => ({ input: 1000, output: 2000, cacheRead: 0 }) },
+  )
+  expect(result).toMatchObject({ status: "done", text: "done", data: "done", turns: 2, model: "scripted" })
+  expect(result).toMatchObject({ usage: { inputTokens: 400, outputTokens: 70, cacheReadTokens: 8 } })
+  expect(result.usage.costUsd).toBeCloseTo(0.4 + 0.14, 12)
+  const session = records.find((record) => record.type === "session")
+  const choice = records.find((record) => record.type === "choice")
+  expect(session).toBeDefined()
+  expect([result.sessionId, result.backend]).toEqual([session?.ref.id, choice?.backend])
+  expect(result.durationMs).toBe((records.at(-1)?.at ?? Number.NaN) - (records[0]?.at ?? 0))
+})
+
+test("RES-12 a failed result has the code and the words of its error, and what it did until then", async () => {
+  const { result } = await finish([
+    { ...call("note"), usage: { inputTokens: 7 } },
+    { fail: new LonghaulError("auth", "no such key") },
+  ])
+  expect(result).toMatchObject({ status: "failed", turns: 1, usage: { inputTokens: 7 }, backend: "native" })
+  expect(result.error).toMatchObject({ code: "auth", message: "no such key" })
+  expect(result.toolCalls).toMatchObject([{ name: "note", status: "ok" }])
+})
+
 test("RES-12 RES-14 a result names backend, model and session, and every call with its outcome", async () => {
   const { result } = await finish([
     {
@@ -154,7 +198,17 @@ test("RES-14 a call that never started is denied, one that was stopped midway is
   ])
 })
 
-test("RES-13 complete, interrupted, error, turn limit and timeout are distinguishable", async () => {
+test("RES-13 a budget in dollars ends a run like one in tokens, and says which of the two it was", async () => {
+  const step = { ...call("note"), usage: { inputTokens: 1_000_000, outputTokens: 0 } }
+  const limits = { usd: 0.5 }
+  const { result } = await finish([step], { limits, resolvePricing: () => ({ input: 1, output: 1 }) })
+  expect(result).toMatchObject({ status: "failed", turns: 1, usage: { costUsd: 1 } })
+  expect(result.error).toMatchObject({ code: "budget_exceeded", fix: "Raise limits.usd." })
+  const { result: byTokens } = await (endings.budget_exceeded as () => ReturnType<typeof finish>)()
+  expect(byTokens.error).toMatchObject({ code: "budget_exceeded", fix: "Raise limits.tokens." })
+})
+
+test("RES-13 complete, interrupted, error, turn limit, budget and timeout are distinguishable", async () => {
   const told: [RunResult["status"], string | undefined][] = []
   for (const end of Object.values(endings)) {
     const { status, error } = (await end()).result
@@ -166,6 +220,8 @@ test("RES-13 complete, interrupted, error, turn limit and timeout are distinguis
     ["failed", "run_timeout"],
     ["cancelled", "cancelled"],
     ["failed", "output_limit"],
+    ["failed", "budget_exceeded"],
+    ["failed", "auth"],
   ])
 })
 
@@ -179,6 +235,68 @@ test("LOOP-01 every started run opens with run-start and ends with run-end, even
     expect(records.at(-1)).toMatchObject({ type: "run-end", status: result.status })
   }
 })
+
+test("LOOP-01 preRun, session, turns, close of the session, postRun, result: in this order, whatever ends the run", async () => {
+  for (const [ending, end] of Object.entries(endings)) {
+    const order: string[] = []
+    hostConfig = { backend: noting(order, native()), hooks: hooksNoting(order) }
+    const { result } = await end().finally(() => {
+      hostConfig = {}
+    })
+    order.push(`result ${result.error?.code ?? result.status}`)
+    const turns = order.filter((step) => step === "turn")
+    expect(order, ending).toEqual(["preRun", "open", ...turns, "close", "postRun", `result ${ending}`])
+    expect(turns.length, ending).toBeGreaterThan(0)
+  }
+})
+
+test.each(["open", "run", "close"] as const)(
+  "LOOP-01 a backend that throws in %s still gives a result, after postRun, with an end on record",
+  async (place) => {
+    const order: string[] = []
+    const backend = noting(order, native(), place)
+    const { result, records } = await finish(["done"], { backend, hooks: hooksNoting(order) })
+    expect(result).toMatchObject({ status: "failed", error: { code: "backend_crashed" } })
+    expect(records.at(-1)).toMatchObject({ type: "run-end", status: "failed" })
+    expect(order.at(0)).toBe("preRun")
+    expect(order.at(-1)).toBe("postRun")
+    expect(order.filter((step) => step === "postRun")).toHaveLength(1)
+    if (place === "run") expect(order).toContain("close")
+  },
+)
+
+function hooksNoting(order: string[]): Hooks {
+  const note = (name: string) => () => void order.push(name)
+  return { preRun: note("preRun"), preTurn: note("turn"), postRun: note("postRun") }
+}
+
+/** Notes when its sessions are opened and closed, and throws at one place if told to. */
+function noting(order: string[], backend: Backend, broken?: "open" | "run" | "close"): Backend {
+  const at = (place: "open" | "run" | "close") => {
+    if (broken === place) throw new TypeError("broken backend")
+  }
+  return {
+    ...backend,
+    async open(request, services) {
+      at("open")
+      order.push("open")
+      const session = await backend.open(request, services)
+      const close = session.close.bind(session)
+      const run = session.run.bind(session)
+      return Object.assign(session, {
+        async run(...given: Parameters<typeof run>) {
+          at("run")
+          return run(...given)
+        },
+        async close() {
+          await close()
+          order.push("close")
+          at("close")
+        },
+      })
+    },
+  }
+}
 
 test("LOOP-11 an answer without calls ends the run, with as many turns as answers", async () => {
   expect((await finish(["at once"])).result).toMatchObject({ status: "done", turns: 1 })

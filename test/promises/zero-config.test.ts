@@ -13,6 +13,7 @@ import { resolveConfig } from "../../src/runtime/config.ts"
 import { memoryStore } from "../../src/stores/memory.ts"
 import { createSimulator, scriptedModel } from "../../src/testing/index.ts"
 import { detourTo } from "../support/detour.ts"
+import { startReceiver, until } from "../webhooks/receiver.ts"
 
 const repository = fileURLToPath(new URL("../..", import.meta.url))
 const execFileAsync = promisify(execFile)
@@ -104,6 +105,26 @@ test("HOST-11 the brand has nine strings with defaults, each of which can be cha
   expect(Object.keys(brand)).toHaveLength(9)
   for (const name of Object.keys(expected)) {
     expect(resolveConfig({ brand: { [name]: "acme" } }, defaults).brand).toEqual({ ...expected, [name]: "acme" })
+  }
+})
+
+test("HOST-11 a runtime with a brand shows it to web servers and receivers of webhooks", async () => {
+  const receiver = await startReceiver(() => 200)
+  try {
+    const runtime = createRuntime({
+      model: scriptedModel(["fine"]),
+      store: memoryStore(),
+      workspace: home,
+      brand: { serviceName: "acme" },
+      webhookAllow: [receiver.host],
+    })
+    const { runId } = await runtime.start({ task: "x", webhook: { url: receiver.url } })
+    await runtime.waitFor(runId)
+    await until(() => receiver.got.length > 0)
+    await runtime.close()
+    expect(receiver.got.map(({ headers }) => headers["user-agent"])).toEqual(["acme"])
+  } finally {
+    await receiver.close()
   }
 })
 

@@ -52,7 +52,7 @@ function urlOf(folder: string): string {
 /** When the journal or the stores were last written, of the files that count. */
 function newest(folder: string, extension: string): number {
   let time = 0
-  for (const part of ["contract", "lib", "journal", "stores/s3", "hosts/node"]) {
+  for (const part of ["contract", "lib", "journal", "stores/s3", "hosts/node", "hosts/node/store"]) {
     try {
       for (const name of readdirSync(join(folder, part))) {
         if (!name.endsWith(extension) || name.endsWith(".d.ts") || name.includes(".test")) continue

@@ -23,9 +23,7 @@ export class TurnBounds {
   readonly next = (): TurnBound => {
     let inputTokens = this.#known ?? this.#fixed()
     const { messages } = this.#dialogue
-    for (let index = this.#counted; index < messages.length; index++) {
-      inputTokens += messageTokensAtMost(messages[index] as (typeof messages)[number])
-    }
+    for (const message of messages.slice(this.#counted)) inputTokens += messageTokensAtMost(message)
     return { inputTokens, outputTokens: this.#outputTokens }
   }
 

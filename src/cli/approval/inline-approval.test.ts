@@ -155,6 +155,7 @@ describe("approval of a call at the terminal", () => {
     expect(person.terminal.lines()).toContain("? The harbour master must agree.")
     person.type("a\r")
     await person.shows("Type one of: y, n.")
+    await person.asks("y/n? ")
     person.type("y\r")
     await person.shows("Written.")
     person.type("/exit\r")

@@ -45,6 +45,7 @@ export async function openChat(choice: ChatChoice, output: Output, questions: bo
   // If the config file was already read for the store, its warnings were already printed.
   const file = await readConfig(choice, earlier && choice.store === undefined ? () => {} : output.complain)
   const began = earlier?.start?.input
+  // Safe: metadata was checked to be JSON when the run began.
   const guard = guardOf(choice, recordedGuard(began?.metadata as JsonObject | undefined))
   const workspace = choice.workspace ?? (began && startWorkspace(began))
   const { model } = await chooseModel(choice.model ?? recordedModel(began?.model), file)

@@ -30,19 +30,7 @@ export function openPrompt({ input, terminal, draws, aside }: PromptOptions): Pr
   let waiting: ((line: string | undefined) => void) | undefined
   let isOver = false
 
-  // While no call waits for a line, other code draws on the terminal. Unlimited columns keep readline from assuming
-  // that hidden input has taken several rows.
-  const gate = Object.defineProperty(
-    new Writable({
-      decodeStrings: false,
-      write(text, _encoding, done) {
-        if (waiting) terminal.write(String(text))
-        done()
-      },
-    }),
-    "columns",
-    { get: () => (waiting ? terminal.columns : undefined) },
-  )
+  const gate = terminalGate(terminal, () => waiting !== undefined)
   const lines = createInterface({ input, output: gate, terminal: draws, crlfDelay: Number.POSITIVE_INFINITY })
 
   function give(line: string | undefined): void {
@@ -111,6 +99,21 @@ export function openPrompt({ input, terminal, draws, aside }: PromptOptions): Pr
     },
     close: () => lines.close(),
   }
+}
+
+/**
+ * Passes on the output of readline while a call waits for a line; at other times other code draws on the terminal.
+ * Unlimited columns keep readline from assuming that hidden input has taken several rows.
+ */
+function terminalGate(terminal: TextStream, isOpen: () => boolean): Writable {
+  const gate = new Writable({
+    decodeStrings: false,
+    write(text, _encoding, done) {
+      if (isOpen()) terminal.write(String(text))
+      done()
+    },
+  })
+  return Object.defineProperty(gate, "columns", { get: () => (isOpen() ? terminal.columns : undefined) })
 }
 
 /** Resolves once input buffered by the terminal has been read: the event loop has polled for input at least once. */

@@ -46,136 +46,150 @@ export interface SessionOptions {
 }
 
 export function createSession(conversation: Conversation, options: SessionOptions): ChatSession {
-  const { watch, interactive, typed, ask, store } = options
-  const json = printsJson(watch)
-  const output: Output = {
-    ...options.output,
-    onReaderGone: (listener) =>
-      options.output.onReaderGone(() => {
-        isOver = true
-        listener()
-      }),
-  }
-  const { colours, errorColours } = output
-  const message = joiner()
-  let work: { readonly handle: RunHandle; readonly progress: Progress } | undefined
-  let isWorking = false
-  let isPaused = false
-  let isOver = false
-  let code = 0
+  return new Session(conversation, options)
+}
 
-  async function show(handle: RunHandle, open: readonly ToolCallRecord[] = []): Promise<RunResult> {
-    const progress = progressFor(output, { ...watch, headless: true, open, ...(typed && { typed }) })
-    work = { handle, progress }
-    return follow(handle, progress, output)
-  }
+class Session implements ChatSession {
+  code = 0
+  isPaused = false
+  working = false
+  readonly #conversation: Conversation
+  readonly #options: SessionOptions
+  readonly #output: Output
+  readonly #json: boolean
+  readonly #message = joiner()
+  #work: { readonly handle: RunHandle; readonly progress: Progress } | undefined
+  #isOver = false
 
-  /** Runs one exchange to its end, including all decisions on the way. */
-  async function exchange(begin: () => Promise<RunResult>): Promise<RunResult | undefined> {
-    isWorking = true
-    try {
-      const result = await decidedInline(await begin(), conversation.runtime, ask, show)
-      finish(result)
-      return result
-    } catch (error) {
-      if (!LonghaulError.is(error)) throw error
-      code = exitCodes.failed
-      if (json) output.printJson({ error: error.toJSON() })
-      else for (const line of failureLines(error.toJSON(), errorColours)) output.complain(line)
-      return undefined
-    } finally {
-      isWorking = false
-      work = undefined
+  constructor(conversation: Conversation, options: SessionOptions) {
+    this.#conversation = conversation
+    this.#options = options
+    this.#json = printsJson(options.watch)
+    this.#output = {
+      ...options.output,
+      onReaderGone: (listener) =>
+        options.output.onReaderGone(() => {
+          this.#isOver = true
+          listener()
+        }),
     }
   }
 
-  function finish(result: RunResult): void {
-    conversation.remember(result)
-    code = exitCodes[result.status]
-    isPaused = result.status === "paused"
-    if (isPaused || (result.status === "cancelled" && !interactive)) isOver = true
-    if (json) {
+  get continues(): boolean {
+    return this.#message.continues
+  }
+
+  async take(line: string): Promise<boolean> {
+    const text = this.#message.add(line)
+    if (text !== undefined) await this.#takeMessage(text)
+    return !this.#isOver
+  }
+
+  async settle(state: RunState): Promise<boolean> {
+    const { runId, nodeId, toolCalls } = state
+    if (state.status === "paused") await this.#exchange(async () => state)
+    if (state.status === "running") {
+      const resumed = this.#conversation.runtime.resumeStream({ runId, nodeId })
+      const result = await this.#exchange(() => this.#show(resumed, openCalls(toolCalls)))
+      // Another process is running it.
+      if (result === undefined || result.transcript.lastShard < 0) this.#isOver = true
+    }
+    return !this.#isOver
+  }
+
+  finish(): Promise<void> {
+    return this.#takeMessage(this.#message.end())
+  }
+
+  aside(line: string): string | undefined {
+    if (this.#work === undefined) return line
+    const { handle, progress } = this.#work
+    const text = this.#message.add(line)
+    if (text === undefined || text.trim() === "") return undefined
+    const reply = slashReply(text, this.#conversation, { working: true, colours: this.#output.errorColours })
+    for (const each of reply?.lines ?? []) progress.say(each)
+    if (reply?.exit) {
+      this.#isOver = true
+      progress.say("Leaving once the current step is finished.")
+      handle.interrupt("graceful")
+    }
+    if (reply) return undefined
+    const isDelivered = handle.steer(text)
+    progress.say(
+      `» ${clip(text, 200)}${isDelivered ? " (sent to the model before its next turn)" : " (too late for this run: sent as the next message)"}`,
+    )
+    return isDelivered ? undefined : text
+  }
+
+  leave(): void {
+    this.#isOver = true
+    this.code = exitCodes.cancelled
+    this.#work?.handle.interrupt("immediate")
+  }
+
+  async #takeMessage(text: string): Promise<void> {
+    if (text.trim() === "" || this.#isOver) return
+    const { colours, errorColours } = this.#output
+    const isJson = this.#json
+    const reply = slashReply(text, this.#conversation, { working: false, colours: isJson ? errorColours : colours })
+    if (reply === undefined) {
+      await this.#exchange(async () => this.#show(await this.#conversation.say(text)))
+      return
+    }
+    for (const line of reply.lines) isJson ? this.#output.complain(line) : this.#output.print(line)
+    if (reply.exit) this.#isOver = true
+  }
+
+  /** Runs one exchange to its end, including all decisions on the way. */
+  async #exchange(begin: () => Promise<RunResult>): Promise<RunResult | undefined> {
+    this.working = true
+    try {
+      const show = (handle: RunHandle, open?: readonly ToolCallRecord[]) => this.#show(handle, open)
+      const result = await decidedInline(await begin(), this.#conversation.runtime, this.#options.ask, show)
+      this.#report(result)
+      return result
+    } catch (error) {
+      if (!LonghaulError.is(error)) throw error
+      this.code = exitCodes.failed
+      if (this.#json) this.#output.printJson({ error: error.toJSON() })
+      else for (const line of failureLines(error.toJSON(), this.#output.errorColours)) this.#output.complain(line)
+      return undefined
+    } finally {
+      this.working = false
+      this.#work = undefined
+    }
+  }
+
+  async #show(handle: RunHandle, open: readonly ToolCallRecord[] = []): Promise<RunResult> {
+    const { watch, typed } = this.#options
+    const progress = progressFor(this.#output, { ...watch, headless: true, open, ...(typed && { typed }) })
+    this.#work = { handle, progress }
+    return follow(handle, progress, this.#output)
+  }
+
+  #report(result: RunResult): void {
+    const { interactive } = this.#options
+    const output = this.#output
+    this.#conversation.remember(result)
+    this.code = exitCodes[result.status]
+    this.isPaused = result.status === "paused"
+    if (this.isPaused || (result.status === "cancelled" && !interactive)) this.#isOver = true
+    if (this.#json) {
       output.printJson(result)
       return
     }
     printError(result, output)
-    if (result.pause) printWaiting(result)
+    if (result.pause) this.#printWaiting(result)
     if (!interactive) return
     const words = [counted(result.turns, "turn"), spending(result.usage), duration(result.durationMs)]
-    output.print(`${statusLabel(result.status, colours)} ${colours.dim(words.join(" · "))}\n`)
+    output.print(`${statusLabel(result.status, output.colours)} ${output.colours.dim(words.join(" · "))}\n`)
   }
 
-  function printWaiting(result: RunResult): void {
+  #printWaiting(result: RunResult): void {
+    const { store } = this.#options
     const at = store === undefined ? "" : ` --store ${shellWord(store)}`
-    if (result.pause) printPause(result, result.pause, at, output)
-    output.print(`${" ".repeat(9)}${invocation()} chat --continue ${result.runId}${at}`)
-  }
-
-  async function takeMessage(text: string): Promise<void> {
-    if (text.trim() === "" || isOver) return
-    const reply = slashReply(text, conversation, { working: false, colours: json ? errorColours : colours })
-    if (reply === undefined) {
-      await exchange(async () => show(await conversation.say(text)))
-      return
-    }
-    for (const line of reply.lines) json ? output.complain(line) : output.print(line)
-    if (reply.exit) isOver = true
-  }
-
-  return {
-    get code() {
-      return code
-    },
-    get isPaused() {
-      return isPaused
-    },
-    get working() {
-      return isWorking
-    },
-    get continues() {
-      return message.continues
-    },
-    async take(line) {
-      const text = message.add(line)
-      if (text !== undefined) await takeMessage(text)
-      return !isOver
-    },
-    async settle(state) {
-      const { runId, nodeId, toolCalls } = state
-      if (state.status === "paused") await exchange(async () => state)
-      if (state.status === "running") {
-        const resumed = conversation.runtime.resumeStream({ runId, nodeId })
-        const result = await exchange(() => show(resumed, openCalls(toolCalls)))
-        // Another process is running it.
-        if (result === undefined || result.transcript.lastShard < 0) isOver = true
-      }
-      return !isOver
-    },
-    finish: () => takeMessage(message.end()),
-    aside(line) {
-      if (work === undefined) return line
-      const { handle, progress } = work
-      const text = message.add(line)
-      if (text === undefined || text.trim() === "") return undefined
-      const reply = slashReply(text, conversation, { working: true, colours: errorColours })
-      for (const each of reply?.lines ?? []) progress.say(each)
-      if (reply?.exit) {
-        isOver = true
-        progress.say("Leaving once the current step is finished.")
-        handle.interrupt("graceful")
-      }
-      if (reply) return undefined
-      const isDelivered = handle.steer(text)
-      progress.say(
-        `» ${clip(text, 200)}${isDelivered ? " (sent to the model before its next turn)" : " (too late for this run: sent as the next message)"}`,
-      )
-      return isDelivered ? undefined : text
-    },
-    leave() {
-      isOver = true
-      code = exitCodes.cancelled
-      work?.handle.interrupt("immediate")
-    },
+    if (result.pause) printPause(result, result.pause, at, this.#output)
+    this.#output.print(`${" ".repeat(9)}${invocation()} chat --continue ${result.runId}${at}`)
   }
 }
 

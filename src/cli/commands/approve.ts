@@ -3,6 +3,7 @@ import type { Json } from "../../contract/json.ts"
 import { confirmed, pendingCall, showCall } from "../approval/decide.ts"
 import { type Command, onlyPositional, parseCommandLine, UsageError } from "../arguments.ts"
 import { printsJson } from "../follow.ts"
+import { reasonOf } from "../format.ts"
 import { findRun, resumeAndShow, resumeOptions } from "../resume-and-show.ts"
 
 const options = {
@@ -55,9 +56,10 @@ async function argumentsOf(values: {
   const text = file === undefined ? args : await readFile(file, "utf8")
   if (text === undefined) return undefined
   try {
-    return JSON.parse(text) as Json
+    const parsed: Json = JSON.parse(text)
+    return parsed
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     throw new UsageError(`The arguments are not JSON: ${reason}`, 'Pass a JSON object, such as \'{"path":"a.txt"}\'.')
   }
 }

@@ -130,7 +130,7 @@ export async function talk(conversation: Conversation, place: TalkPlace): Promis
     }),
     ...(draws && { typed: () => `${sign}${visible(prompt.typed())}` }),
   })
-  const prompt = openPrompt({ input, terminal, draws, aside: session.aside })
+  const prompt = openPrompt({ input, terminal, draws, aside: (line) => session.aside(line) })
   const leave = () => {
     code = 130
     session.leave()

@@ -37,6 +37,7 @@ export const command: Command = {
     const plan = process.env[PLAN_VARIABLE]
     if (plan !== undefined) {
       const { runChild } = await import("../crashtest/child.ts")
+      // Safe: the parent process, which is this program, wrote the plan.
       await runChild(JSON.parse(plan) as ChildPlan)
       return 0
     }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs"
 import { mkdir, rm, writeFile } from "node:fs/promises"
 import { join, relative, resolve } from "node:path"
 import { LonghaulError } from "../../contract/error.ts"
+import { errnoOf } from "../../hosts/node/errno.ts"
 import { trustFile } from "../../hosts/node/shell/command-record.ts"
 import { type Command, commonOptions, invocation, parseCommandLine, UsageError } from "../arguments.ts"
 import { dataName } from "../config/file.ts"
@@ -61,8 +62,7 @@ async function writeFiles(folder: string, files: Readonly<Record<string, string>
       await writeFile(join(folder, name), text, { flag: "wx" })
     }
   } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code ?? "unknown error"
-    throw new LonghaulError("config_invalid", `Could not write the files in ${folder}: ${reason}.`, {
+    throw new LonghaulError("config_invalid", `Could not write the files in ${folder}: ${errnoOf(cause)}.`, {
       cause,
       fix: "Check the folder and its permissions, or name another.",
     })

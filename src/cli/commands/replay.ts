@@ -1,3 +1,4 @@
+import type { RunEvent } from "../../contract/event.ts"
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
 import { exchangesOf } from "../exchanges.ts"
@@ -27,7 +28,7 @@ export const command: Command = {
     for (const [index, nodeId] of nodes.entries()) {
       const isLast = index === nodes.length - 1
       const progress = createProgress({ screen: plainScreen(output.stdout), colours: output.colours })
-      const onEvent = values.json ? output.printJson : progress.onEvent
+      const onEvent = values.json ? output.printJson : (event: RunEvent) => progress.onEvent(event)
       const state = await opened.runtime.replay(runId, { nodeId, onEvent })
       progress.close()
       if (values.json && isLast) output.printJson(state)

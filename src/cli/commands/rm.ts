@@ -2,7 +2,7 @@ import { confirmed } from "../approval/decide.ts"
 import { type Command, commonOptions, invocation, parseCommandLine, storeOption, UsageError } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
 import { type ConversationSummary, conversationsOf } from "../exchanges.ts"
-import { counted } from "../format.ts"
+import { counted, reasonOf } from "../format.ts"
 import { findRunId, type OpenStore, openStore } from "../read-store.ts"
 import { timeOf } from "../time-span.ts"
 
@@ -54,7 +54,7 @@ export const command: Command = {
       try {
         if (await opened.runtime.remove(runId, { nodeId })) removed.push(runId)
       } catch (error) {
-        kept.push({ runId, reason: error instanceof Error ? error.message : String(error) })
+        kept.push({ runId, reason: reasonOf(error) })
       }
     }
     if (values.json) output.printJson({ removed, kept })

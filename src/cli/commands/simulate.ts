@@ -10,7 +10,7 @@ import {
   parseCommandLine,
   UsageError,
 } from "../arguments.ts"
-import { clip, localTime } from "../format.ts"
+import { clip, localTime, reasonOf } from "../format.ts"
 import type { Output } from "../output.ts"
 
 const options = {
@@ -67,7 +67,7 @@ async function listen(port: number, handler: (request: Request) => Promise<Respo
   try {
     return await serve(handler, { port })
   } catch (cause) {
-    throw new LonghaulError("config_invalid", `Cannot listen on port ${port}: ${(cause as Error).message}.`, {
+    throw new LonghaulError("config_invalid", `Cannot listen on port ${port}: ${reasonOf(cause)}.`, {
       cause,
       fix: "Choose another --port, or omit it.",
     })

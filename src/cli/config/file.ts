@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path"
 import { pathToFileURL } from "node:url"
 import { commandsRanIn, mayBePlanted, trustFile } from "../../hosts/node/shell/command-record.ts"
 import { type OptionTable, UsageError } from "../arguments.ts"
-import { clip, shellWord } from "../format.ts"
+import { clip, reasonOf, shellWord } from "../format.ts"
 import { parseJsonWithComments } from "./json-with-comments.ts"
 import { checkSettings, type FileSettings, narrowed, programName } from "./settings.ts"
 
@@ -152,7 +152,7 @@ function parseData(path: string, text: string): unknown {
   try {
     return parseJsonWithComments(text)
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = reasonOf(error)
     throw new UsageError(`${path}, ${message}.`, "Write JSON; comments and trailing commas are allowed.")
   }
 }
@@ -160,7 +160,7 @@ function parseData(path: string, text: string): unknown {
 async function importDefault(path: string): Promise<unknown> {
   if (!existsSync(path)) throw unreadable(path, "ENOENT")
   const loaded = await import(pathToFileURL(path).href).catch((error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = reasonOf(error)
     throw new UsageError(`Could not load ${path}: ${clip(message, 300)}`, `Run it alone to see the error: node ${path}`)
   })
   if (loaded.default !== undefined) return loaded.default

@@ -7,6 +7,7 @@ import type { Json } from "../../contract/json.ts"
 export function parseJsonWithComments(text: string): Json {
   const tokens = tokensOf(text)
   let position = 0
+  // Safe: the last token is the end of the text, and nothing reads on behind it.
   const here = () => tokens[position] as Token
   const isNext = (...texts: readonly string[]) => texts.includes(here().text)
 

@@ -27,6 +27,7 @@ export function checkSettings(file: string, given: unknown, { isProgram }: { isP
     throw new UsageError(`${file} does not contain an object.`, 'Write settings as { "model": "offline" }.')
   }
   checkAgainst(isProgram ? { ...dataRules, ...programRules } : dataRules, file, "", given)
+  // Safe: the rules, one for each setting, accepted all of its values.
   const { $schema: _, workspace, store, ...settings } = given as FileSettings & { readonly $schema?: string }
   const fromFile = (path: string) => resolve(dirname(file), path.replace(/^~(?=\/|$)/, homedir()))
   return {
@@ -148,7 +149,7 @@ function checkAgainst(rules: Rules, file: string, prefix: string, given: Readonl
       const shown = isJsonObject(value) ? "an object" : clip(JSON.stringify(value) ?? typeof value, 60)
       throw new UsageError(`${file}: invalid value for ${name}: ${shown}.`, `Use ${rule.expects}, or omit it.`)
     }
-    if (rule.inside) checkAgainst(rule.inside, file, `${name}.`, value as Readonly<Record<string, unknown>>)
+    if (rule.inside && isJsonObject(value)) checkAgainst(rule.inside, file, `${name}.`, value)
   }
 }
 
@@ -181,7 +182,7 @@ function wholeTo(largest: number): Rule {
 function oneOf(...words: readonly string[]): Rule {
   return {
     expects: `one of ${words.map((word) => JSON.stringify(word)).join(", ")}`,
-    accepts: (value) => words.includes(value as string),
+    accepts: (value) => words.some((word) => word === value),
   }
 }
 

@@ -97,7 +97,8 @@ function pointsOf(operations: readonly string[], pick: (below: number) => number
 
 function spread<Item>(items: readonly Item[], count: number): Item[] {
   if (count >= items.length) return [...items]
-  return Array.from({ length: count }, (_, index) => items[Math.floor((index * items.length) / count)] as Item)
+  const places = Array.from({ length: count }, (_, index) => Math.floor((index * items.length) / count))
+  return places.flatMap((at) => items.slice(at, at + 1))
 }
 
 /** Two at a time until all are done. */

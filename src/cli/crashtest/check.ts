@@ -5,6 +5,7 @@ import type { ToolStatus } from "../../contract/tool.ts"
 import type { WebhookDelivery } from "../../contract/webhook.ts"
 import { project, type RunProjection } from "../../journal/projection.ts"
 import { crc32 } from "../../lib/crc32.ts"
+import { reasonOf } from "../format.ts"
 import { type AckLine, acksFile, type EffectLine, ledgerFile } from "./child.ts"
 import { readLines } from "./lines.ts"
 import { LAST_WORDS, type Workload } from "./workload.ts"
@@ -42,7 +43,7 @@ export async function check(evidence: Evidence): Promise<Verdict> {
     for await (const record of runtime.events(runId)) records.push(record)
     deliveries = await runtime.webhookDeliveries(runId)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     return { lost: 0, duplicated: 0, unloadable: true, flagged: 0, violations: [`the run cannot be loaded: ${reason}`] }
   }
   const run = project(records)

@@ -98,6 +98,7 @@ function runProcess(setting: Setting, folder: string, kill?: Kill): Promise<Chil
   let killTimer: ReturnType<typeof setTimeout> | undefined
   let said = ""
   let complaint = ""
+  // Safe: the child was started with a pipe there.
   const saying = child.stdio[SAYING] as Readable
   saying.setEncoding("utf8").on("data", (text: string) => {
     if (said === "" && text.startsWith(BEGUN)) {
@@ -115,6 +116,7 @@ function runProcess(setting: Setting, folder: string, kill?: Kill): Promise<Chil
       clearTimeout(tooLong)
       clearTimeout(killTimer)
       const killed = kill !== undefined && signal === "SIGKILL" && !hangs
+      // Safe: a child that ended well wrote its report there, and the child is this program.
       const report = code === 0 ? (JSON.parse(said.split("\n")[1] ?? "") as ChildReport) : undefined
       const ending = hangs ? "it hung" : complaint || `it ended with ${signal ?? code}`
       resolve({ killed, ...(report && { report }), complaint: ending, spanMs: performance.now() - begunAt })

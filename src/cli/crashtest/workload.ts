@@ -9,7 +9,7 @@ import { type ScriptedStep, scriptedModel } from "../../testing/index.ts"
 import { askUserTool } from "../../tools/ask-user.ts"
 import { defineTool } from "../../tools/kernel/define-tool.ts"
 import { UsageError } from "../arguments.ts"
-import { clip } from "../format.ts"
+import { clip, reasonOf } from "../format.ts"
 
 export interface Workload {
   readonly tools: readonly Tool[]
@@ -72,9 +72,10 @@ export async function loadWorkload(file: string | undefined): Promise<Workload> 
   const path = resolve(file)
   if (!existsSync(path)) throw new UsageError(`File not found: ${path}.`, "Check --tools.")
   const loaded: unknown = await import(pathToFileURL(path).href).catch((error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = reasonOf(error)
     throw new UsageError(`Could not load ${path}: ${clip(message, 300)}`, `Run it alone to see the error: node ${path}`)
   })
+  // Safe: every field is optional, and `checked` looks at each.
   return checked(path, loaded as Partial<Workload>)
 }
 

@@ -4,7 +4,7 @@ import type { PersistArtifact } from "../../contract/artifacts.ts"
 import type { Environment } from "../../contract/env.ts"
 import { LonghaulError, StartupError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
-import type { Logger } from "../../contract/run.ts"
+import type { Brand, Logger } from "../../contract/run.ts"
 import type { Tool, ToolContext, ToolOutcome, ToolSpec } from "../../contract/tool.ts"
 import { newNonce } from "../../lib/id.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
@@ -36,6 +36,8 @@ export interface AgentToolsOptions {
   readonly sandbox?: "off" | "auto" | "required"
   /** The ripgrep that Grep uses. Default: that of `@vscode/ripgrep`, else `rg` on PATH, else Grep's own search. */
   readonly ripgrepPath?: string
+  /** Its `doctorCommand` is in the advice of errors. */
+  readonly brand?: Partial<Brand>
   /** Keeps the whole of a result that is too long, and says where. Default: it is cut. */
   readonly persistArtifact?: PersistArtifact
   /** Further tools, beside ours. */
@@ -103,15 +105,17 @@ const optionKeys = keys<AgentToolsOptions>()(
   "limits",
   "sandbox",
   "ripgrepPath",
+  "brand",
   "persistArtifact",
   "tools",
   "logger",
 )
 
 function environmentOf(options: AgentToolsOptions, root: string) {
-  const { roots = [], confine = true, readOnly, sandbox = "off", ripgrepPath } = options
+  const { roots = [], confine = true, readOnly, sandbox = "off", ripgrepPath, brand } = options
   const allowed = confine ? [root, ...roots] : [root, "/"]
-  const search = nodeSearch({ roots: [], readOnlyRoots: allowed, ...(ripgrepPath !== undefined && { ripgrepPath }) })
+  const named = { ...(ripgrepPath !== undefined && { ripgrepPath }), ...(brand && { brand }) }
+  const search = nodeSearch({ roots: [], readOnlyRoots: allowed, ...named })
   if (readOnly) return Object.freeze<Environment>({ files: nodeFiles({ roots: [], readOnlyRoots: allowed }), search })
   const env = { files: nodeFiles({ roots: allowed }), search, shell: nodeShell({ root, sandbox }) }
   return Object.freeze(withSessionFolder(env, join(defaultSpillFolder(), newNonce())))

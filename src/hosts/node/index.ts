@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from "node:path"
 import { native } from "../../backends/native/index.ts"
 import type { Environment } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
-import type { Runtime, RuntimeConfig } from "../../contract/run.ts"
+import type { Brand, Runtime, RuntimeConfig } from "../../contract/run.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
@@ -45,7 +45,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
   const variables = { ...process.env, ...valuesOf(config.secrets ?? {}) }
   const model = config.model ?? defaultModelName(variables)
   const tools = config.tools ?? fileTools()
-  const env = config.env ?? environmentOf(workspace, hidden, tools, sandbox)
+  const env = config.env ?? environmentOf(workspace, hidden, tools, sandbox, config.brand)
   const artifacts =
     toolArtifactDir === undefined ? artifactsBeside(store, defaultSpillFolder()) : artifactsIn(toolArtifactDir)
   return assembleRuntime(
@@ -66,7 +66,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       digest: sha256,
       secretValues: () => secretsIn(variables),
       isGone,
-      post: (allow) => nodeFetch({ allow }).post,
+      post: (allow) => nodeFetch({ allow, brand: config.brand ?? {} }).post,
       artifacts,
       again: (next) => createRuntime({ ...next, sandbox, ...(toolArtifactDir !== undefined && { toolArtifactDir }) }),
       // A shell that somebody else handed in is theirs to close.
@@ -91,13 +91,14 @@ function environmentOf(
   hidden: readonly string[],
   tools: readonly Tool[],
   sandbox: "off" | "auto" | "required",
+  brand: Partial<Brand> = {},
 ): Environment {
   const hasBash = tools.some(({ name }) => name === "Bash")
   return {
     files: nodeFiles({ roots: [workspace], hidden }),
-    search: nodeSearch({ roots: [workspace], hidden }),
+    search: nodeSearch({ roots: [workspace], hidden, brand }),
     ...(hasBash && { shell: nodeShell({ root: workspace, hidden, sandbox }) }),
-    fetch: nodeFetch(),
+    fetch: nodeFetch({ brand }),
   }
 }
 

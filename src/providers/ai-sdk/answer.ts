@@ -165,5 +165,6 @@ function keyOf({ type, id }: AiSdkPart): string {
 
 /** A copy that is JSON and nothing else: it goes into the journal. */
 function jsonOf(data: object): Json {
-  return JSON.parse(JSON.stringify(data)) as Json
+  const copy: Json = JSON.parse(JSON.stringify(data))
+  return copy
 }

@@ -63,6 +63,7 @@ function toldBy(error: unknown): Told {
     name: error instanceof Error ? error.name : "",
     message: said.find((text) => typeof text === "string") ?? "no reason given",
     status: typeof statusCode === "number" ? statusCode : 0,
+    // Safe: the AI SDK says so of its errors, and a value that is no text is only compared.
     headers: fieldsOf(responseHeaders) as Readonly<Record<string, string>>,
     words: [...names, JSON.stringify(body.details)].join(" "),
     isExchange: typeof url === "string",

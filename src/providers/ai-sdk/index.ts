@@ -99,6 +99,7 @@ async function readAnswer(
 }
 
 function checkSpecification(model: AiSdkModel): void {
+  // Widened: a caller without types may give none.
   const version: unknown = (model as AiSdkModel | null | undefined)?.specificationVersion
   if (version === "v3" || version === "v4") return
   const what =

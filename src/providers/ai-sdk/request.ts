@@ -142,5 +142,6 @@ function results<Media>(
 }
 
 function providerOptions(data: Json | undefined): { providerOptions?: ProviderData } {
+  // Safe: only what this provider itself recorded comes back here.
   return isJsonObject(data) ? { providerOptions: data as ProviderData } : {}
 }

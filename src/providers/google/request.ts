@@ -152,8 +152,9 @@ function addReasoning(parts: JsonObject[], { text, opaque }: ReasoningPart): voi
   } else if (isJsonObject(opaque) && typeof opaque.text === "string") {
     // The signature of the text before it, which has no place for one of its own.
     const last = parts.at(-1)
-    const signed = last?.text !== undefined && !isSigned(last) ? (parts.pop() as JsonObject) : { text: "" }
-    parts.push({ ...signed, thoughtSignature: opaque.text })
+    const takesIt = last?.text !== undefined && !isSigned(last)
+    if (takesIt) parts.pop()
+    parts.push({ ...(takesIt ? last : { text: "" }), thoughtSignature: opaque.text })
   }
 }
 

@@ -77,6 +77,26 @@ test("no part of a secret remains if a long message is cut within it or one secr
   expect(JSON.stringify(exceptions)).not.toMatch(/sk-v|suffix/)
 })
 
+test("every echo of a secret in an exception is replaced, not only the first", async () => {
+  const exceptions: ToolException[] = []
+  const fail = defineTool({
+    name: "fail",
+    description: "Fails.",
+    input: { type: "object" },
+    run() {
+      throw new Error(`${KEY} is not ${KEY}`, { cause: `${KEY}${KEY}` })
+    },
+  })
+  const runtime = createRuntime({
+    model: scriptedModel([{ parts: [{ toolCall: { name: "fail", args: {} } }] }, "It failed."]),
+    tools: [fail],
+    secrets: { SERVICE_KEY: KEY },
+    hooks: { toolError: (exception) => void exceptions.push(exception) },
+  })
+  await runtime.run({ task: "x" })
+  expect(exceptions).toMatchObject([{ message: "[secret] is not [secret]", causes: ["[secret][secret]"] }])
+})
+
 test("neither an unreadable exception nor a throwing toolError hook fails the run", async () => {
   const hostile = Object.create(Error.prototype, {
     message: {

@@ -3,7 +3,7 @@ import type { Environment } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Attachment } from "../../contract/run.ts"
 import { ToolError } from "../../contract/tool.ts"
-import { base64ToBytes, bytesToBase64 } from "../../lib/base64.ts"
+import { base64ToBytes, bytesToBase64 } from "../../lib/bytes.ts"
 
 /** What goes with a task, as the model gets it. Files are read where the tools may read, and nowhere else. */
 export async function attachedParts(

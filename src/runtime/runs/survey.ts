@@ -9,7 +9,7 @@ import {
 } from "../../journal/index-entries.ts"
 import { indexPath, nodesPath, projectsPath } from "../../journal/paths.ts"
 import { isId } from "../../lib/id.ts"
-import { inLanes } from "../../lib/lanes.ts"
+import { inLanes } from "./lanes.ts"
 import { type Index, MAIN, markNode } from "./run-index.ts"
 
 /** One node of a run, and what names alone say of it. */

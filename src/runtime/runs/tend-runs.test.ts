@@ -55,3 +55,33 @@ test("a due heartbeat is written, however many runs there are", async () => {
   expect(shown).toEqual(Array(200).fill(1))
   await end()
 })
+
+test("ASY-09 a run writes its state at most once in 500 ms, however often its activity changes", async () => {
+  const { shown, projections, end } = tendAll(1)
+  const [projection] = projections as [RunProjection]
+  await vi.advanceTimersByTimeAsync(4 * TICK_MS)
+  expect(shown).toEqual([1])
+  for (let moment = 0; moment < 500; moment++) {
+    projection.turns++
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  expect(shown).toEqual([1 + 5000 / TICK_MS])
+  await end()
+})
+
+test("ASY-09 a run whose activity does not change writes its state only as a sign of life, every 20 s", async () => {
+  const { shown, projections, end } = tendAll(1)
+  const [projection] = projections as [RunProjection]
+  await vi.advanceTimersByTimeAsync(4 * TICK_MS)
+  expect(shown).toEqual([1])
+  await vi.advanceTimersByTimeAsync(39 * TICK_MS)
+  expect(shown).toEqual([1])
+  await vi.advanceTimersByTimeAsync(TICK_MS)
+  expect(shown).toEqual([2])
+  projection.turns++
+  await vi.advanceTimersByTimeAsync(TICK_MS)
+  expect(shown).toEqual([3])
+  await vi.advanceTimersByTimeAsync(39 * TICK_MS)
+  expect(shown).toEqual([3])
+  await end()
+})

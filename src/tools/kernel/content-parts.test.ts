@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import type { ToolContext } from "../../contract/tool.ts"
-import { bytesToBase64 } from "../../lib/base64.ts"
+import { bytesToBase64 } from "../../lib/bytes.ts"
 import { MAX_BASE64_LENGTH } from "../media.ts"
 import { defineTool } from "./define-tool.ts"
 import { createDispatcher } from "./dispatch.ts"

@@ -1,5 +1,5 @@
 import type { ContentPart, FilePart, ImagePart, TextPart } from "../../contract/content.ts"
-import { base64ToBytes } from "../../lib/base64.ts"
+import { base64ToBytes } from "../../lib/bytes.ts"
 import { attachmentLabel } from "../../lib/content.ts"
 import { imageTypeOf, isPdf, MAX_BASE64_LENGTH, MAX_MEDIA_BYTES } from "../media.ts"
 

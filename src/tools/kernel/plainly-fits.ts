@@ -35,6 +35,7 @@ function objectFits(
   if (!isJsonObject(properties) || !Array.isArray(required) || typeof additionalProperties !== "boolean") return false
   if (!required.every((key) => Object.hasOwn(value, String(key)))) return false
   return Object.keys(value).every((key) =>
+    // Safe: it is one of its own keys.
     Object.hasOwn(properties, key) ? plainlyFits(value[key] as Json, properties[key]) : additionalProperties,
   )
 }

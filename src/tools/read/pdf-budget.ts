@@ -60,6 +60,7 @@ function worstRatio(filters: readonly string[]): number | undefined {
 /** What is not deflated takes no more than the file does. */
 async function unpackedLength(packed: Uint8Array, most: number): Promise<number> {
   if (!isZlib(packed)) return 0
+  // Safe: the bytes of files are not shared between threads.
   const source = new Blob([packed as Uint8Array<ArrayBuffer>]).stream()
   const reader = source.pipeThrough(new DecompressionStream("deflate")).getReader()
   let length = 0

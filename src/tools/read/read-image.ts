@@ -1,6 +1,6 @@
 import type { ContentPart } from "../../contract/content.ts"
 import { ToolError } from "../../contract/tool.ts"
-import { bytesToBase64 } from "../../lib/base64.ts"
+import { bytesToBase64 } from "../../lib/bytes.ts"
 import { imageSizeOf, MAX_MEDIA_BYTES } from "../media.ts"
 
 /** An image for the model to look at, behind a line that says what it is. `bytes`: all of it. */

@@ -4,13 +4,13 @@ import type { FileChange } from "../../../contract/env.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { newNonce } from "../../../lib/id.ts"
 import { sha256 } from "../../../lib/sha256.ts"
+import { errnoOf } from "../errno.ts"
 import { defaultStoreRoot } from "../store/state-folder.ts"
 import { CommitNotes, type Note, type Plan, type Step } from "./commit-notes.ts"
 import type { Confinement, Location, Pin } from "./confine.ts"
 import { Locks } from "./locks.ts"
 import {
   closing,
-  errnoOf,
   makeFolders,
   requireFile,
   requireFolder,

@@ -2,9 +2,10 @@ import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises
 import { dirname, join } from "node:path"
 import type { JsonObject } from "../../../contract/json.ts"
 import { newNonce } from "../../../lib/id.ts"
+import { errnoOf } from "../errno.ts"
 import { isGone, processOwner } from "../owner.ts"
 import { isCoherent } from "../store/fs-store.ts"
-import { closing, errnoOf, writeNew } from "./place-file.ts"
+import { closing, writeNew } from "./place-file.ts"
 
 /** One file of a commit: what stands ready under `temporary` takes its place, or it goes if it still is what it was. */
 export type Step =
@@ -102,6 +103,7 @@ function toWord(owner: JsonObject): string {
 function isAbandoned(word: string, isLocal: boolean): boolean {
   if (word === nobody) return true
   try {
+    // Safe: `isGone` looks at each field, and what is no JSON throws.
     return isGone(JSON.parse(Buffer.from(word, "base64url").toString()) as JsonObject, isLocal)
   } catch {
     return false
@@ -110,6 +112,7 @@ function isAbandoned(word: string, isLocal: boolean): boolean {
 
 function parse(text: string | undefined): Plan | undefined {
   try {
+    // Safe: only this module writes plans, and one that is not whole is not JSON.
     return JSON.parse(text ?? "") as Plan
   } catch {
     return undefined

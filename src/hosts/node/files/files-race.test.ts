@@ -16,8 +16,8 @@ import { ToolError } from "../../../contract/tool.ts"
 import { nodeFiles } from "./files.ts"
 
 /** `npm run prove` asks for more, over both kinds together. */
-const reads = Number(process.env.LONGHAUL_SWAPPED_READS ?? 4000) / 2
-const writes = Number(process.env.LONGHAUL_SWAPPED_WRITES ?? 4000) / 2
+const reads = Number(process.env.LONGHAUL_SWAPPED_READS ?? 2000) / 2
+const writes = Number(process.env.LONGHAUL_SWAPPED_WRITES ?? 2000) / 2
 const timeoutMs = 600_000
 
 /** Swaps as fast as it can, until it is terminated. Each step may lose a race of its own: it goes on. */

@@ -5,10 +5,11 @@ import type { FileChange, FileEntry, Files } from "../../../contract/env.ts"
 import { ToolError, type ToolErrorCode } from "../../../contract/tool.ts"
 import { checkKeys, keys } from "../../../lib/known-keys.ts"
 import { isOurs } from "../../../lib/own-names.ts"
+import { errnoOf } from "../errno.ts"
 import { FileCommits, type Located, placeOf } from "./commit-files.ts"
 import { type Confinement, confineTo, type Location, type Pin } from "./confine.ts"
 import { Locks } from "./locks.ts"
-import { closing, errnoOf, makeFolders, replaceFile, requireFile, requireVersion, versionOf } from "./place-file.ts"
+import { closing, makeFolders, replaceFile, requireFile, requireVersion, versionOf } from "./place-file.ts"
 
 export interface NodeFilesOptions {
   /** Folders that may be read and written. They must exist. */
@@ -32,73 +33,33 @@ export function nodeFiles(options: NodeFilesOptions): Files {
   const confinement = confineTo(roots, readOnlyRoots, hidden)
   const locks = new Locks()
   const commits = new FileCommits(confinement, redoFolder)
-
-  /** Every failure names the path as its author knows it, never where it led. */
-  async function named<Value>(
-    path: string,
-    cwd: string,
-    work: () => Promise<Value>,
-    { toWrite = false } = {},
-  ): Promise<Value> {
-    try {
-      await commits.settled(toWrite)
-      return await work()
-    } catch (error) {
-      throw error instanceof Refusal ? error.error : toToolError(error, confinement.display(path, cwd))
-    }
-  }
-
-  async function withExisting<Value>(
-    path: string,
-    cwd: string,
-    use: (pin: Pin, real: string) => Promise<Value>,
-  ): Promise<Value> {
-    const { real, missing } = await confinement.locate(path, cwd, "read")
-    if (missing.length > 0) throw new ToolError("not_found", "does not exist")
-    const pin = await confinement.pin(real, "read")
-    return closing(pin, () => use(pin, real))
-  }
-
-  async function locateChange(change: FileChange, cwd: string): Promise<Located> {
-    const at = await confinement.locate(change.path, cwd, "write")
-    return {
-      change,
-      at,
-      ...(change.like !== undefined && { like: await confinement.locate(change.like, cwd, "read") }),
-    }
-  }
+  const access = new Access(confinement, commits)
 
   return {
     display: confinement.display,
 
     info: (path, cwd) =>
-      named(path, cwd, () =>
-        withExisting(path, cwd, async ({ stats }) => ({
-          kind: kindOf(stats),
-          size: stats.size,
-          modifiedMs: stats.mtimeMs,
-          version: versionOf(stats),
-        })),
-      ),
+      access.existing(path, cwd, async ({ stats }) => ({
+        kind: kindOf(stats),
+        size: stats.size,
+        modifiedMs: stats.mtimeMs,
+        version: versionOf(stats),
+      })),
 
     read: (path, cwd, range) =>
-      named(path, cwd, () =>
-        withExisting(path, cwd, async (pin) => (await readPinned(pin, (size) => rangeWithin(size, range))).bytes),
-      ),
+      access.existing(path, cwd, async (pin) => (await readPinned(pin, (size) => rangeWithin(size, range))).bytes),
 
     list: (path, cwd) =>
-      named(path, cwd, () =>
-        withExisting(path, cwd, async (pin, real) => {
-          if (!pin.stats.isDirectory()) throw new ToolError("invalid_input", "is not a folder")
-          const entries = await readdir(pin.place, { withFileTypes: true })
-          await pin.recheck()
-          const isShown = ({ name }: Dirent) => !isOurs(name) && !confinement.hides(join(real, name))
-          return entries.filter(isShown).map(toEntry)
-        }),
-      ),
+      access.existing(path, cwd, async (pin, real) => {
+        if (!pin.stats.isDirectory()) throw new ToolError("invalid_input", "is not a folder")
+        const entries = await readdir(pin.place, { withFileTypes: true })
+        await pin.recheck()
+        const isShown = ({ name }: Dirent) => !isOurs(name) && !confinement.hides(join(real, name))
+        return entries.filter(isShown).map(toEntry)
+      }),
 
     write: (path, cwd, bytes, options) =>
-      named(
+      access.named(
         path,
         cwd,
         async () => {
@@ -109,7 +70,7 @@ export function nodeFiles(options: NodeFilesOptions): Files {
       ),
 
     update: (path, cwd, change) =>
-      named(
+      access.named(
         path,
         cwd,
         async () => {
@@ -124,20 +85,71 @@ export function nodeFiles(options: NodeFilesOptions): Files {
         { toWrite: true },
       ),
 
-    commit: async (changes, cwd) => {
-      const [first] = changes
-      if (first === undefined) return
-      await named(first.path, cwd, async () => {}, { toWrite: true })
-      const locate = () =>
-        Promise.all(changes.map((change) => named(change.path, cwd, () => locateChange(change, cwd))))
-      const places = (await locate()).map(({ at }) => placeOf(at))
-      try {
-        // Located anew: what was missing may have been made by whoever had the locks before.
-        await locks.runAll(places, async () => commits.commit(await locate(), (path, work) => named(path, cwd, work)))
-      } catch (error) {
-        throw error instanceof ToolError ? error : toToolError(error, "A change of several files")
-      }
-    },
+    commit: (changes, cwd) => commitChanges(access, { locks, commits }, changes, cwd),
+  }
+}
+
+/** The way to a path: where it may lead, and failures that name it as its author knows it. */
+class Access {
+  readonly confinement: Confinement
+  readonly #commits: FileCommits
+
+  constructor(confinement: Confinement, commits: FileCommits) {
+    this.confinement = confinement
+    this.#commits = commits
+  }
+
+  /** Every failure names the path as its author knows it, never where it led. */
+  async named<Value>(path: string, cwd: string, work: () => Promise<Value>, { toWrite = false } = {}): Promise<Value> {
+    try {
+      await this.#commits.settled(toWrite)
+      return await work()
+    } catch (error) {
+      throw error instanceof Refusal ? error.error : toToolError(error, this.confinement.display(path, cwd))
+    }
+  }
+
+  /** Uses what exists, pinned for as long. */
+  existing<Value>(path: string, cwd: string, use: (pin: Pin, real: string) => Promise<Value>): Promise<Value> {
+    return this.named(path, cwd, async () => {
+      const { real, missing } = await this.confinement.locate(path, cwd, "read")
+      if (missing.length > 0) throw new ToolError("not_found", "does not exist")
+      const pin = await this.confinement.pin(real, "read")
+      return closing(pin, () => use(pin, real))
+    })
+  }
+}
+
+async function commitChanges(
+  access: Access,
+  { locks, commits }: { readonly locks: Locks; readonly commits: FileCommits },
+  changes: readonly FileChange[],
+  cwd: string,
+): Promise<void> {
+  const [first] = changes
+  if (first === undefined) return
+  await access.named(first.path, cwd, async () => {}, { toWrite: true })
+  const locate = () =>
+    Promise.all(
+      changes.map((change) => access.named(change.path, cwd, () => locateChange(access.confinement, change, cwd))),
+    )
+  const places = (await locate()).map(({ at }) => placeOf(at))
+  try {
+    // Located anew: what was missing may have been made by whoever had the locks before.
+    await locks.runAll(places, async () => {
+      await commits.commit(await locate(), (path, work) => access.named(path, cwd, work))
+    })
+  } catch (error) {
+    throw error instanceof ToolError ? error : toToolError(error, "A change of several files")
+  }
+}
+
+async function locateChange(confinement: Confinement, change: FileChange, cwd: string): Promise<Located> {
+  const at = await confinement.locate(change.path, cwd, "write")
+  return {
+    change,
+    at,
+    ...(change.like !== undefined && { like: await confinement.locate(change.like, cwd, "read") }),
   }
 }
 

@@ -2,6 +2,7 @@ import type { Stats } from "node:fs"
 import { constants, lstat, mkdir, open, rename, unlink } from "node:fs/promises"
 import { ToolError } from "../../../contract/tool.ts"
 import { newNonce } from "../../../lib/id.ts"
+import { errnoOf } from "../errno.ts"
 import type { Confinement, Pin } from "./confine.ts"
 
 /** Each folder is made and entered through the one before it: none can be swapped for a link on the way. */
@@ -106,8 +107,4 @@ export function requireFile(stats: Stats): void {
 
 export function requireFolder(stats: Stats): void {
   if (!stats.isDirectory()) throw new ToolError("invalid_input", "is below a path that is not a folder")
-}
-
-export function errnoOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown error"
 }

@@ -52,6 +52,7 @@ async function decoderFor(response: IncomingMessage): Promise<Transform | undefi
 /** By the standard it has one; there have always been servers that leave it out. */
 async function beginsWithZlibHeader(response: IncomingMessage): Promise<boolean> {
   await once(response, "readable")
+  // Safe: a stream without an encoding gives bytes.
   const start = response.read(1) as Uint8Array | null
   if (start === null) return true
   response.unshift(start)

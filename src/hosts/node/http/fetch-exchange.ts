@@ -18,6 +18,8 @@ export interface Exchange {
   readonly url: URL
   /** Whether a host may be private. */
   isAllowed(url: URL): boolean
+  /** Sent where `headers` have none. */
+  readonly userAgent: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly maxBytes: number
@@ -84,7 +86,7 @@ function refused({ host }: URL): ToolError {
 }
 
 /** Connects to the addresses that were checked and to no other. */
-function send({ url, headers, body }: Exchange, addresses: readonly string[]): http.ClientRequest {
+function send({ url, userAgent, headers, body }: Exchange, addresses: readonly string[]): http.ClientRequest {
   const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }))
   const pinned: LookupFunction = (_name, { all }, done) => {
     const [first] = found
@@ -98,7 +100,7 @@ function send({ url, headers, body }: Exchange, addresses: readonly string[]): h
     method: body === undefined ? "GET" : "POST",
     headers: {
       accept: "*/*",
-      "user-agent": "longhaul",
+      "user-agent": userAgent,
       ...Object.fromEntries(lowered),
       host: url.host,
       "accept-encoding": acceptedEncodings,

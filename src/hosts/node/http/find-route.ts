@@ -27,8 +27,11 @@ export const proxyNames = {
 /** Undefined where no proxy is configured. */
 export function proxyVariables(variables: Variables): ProxyVariables | undefined {
   const first = (...names: readonly string[]) => {
-    const name = names.find((each) => variables[each])
-    return name === undefined ? undefined : { name, value: variables[name] as string }
+    for (const name of names) {
+      const value = variables[name]
+      if (value) return { name, value }
+    }
+    return undefined
   }
   const http = first(...proxyNames.http, ...proxyNames.all)
   const https = first(...proxyNames.https, ...proxyNames.all)

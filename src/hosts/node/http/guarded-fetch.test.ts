@@ -61,6 +61,16 @@ describe("an explicitly allowed host", () => {
     expect(server.seen[0]?.headers).toMatchObject(expected)
   })
 
+  test("HOST-11 is told the brand's service name as user-agent, unless the caller sends another", async () => {
+    const server = await startWeb((_, response) => response.end())
+    for (const options of [{}, { brand: { serviceName: "acme" } }]) {
+      const fetch = nodeFetch({ allow: ["127.0.0.1"], ...options })
+      await fetch.get(server.url, fetchOptions)
+      await fetch.get(server.url, { ...fetchOptions, headers: { "User-Agent": "me" } })
+    }
+    expect(server.seen.map(({ headers }) => headers["user-agent"])).toEqual(["longhaul", "me", "acme", "me"])
+  })
+
   test("post sends a body, and a redirect is returned as the response", async () => {
     const server = await startWeb((request, response) => {
       if (request.url === "/moved") response.writeHead(307, { location: "/" }).end("moved")

@@ -1,7 +1,9 @@
 import type { FetchedBody, FetchOptions, GuardedFetch } from "../../../contract/env.ts"
 import { LonghaulError } from "../../../contract/error.ts"
+import type { Brand } from "../../../contract/run.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { onAbort } from "../../../lib/abort.ts"
+import { defaultBrand } from "../../../lib/brand.ts"
 import { checkKeys, keys } from "../../../lib/known-keys.ts"
 import { allowedHosts, withoutFinalDots } from "../../../lib/target-host.ts"
 import type { Exchange, Resolve } from "./fetch-exchange.ts"
@@ -13,6 +15,8 @@ export interface NodeFetchOptions {
   readonly maxRedirects?: number
   /** Finds the addresses of a name. Default: as the system does. */
   readonly resolve?: Resolve
+  /** Its `serviceName` is the `user-agent`, where a caller sends none. */
+  readonly brand?: Partial<Brand>
 }
 
 /**
@@ -20,8 +24,9 @@ export interface NodeFetchOptions {
  * redirect is checked like a first address. No proxy is used: it would resolve names by itself.
  */
 export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
-  checkKeys("nodeFetch", options, keys<NodeFetchOptions>()("allow", "maxRedirects", "resolve"))
-  const { allow = [], maxRedirects = 5, resolve } = options
+  checkKeys("nodeFetch", options, keys<NodeFetchOptions>()("allow", "maxRedirects", "resolve", "brand"))
+  const { allow = [], maxRedirects = 5, resolve, brand } = options
+  const userAgent = brand?.serviceName ?? defaultBrand.serviceName
   const isAllowed = allowedHosts(allow)
   if (!Number.isSafeInteger(maxRedirects) || maxRedirects < 0) {
     throw new LonghaulError("config_invalid", `Invalid maxRedirects: ${maxRedirects}.`, {
@@ -36,7 +41,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
       let url = readTarget(start)
       let headers = options.headers ?? {}
       for (let redirects = 0; ; redirects++) {
-        const request: Exchange = { url, isAllowed, headers, body, maxBytes: options.maxBytes, signal }
+        const request: Exchange = { url, isAllowed, userAgent, headers, body, maxBytes: options.maxBytes, signal }
         const answer = await exchange(request, resolve ?? resolveBySystem)
         if (answer.location === undefined) return { ...answer.body, url: url.href }
         if (redirects === maxRedirects) throw new ToolError("io", `More than ${maxRedirects} redirects.`)

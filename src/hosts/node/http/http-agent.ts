@@ -87,7 +87,7 @@ function destroySender(this: Socket): void {
 
 function ignore(): void {}
 
-/** Only our transport uses these agents, and names a pool in each request. */
 function pooled(request: ClientRequestArgs | undefined): PooledRequest {
+  // Safe: only our transport uses these agents, and it names a pool in each request.
   return request as PooledRequest
 }

@@ -14,7 +14,7 @@ import { rgPath } from "@vscode/ripgrep"
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import type { JsonObject } from "../../../contract/json.ts"
 import { type AgentTools, createAgentTools, StartupError } from "../index.ts"
-import { findRipgrep } from "./ripgrep.ts"
+import { findRipgrep, nodeSearch } from "./ripgrep.ts"
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-ripgrep-")))
 let root: string
@@ -92,6 +92,26 @@ describe("choice of ripgrep", () => {
       createAgentTools({ root, ripgrepPath: path() })
     } catch (error) {
       expect(error).toMatchObject({ code: "config_invalid", fix: expect.stringContaining("longhaul doctor") })
+    }
+  })
+
+  test("TOOL-04 HOST-11 the command that the error names is the brand's", () => {
+    const ripgrepPath = join(bin, "nowhere")
+    const advice = (act: () => unknown) => {
+      try {
+        act()
+      } catch (error) {
+        return error instanceof StartupError ? error.fix : error
+      }
+      return "nothing was thrown"
+    }
+    const brand = { doctorCommand: "acme check" }
+    for (const fix of [
+      advice(() => createAgentTools({ root, ripgrepPath, brand })),
+      advice(() => nodeSearch({ roots: [root], ripgrepPath, brand })),
+    ]) {
+      expect(fix).toContain("`acme check` shows which one is found")
+      expect(fix).not.toContain("longhaul")
     }
   })
 

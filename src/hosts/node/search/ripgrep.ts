@@ -1,5 +1,7 @@
 import type { Search } from "../../../contract/env.ts"
 import { StartupError } from "../../../contract/error.ts"
+import type { Brand } from "../../../contract/run.ts"
+import { defaultBrand } from "../../../lib/brand.ts"
 import { checkKeys, keys } from "../../../lib/known-keys.ts"
 import { findProgram, type ProgramSearch } from "../shell/find-program.ts"
 
@@ -10,7 +12,11 @@ export interface NodeSearchOptions {
   readonly hidden?: readonly string[]
   /** The ripgrep to use. Default: that of `@vscode/ripgrep` where it is installed, else `rg` on PATH, else none. */
   readonly ripgrepPath?: string
+  /** Its `doctorCommand` is in the advice of errors. */
+  readonly brand?: Partial<Brand>
 }
+
+const optionKeys = keys<NodeSearchOptions>()("roots", "readOnlyRoots", "hidden", "ripgrepPath", "brand")
 
 /** A ripgrep that answered. */
 export interface Ripgrep {
@@ -23,9 +29,9 @@ export interface Ripgrep {
  * named: one that does not work throws a `StartupError` here.
  */
 export function nodeSearch(options: NodeSearchOptions): Search {
-  checkKeys("nodeSearch", options, keys<NodeSearchOptions>()("roots", "readOnlyRoots", "hidden", "ripgrepPath"))
-  const { ripgrepPath, ...roots } = options
-  const told = ripgrepPath === undefined ? undefined : requireRipgrep(ripgrepPath)
+  checkKeys("nodeSearch", options, optionKeys)
+  const { ripgrepPath, brand, ...roots } = options
+  const told = ripgrepPath === undefined ? undefined : requireRipgrep(ripgrepPath, { ...defaultBrand, ...brand })
   let opening: Promise<Search | undefined> | undefined
   const open = async (): Promise<Search | undefined> => {
     const ripgrep = told ?? (await findRipgrep({ outside: foldersIn(roots) }))
@@ -67,12 +73,12 @@ async function bundledPath(): Promise<string | undefined> {
 /** Older ones read patterns and ignore files differently. */
 const oldest = 15
 
-function requireRipgrep(path: string): Ripgrep {
+function requireRipgrep(path: string, { doctorCommand }: Brand): Ripgrep {
   const { stdout } = process.getBuiltinModule("node:child_process").spawnSync(path, question, manners)
   const ripgrep = toRipgrep(path, stdout ?? "")
   if (ripgrep !== undefined) return ripgrep
   throw new StartupError(`${JSON.stringify(path)} is not a ripgrep ${oldest} or later.`, {
-    fix: "Set `ripgrepPath` to a working ripgrep, or omit it; `longhaul doctor` shows which one is found.",
+    fix: `Set \`ripgrepPath\` to a working ripgrep, or omit it; \`${doctorCommand}\` shows which one is found.`,
   })
 }
 

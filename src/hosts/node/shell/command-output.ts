@@ -65,6 +65,7 @@ export class CommandOutput {
 
   async #read(): Promise<void> {
     try {
+      // Safe: a stream without an encoding gives bytes.
       for await (const chunk of this.#source as AsyncIterable<Uint8Array>) {
         this.#bytes += chunk.length
         this.#window.add(chunk)

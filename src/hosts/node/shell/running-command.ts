@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers"
 import { setTimeout as pause } from "node:timers/promises"
 import type { ShellResult } from "../../../contract/env.ts"
 import { ToolError } from "../../../contract/tool.ts"
-import { errno } from "../store/disk.ts"
+import { errnoOf } from "../errno.ts"
 import type { CommandOutput } from "./command-output.ts"
 import { endProcesses, groupAnswers, identify, killProcesses, type Processes } from "./process-sweep.ts"
 
@@ -31,7 +31,7 @@ export async function launch({ program, args, cwd, env, sink, isSandboxed }: Lau
     await once(child, "spawn")
     return child
   } catch (error) {
-    const reason = errno(error) ?? "unknown error"
+    const reason = errnoOf(error)
     const [code, what] = startFailures[reason] ?? ["io", `could not be started (${reason})`]
     throw new ToolError(code, `The command ${what}.`, { cause: error })
   }

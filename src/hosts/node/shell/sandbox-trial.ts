@@ -114,7 +114,7 @@ async function listenOnLoopback() {
   udp.bind(0, "127.0.0.1")
   await Promise.all([once(tcp, "listening"), once(udp, "listening")])
   return {
-    heard: heard as readonly string[],
+    heard,
     tcp: (tcp.address() as AddressInfo).port, // Safe: it listens on a port.
     udp: udp.address().port,
     close() {

@@ -1,6 +1,7 @@
 import * as fs from "node:fs"
 import { promisify } from "node:util"
 import { LonghaulError } from "../../../contract/error.ts"
+import { errnoOf } from "../errno.ts"
 
 // The callback API promisified: a FileHandle costs about twice the CPU for one small write.
 const open = promisify(fs.open)
@@ -14,14 +15,10 @@ const read = promisify(fs.read)
 const readFile = promisify(fs.readFile)
 const readdir = promisify(fs.readdir)
 
-export function errno(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error ? String(error.code) : undefined
-}
-
 /** Every trouble with the disk is `storage`: retryable, since space and permissions come back. */
 export function storageError(doing: string, cause: unknown): LonghaulError {
   if (LonghaulError.is(cause)) return cause
-  const reason = errno(cause) ?? "unknown error"
+  const reason = errnoOf(cause)
   return new LonghaulError("storage", `Could not ${doing}: ${reason}.`, {
     cause,
     fix:
@@ -87,7 +84,7 @@ export async function readWhole(path: string): Promise<Uint8Array | null> {
     const { buffer, byteOffset, length } = await readFile(path)
     return new Uint8Array(buffer, byteOffset, length)
   } catch (error) {
-    if (errno(error) === "ENOENT") return null
+    if (errnoOf(error) === "ENOENT") return null
     throw error
   }
 }
@@ -104,7 +101,7 @@ export async function readFrom(path: string, offset: number): Promise<Uint8Array
     const { bytesRead } = await read(fd, buffer, 0, length, offset)
     return buffer.subarray(0, bytesRead)
   } catch (error) {
-    if (errno(error) === "ENOENT") return null
+    if (errnoOf(error) === "ENOENT") return null
     throw error
   } finally {
     if (fd !== undefined) await close(fd)
@@ -118,7 +115,7 @@ export async function names(path: string): Promise<string[]> {
     if (fs.statSync(path, { throwIfNoEntry: false }) === undefined) return []
     return (await readdir(path)).filter((name) => !name.startsWith(".tmp-")).sort()
   } catch (error) {
-    if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return []
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return []
     throw error
   }
 }

@@ -2,7 +2,7 @@ import * as fs from "node:fs"
 import { dirname } from "node:path"
 import { promisify } from "node:util"
 import { LonghaulError } from "../../../contract/error.ts"
-import { errno } from "./disk.ts"
+import { errnoOf } from "../errno.ts"
 
 const fsync = promisify(fs.fsync)
 
@@ -99,7 +99,7 @@ export class DurableFolders {
       }
     } catch (error) {
       // Somebody removed what stood.
-      if (errno(error) !== "ENOENT" || this.#known.size === 0) throw error
+      if (errnoOf(error) !== "ENOENT" || this.#known.size === 0) throw error
       this.#known.clear()
       this.stand(path)
     }
@@ -135,7 +135,7 @@ export function nearestFolder(path: string): string {
   try {
     while (fs.statSync(existing, { throwIfNoEntry: false }) === undefined) existing = dirname(existing)
   } catch (error) {
-    throw new LonghaulError("config_invalid", `The store's folder ${path} cannot be reached: ${errno(error)}.`, {
+    throw new LonghaulError("config_invalid", `The store's folder ${path} cannot be reached: ${errnoOf(error)}.`, {
       cause: error,
       fix: `Make every folder on the way to ${existing} searchable for this user, or choose another store.`,
     })
@@ -147,7 +147,7 @@ function makeFolder(path: string): void {
   try {
     fs.mkdirSync(path, 0o700)
   } catch (error) {
-    if (errno(error) !== "EEXIST") throw error
+    if (errnoOf(error) !== "EEXIST") throw error
   }
 }
 

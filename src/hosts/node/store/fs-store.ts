@@ -4,6 +4,7 @@ import type { AppendFile, Appending, Folder, Store } from "../../../contract/sto
 import { concatBytes } from "../../../lib/bytes.ts"
 import { newNonce } from "../../../lib/id.ts"
 import { partOf } from "../../../lib/list-part.ts"
+import { errnoOf } from "../errno.ts"
 import * as disk from "./disk.ts"
 import { DurableFolders, nearestFolder } from "./folders.ts"
 
@@ -80,6 +81,8 @@ function appending(path: string, folders: DurableFolders): Appending {
     readFrom: (name, offset) => attempt(`read ${name}`, disk.readFrom(`${path}/${name}`, offset)),
     sync: (name) => attempt(`sync ${name}`, disk.syncFile(`${path}/${name}`)),
     syncFolder: () => attempt("sync the run's folder", folders.settle(path, "content")),
+    // Not imported: only long shards are worth what loading zlib costs.
+    crc32: (bytes, start, end) => process.getBuiltinModule("node:zlib").crc32(bytes.subarray(start, end)),
   }
 }
 
@@ -130,7 +133,7 @@ async function openShard(path: string, first: Uint8Array, folders: DurableFolder
     linkSync(temporary, path)
     return new Shard(path, openSync(path, constants.O_WRONLY | constants.O_DSYNC), first)
   } catch (error) {
-    if (disk.errno(error) === "EEXIST") return null
+    if (errnoOf(error) === "EEXIST") return null
     throw error
   } finally {
     disk.discard(temporary)
@@ -156,7 +159,7 @@ async function createWhole(
     await folders.sync(folder)
     return "created"
   } catch (error) {
-    if (disk.errno(error) !== "EEXIST") throw error
+    if (errnoOf(error) !== "EEXIST") throw error
     // It may be our own, linked by an attempt that failed before its name was durable.
     await folders.sync(folder)
     return "exists"
@@ -185,7 +188,7 @@ async function deleteIfThere(path: string): Promise<void> {
   try {
     await disk.unlink(path)
   } catch (error) {
-    if (disk.errno(error) !== "ENOENT") throw error
+    if (errnoOf(error) !== "ENOENT") throw error
   }
 }
 

@@ -152,6 +152,7 @@ export class Connection {
   exchange(head: string, body: Uint8Array, listener: ExchangeListener): void {
     this.#listener = listener
     this.#parser.expect(listener)
+    // Safe: a connection is lent out for an exchange once it is open.
     const socket = this.#socket as Socket
     socket.ref()
     if (body.length <= WORTH_COPYING) {

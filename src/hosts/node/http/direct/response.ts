@@ -151,6 +151,7 @@ export class ResponseParser {
     let end = from
     while (at < bytes.length && this.#state !== "whole") {
       if (this.#state !== "data") {
+        // Safe: `at` is within the bytes; what is left of the states belongs to chunks.
         this.#state = this.#frame(bytes[at++] as number, this.#state as ChunkState)
         continue
       }

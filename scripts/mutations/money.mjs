@@ -1,0 +1,141 @@
+// Promises about money: limits, what is reserved, settled and refunded, and what a call costs.
+import { mutation } from "./mutation.mjs"
+
+const ledger = "src/runtime/ledger.ts"
+const runtime = "src/runtime"
+const projection = "src/journal/projection.ts"
+const price = "src/observe/price.ts"
+
+const ledgerTest = (name) => ["src/runtime/ledger.test.ts", name]
+const parallel = ledgerTest("over 20 parallel runs of one ledger")
+const unknownPrice = ledgerTest("a dollar limit with an unknown price is rejected, or a warning if requested")
+const costs = ledgerTest("HOST-02")
+const limits = (name) => ["src/runtime/runtime.test.ts", name]
+const fold = (name) => ["src/journal/projection.test.ts", name]
+
+export const mutations = [
+  mutation(
+    "money: a token limit that is reached lets another call in",
+    [[ledger, "if (this.#spent.tokens >= tokens)", "if (this.#spent.tokens > 2 * tokens)"]],
+    ledgerTest("LOOP-10 a run stops before the call"),
+  ),
+  mutation(
+    "money: a dollar limit that is reached lets another call in",
+    [[ledger, "if (this.#spent.usd >= usd)", "if (this.#spent.usd > 2 * usd)"]],
+    parallel,
+  ),
+  mutation("money: what is reserved is not counted", [[ledger, "    this.#reserved.add(reserve)\n", ""]], parallel),
+  mutation(
+    "money: reserved dollars leave room for other calls",
+    [[ledger, "held < tokens && heldUsd < usd", "held < tokens"]],
+    parallel,
+  ),
+  mutation(
+    "money: tokens that a provider does not report are free",
+    [[ledger, "totalTokens(usage) ?? reserve.tokens", "totalTokens(usage) ?? 0"]],
+    ledgerTest("a call whose tokens or cost its provider does not report"),
+  ),
+  mutation(
+    "money: a cost that a provider does not report is nothing",
+    [[ledger, "usage.costUsd ?? reserve.usd ?? 0", "usage.costUsd ?? 0"]],
+    ledgerTest("a call whose tokens or cost its provider does not report"),
+  ),
+  mutation(
+    "money: a call that waits for a refund is never woken",
+    [[ledger, "    for (const wake of waiting) wake()\n", ""]],
+    parallel,
+  ),
+  mutation(
+    "money: the reserve of a turn is not durable before the model is asked",
+    [[runtime, "if (reserve) await journal.flush()", "if (reserve) void reserve"]],
+    ledgerTest("the reserve of a turn is durable before the model is asked"),
+  ),
+  mutation(
+    "money: the reserve of a turn that was not answered is kept",
+    [[runtime, "if (this.#reserve) this.#run.ledger.refund(this.#reserve)", ""]],
+    ledgerTest("the reserve of a turn that was not answered comes back"),
+  ),
+  mutation(
+    "money: the answer of a turn is not settled",
+    [[runtime, "if (this.#reserve) this.#run.ledger.settle(this.#reserve, usage)", ""]],
+    ledgerTest("LOOP-10 a run stops before the call"),
+  ),
+  mutation(
+    "money: a reserve is bounded by the price of input, although writing to a cache costs more",
+    [
+      [
+        runtime,
+        "Math.max(atMost({ inputTokens }), atMost({ cacheWriteTokens: inputTokens }))",
+        "atMost({ inputTokens })",
+      ],
+    ],
+    ledgerTest("a reserve is bounded by the dearest way"),
+  ),
+  mutation(
+    "money: a lost reserve is forgiven on resume",
+    [
+      [
+        projection,
+        "    this.webhook = record.webhook\n    this.#loseReserve()\n",
+        "    this.webhook = record.webhook\n",
+      ],
+    ],
+    fold("an unanswered reservation counts as spent after a resume, and only once"),
+  ),
+  mutation(
+    "money: a lost reserve is forgiven when the next turn begins",
+    [[projection, "    this.#closeStep()\n    this.#loseReserve()\n", "    this.#closeStep()\n"]],
+    fold("an unanswered reservation counts as spent when the next turn starts"),
+  ),
+  mutation(
+    "money: a resumed run begins with an empty ledger",
+    [[runtime, "new Ledger(input.limits, projection.spent)", "new Ledger(input.limits)"]],
+    ledgerTest("a resumed run pays for a turn whose answer was lost"),
+  ),
+  mutation(
+    "money: a fork pays for what it copied",
+    [[projection, "if (!this.#isCopied(record)) this.#spend(record.usage)", "this.#spend(record.usage)"]],
+    ledgerTest("a fork does not pay for the calls that it copied"),
+  ),
+  mutation(
+    "money: one turn more than the limit",
+    [[runtime, "if (turn > input.limits.turns)", "if (turn > input.limits.turns + 1)"]],
+    limits("the turn limit ends the run as max_turns"),
+  ),
+  mutation(
+    "money: the time limit starts no clock",
+    [[runtime, "if (timeMs !== undefined) controls.startClock(timeMs)", ""]],
+    limits("the time limit ends the run as run_timeout; a running tool gets the signal and is reported as unknown"),
+  ),
+  mutation(
+    "money: a dollar limit without a price is accepted",
+    [[runtime, 'if (config.unknownPrice === "refuse")', "if (config.unknownPrice === undefined)"]],
+    unknownPrice,
+  ),
+  mutation(
+    "money: cost is taken from the provider alone",
+    [[runtime, "event.usage.costUsd ?? (this.#pricing && costOf(event.usage, this.#pricing))", "event.usage.costUsd"]],
+    costs,
+  ),
+  mutation(
+    "money: a bucket that is not reported costs nothing",
+    [[price, "if (tokens === null) return price === 0 ? 0 : null", "if (tokens === null) return 0"]],
+    ["src/observe/price.test.ts", "an unreported token count makes the cost unknown"],
+  ),
+  mutation(
+    "money: an unknown model is free",
+    [[price, "return prices === null ? null : pricingOf(prices)", "return pricingOf(prices ?? [])"]],
+    ["src/observe/price.test.ts", "an unknown model has no price"],
+  ),
+  mutation(
+    "money: the tier of a call is chosen by its uncached input",
+    [
+      [
+        price,
+        "const whole = (inputTokens ?? 0) + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)",
+        "const whole = inputTokens ?? 0",
+      ],
+    ],
+    ["src/observe/price.test.ts", "the tier of a call depends on its whole input and applies to all its tokens"],
+  ),
+]

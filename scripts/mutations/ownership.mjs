@@ -1,0 +1,167 @@
+// Promises about ownership: who is dead, who may take a run, what a lease is for, whose files are whose, how many run.
+import { mutation } from "./mutation.mjs"
+
+const owner = "src/hosts/node/owner.ts"
+const runtime = "src/runtime"
+const paths = "src/journal/paths.ts"
+const projection = "src/journal/projection.ts"
+
+const gone = (name) => ["src/hosts/node/owner.test.ts", name]
+const durable = (name) => ["src/runtime/durable.test.ts", name]
+const permits = (name) => ["src/runtime/permits.test.ts", name]
+const store = (name) => ["src/stores/store-conformance.test.ts", name]
+
+export const mutations = [
+  mutation(
+    "ownership: another boot on a shared store is dead",
+    [[owner, "if (owner.boot !== self.boot) return isLocal", "if (owner.boot !== self.boot) return true"]],
+    gone("a process of another boot is dead on a local store and unknown on a shared one"),
+  ),
+  mutation(
+    "ownership: another boot on a local store may be alive",
+    [[owner, "if (owner.boot !== self.boot) return isLocal", "if (owner.boot !== self.boot) return false"]],
+    gone("a process of another boot is dead on a local store and unknown on a shared one"),
+  ),
+  mutation(
+    "ownership: a pid of another pid namespace is looked for in this one",
+    [[owner, "  if (owner.pidns !== self.pidns) return false\n", ""]],
+    gone("a process of another pid namespace of this boot is unknown on every store"),
+  ),
+  mutation(
+    "ownership: a pid that was given to another process is the same process",
+    [[owner, "found.started !== owner.started || ", ""]],
+    gone("a process of this boot whose pid is free, or has another start time, is dead on every store"),
+  ),
+  mutation(
+    "ownership: a process that nobody reaped is alive",
+    [[owner, "found.started !== owner.started || found.isDead", "found.started !== owner.started"]],
+    gone("a zombie process is dead"),
+  ),
+  mutation(
+    "ownership: a run of a live owner is taken without a takeover",
+    [[runtime, 'if (owner === "alive" && !input.takeover) throw stillActive(key)', ""]],
+    durable("a run with an unknown owner is run_active until a takeover is requested"),
+  ),
+  mutation(
+    "ownership: an owner is unresponsive at the first look",
+    [
+      [
+        runtime,
+        "this.#seen.set(path, { sign, since: now })\n    return false",
+        "this.#seen.set(path, { sign, since: now })\n    return true",
+      ],
+    ],
+    durable("a run with an unknown owner is run_active until a takeover is requested"),
+  ),
+  mutation(
+    "ownership: no lease is waited for",
+    [[runtime, "return now - seen.since >= leaseMs", "return true"]],
+    durable("a `repeatable` call of an owner without a sign of life for a lease is flagged as unknown, not run again"),
+  ),
+  mutation(
+    "ownership: a claim that cannot be read on a shared store is nobody's",
+    [[runtime, "return claim === null ? this.#isLocal(path)", "return claim === null ? true"]],
+    durable("an unreadable headerless shard on a shared store proves nothing"),
+  ),
+  mutation(
+    "ownership: every store is taken for a local one",
+    [[runtime, "return this.#config.store.folder(path).append !== undefined", 'return path !== ""']],
+    durable("an unreadable headerless shard on a shared store proves nothing"),
+  ),
+  mutation(
+    "ownership: a take that was abandoned says that the owner before it is dead",
+    [[runtime, 'return isReleased || this.#isGone(path, owner) ? "gone" : "silent"', 'return "gone"']],
+    durable("a headerless shard of a process that is gone over a run whose owner may be alive"),
+  ),
+  mutation(
+    "ownership: a run is resumed although its owner ended it while it was taken over",
+    [[runtime, '      if (history.status === "done") throw isDone(key)\n', ""]],
+    durable("a run that its live owner ends while it is being taken over is done"),
+  ),
+  mutation(
+    "ownership: a cancel in the inbox is not consumed, and cancels the resumed run again",
+    [[projection, "if (record.inbox !== undefined) this.nextInbox = record.inbox + 1\n        break", "break"]],
+    durable('{"type":"cancel"} left for a dead owner is consumed by the first resume only'),
+  ),
+  mutation(
+    "ownership: a cancel that waited for a lost owner is not put on record",
+    [[runtime, 'else journal.append({ type: "cancel", inbox })', ""]],
+    durable('{"type":"cancel"} left for a dead owner is consumed by the first resume only'),
+  ),
+  mutation(
+    "ownership: a run that is under way can be removed",
+    [
+      [runtime, "if (live.find(asked)) throw stillActive(asked)", ""],
+      ["src/runtime/runs", 'if ((await watch.look(key, found)) === "alive") throw stillActive(key)', ""],
+    ],
+    durable("an active run is not removed"),
+  ),
+  mutation(
+    "ownership: workspaces of one store share their runs",
+    [
+      [
+        paths,
+        'return `workspaces/${checkedId("workspaceId", workspaceId)}/',
+        'return `workspaces/${workspaceId && "default"}/',
+      ],
+    ],
+    ["test/promises/layout.test.ts", "STO-04"],
+  ),
+  mutation(
+    "ownership: a run id may be a path",
+    [["src/lib/id.ts", 'typeof id === "string" && isId(id)', 'typeof id === "string"']],
+    ["test/promises/layout.test.ts", "STO-04"],
+  ),
+  mutation(
+    "ownership: a concurrency slot is lost with a run that fails",
+    [
+      [
+        runtime,
+        "    return await run()\n  } finally {\n    freeSlot()\n  }",
+        '    const result = await run()\n    if (result.status === "done") freeSlot()\n    return result\n  } finally {\n  }',
+      ],
+    ],
+    durable("a concurrency slot is released after a run that failed, could not start, or threw"),
+  ),
+  mutation(
+    "ownership: a cancelled waiter stays in the queue, and takes a concurrency slot with it",
+    [[runtime, "        this.#waiting.splice(place, 1)\n", ""]],
+    permits("an aborted waiter leaves the queue: the permit goes to the next waiter and is free at the end"),
+  ),
+  mutation(
+    "ownership: a cancelled waiter gives back a concurrency slot that it never had",
+    [[runtime, "else if (!(await this.#handedOver(signal))) return () => {}", "else await this.#handedOver(signal)"]],
+    permits("an aborted waiter leaves the queue: the permit goes to the next waiter and is free at the end"),
+  ),
+  mutation(
+    "ownership: a slot that is given back is counted free, although a waiter has it",
+    [[runtime, "      if (next) next()\n      else this.#free++", "      next?.()\n      this.#free++"]],
+    permits("an abort after a waiter got its permit does not revoke it"),
+  ),
+  mutation(
+    "ownership: a create on disk overwrites",
+    [["src/hosts/node/store/fs-store.ts", "await disk.link(temporary, path)", "await disk.rename(temporary, path)"]],
+    store("createOnlyStore passes the store conformance cases create is create-only and whole: 000000.jsonl"),
+  ),
+  mutation(
+    "ownership: a shard on disk is opened by two",
+    [
+      [
+        "src/hosts/node/store/fs-store.ts",
+        'if (errnoOf(error) === "EEXIST") return null',
+        'if (errnoOf(error) === "EEXIST") return new Shard(path, openSync(path, constants.O_WRONLY | constants.O_DSYNC), first)',
+      ],
+    ],
+    store("fsStore passes the store conformance cases only the call that creates a file"),
+  ),
+  mutation(
+    "ownership: a create in memory overwrites",
+    [["src/stores/memory.ts", 'if (files.has(at(name))) return "exists"', ""]],
+    store("memoryStore passes the store conformance cases create is create-only and whole: 000000.jsonl"),
+  ),
+  mutation(
+    "ownership: a create in a bucket overwrites",
+    [["src/stores/s3/objects.ts", 'const headers = { "if-none-match": "*" }', "const headers = {}"]],
+    ["test/s3.test.ts", "create is create-only and whole: 000000.jsonl"],
+  ),
+]

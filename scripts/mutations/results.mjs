@@ -1,0 +1,184 @@
+// Promises about what callers, people and the model get to hear: steering, output, observers, retries, stores.
+import { mutation, programMutation } from "./mutation.mjs"
+
+export const mutations = [
+  mutation(
+    "results: a message that was not delivered is dropped at the end",
+    [
+      [
+        "src/backends/native/loop.ts",
+        'for (const text of loop.controls.undelivered()) loop.host.emit({ type: "steer", text })',
+        "",
+      ],
+    ],
+    [
+      "src/runtime/durable.test.ts",
+      "a steering message in the turn in which a run failed is recorded, and delivered once after the resume",
+    ],
+    [
+      "src/runtime/durable.test.ts",
+      "a steering message in the turn in which a run paused is delivered after the resume",
+    ],
+  ),
+  mutation(
+    "results: a message to a live run is recorded without its slot, and heard again",
+    [["src/runtime", "said[0]?.text !== event.text) return event", "said[0]?.text === event.text) return event"]],
+    [
+      "src/runtime/durable.test.ts",
+      "a steering message to an active run reaches the model once and is recorded with its slot",
+    ],
+  ),
+  mutation(
+    "results: a completion with an error in its 200 counts as a success",
+    [["src/stores/s3/multipart.ts", "if (!/<CompleteMultipartUploadResult[\\s>]/.test(", "if (/<Never>/.test("]],
+    ["src/stores/s3/multipart.test.ts", "have an error in their 200 fail the write"],
+  ),
+  mutation(
+    "results: retry-after-ms is ignored",
+    [["src/providers/failure.ts", 'Number(header("retry-after-ms") || Number.NaN)', "Number.NaN"]],
+    ["src/providers/converse.test.ts", "a retry-after-ms header takes precedence over retry-after"],
+  ),
+  mutation(
+    "results: a wait that the provider asked for is not waited",
+    [
+      [
+        "src/lib/retry.ts",
+        "return failure.retryAfterMs <= LONGEST_ASKED_MS ? failure.retryAfterMs : null",
+        "return failure.retryAfterMs <= LONGEST_ASKED_MS ? 0 : null",
+      ],
+    ],
+    ["src/lib/retry.test.ts", "Retry-After is honoured exactly"],
+  ),
+  mutation(
+    "results: a result has no limit in bytes",
+    [["src/tools/kernel/dispatch.ts", "maxOutputBytes = 256 * 1024", "maxOutputBytes = Infinity"]],
+    [
+      "src/runtime/calls/overflow.test.ts",
+      "OFF-01 a result with few characters and many bytes is cut at 256 KB and passed on completely",
+    ],
+  ),
+  mutation(
+    "results: a result has no limit in characters",
+    [["src/tools/kernel/dispatch.ts", "maxCharacters = 100_000", "maxCharacters = Infinity"]],
+    ["test/promises/results.test.ts", "LOOP-05 a result of more than 100,000 characters reaches the model cut"],
+  ),
+  mutation(
+    "results: close flushes no observer (OBS-01)",
+    [
+      [
+        "src/runtime",
+        "    await Promise.all(config.observers.map((observer) => flushed(observer, config.logger)))\n",
+        "",
+      ],
+    ],
+    ["test/promises/controls.test.ts", "OBS-01 close flushes each observer once"],
+  ),
+  mutation(
+    "results: close does not wait for an observer's flush (OBS-01)",
+    [["src/runtime", "await Promise.race([flushing, delay(FLUSH_MS, done.signal)])", "void flushing"]],
+    ["test/promises/controls.test.ts", "OBS-01 close flushes each observer once"],
+  ),
+  mutation(
+    "results: a delta is published before the records in front of it",
+    [
+      [
+        "src/runtime/publisher.ts",
+        "if (after === -1) this.#passEphemeral(event)",
+        "if (after !== -2) this.#passEphemeral(event)",
+      ],
+    ],
+    [
+      "src/runtime/runtime.test.ts",
+      "events arrive in order, records before the deltas that follow them; the handle ends after the last",
+    ],
+  ),
+  programMutation(
+    "results: --json prints two objects where a resumed run pauses again",
+    [
+      [
+        "src/cli/resume-and-show.ts",
+        "    result = await decidedInline(first, ",
+        '    if (printsJson(choice) && first.status === "paused") output.printJson(first)\n    result = await decidedInline(first, ',
+      ],
+    ],
+    ["src/cli/durable.test.ts", "that leads to a second pause prints one JSON value on one line"],
+  ),
+  programMutation(
+    "results: --json prints two objects with --schema",
+    [
+      [
+        "src/cli/commands/run.ts",
+        "  if (json) output.printJson(result)\n",
+        "  if (json && result.structuredSource !== undefined) output.printJson(result.data)\n  if (json) output.printJson(result)\n",
+      ],
+    ],
+    ["src/cli/run-options.test.ts", "with --json prints one JSON value on one line"],
+  ),
+  mutation(
+    "results: Bash is among the default tools (TOOL-17)",
+    [
+      ["src/hosts/node/index.ts", "import { fileTools }", "import { bashTool, fileTools }"],
+      ["src/hosts/node/index.ts", "config.tools ?? fileTools()", "config.tools ?? [...fileTools(), bashTool()]"],
+    ],
+    ["src/tools/bash.test.ts", "TOOL-17 is not among the tools that the runtime for Node offers by default"],
+  ),
+  mutation(
+    "results: a state file is written at every tick (ASY-09)",
+    [["src/runtime/runs", "if (activity === this.#shown) return false", ""]],
+    ["src/runtime/runs/tend-runs.test.ts", "ASY-09 a run whose activity does not change writes its state only"],
+  ),
+  mutation(
+    "results: a state file is written more often than every 500 ms (ASY-09)",
+    [["src/runtime/runs", "const TICK_MS = 500", "const TICK_MS = 250"]],
+    ["src/runtime/runs/tend-runs.test.ts", "ASY-09 a run writes its state at most once in 500 ms"],
+  ),
+  mutation(
+    "results: the usage of a result is that of its last answer (RES-12)",
+    [["src/journal/projection.ts", "this.usage = addUsage(this.usage, record.usage)", "this.usage = record.usage"]],
+    ["test/promises/results.test.ts", "RES-12 a result adds up tokens, cost and turns"],
+  ),
+  mutation(
+    "results: a run that is out of budget has no end on record (LOOP-01)",
+    [
+      [
+        "src/runtime",
+        'if (LonghaulError.is(error) && error.code === "budget_exceeded") this.#run.limit = error',
+        "if (error === null) this.#run.limit = error",
+      ],
+    ],
+    [
+      "test/promises/results.test.ts",
+      "LOOP-01 every started run opens with run-start and ends with run-end, even if it fails",
+    ],
+  ),
+  mutation(
+    "results: a run that is out of budget is out of turns (RES-13)",
+    [["src/runtime", "return failed(limit ?? ", "return failed("]],
+    ["test/promises/results.test.ts", "RES-13 complete, interrupted, error, turn limit, budget and timeout"],
+  ),
+  mutation(
+    "results: reasoning is not reported (CAP-11)",
+    [["src/journal/result.ts", "thinking: run.thinking,", "thinking: false,"]],
+    ["test/promises/controls.test.ts", "CAP-11 a run with reasoning says so"],
+  ),
+  mutation(
+    "results: only reads of the cache are reported (CAP-11)",
+    [["src/journal/result.ts", "cacheReadTokens + cacheWriteTokens > 0", "cacheReadTokens > 0"]],
+    ["test/promises/controls.test.ts", "CAP-11 a run with a write to the cache says so"],
+  ),
+  mutation(
+    "results: the session of a backend is not closed (LOOP-01)",
+    [["src/runtime", "      await session.close()\n", ""]],
+    ["test/promises/results.test.ts", "LOOP-01 preRun, session, turns, close of the session"],
+  ),
+  mutation(
+    "results: postRun is not called for a run that did not end well (LOOP-01)",
+    [["src/runtime", "if (hooks.postRun) {", 'if (hooks.postRun && result.status === "done") {']],
+    ["test/promises/results.test.ts", "LOOP-01 preRun, session, turns, close of the session"],
+  ),
+  mutation(
+    "results: errors name our own doctor, whatever the brand (TOOL-04)",
+    [["src/hosts/node/search/ripgrep.ts", "{ ...defaultBrand, ...brand }", "{ ...brand, ...defaultBrand }"]],
+    ["src/hosts/node/search/ripgrep.test.ts", "TOOL-04 HOST-11 the command that the error names"],
+  ),
+]

@@ -1,0 +1,44 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, expect, test } from "vitest"
+import { type SandboxView, sandboxArguments } from "./sandbox.ts"
+
+// Bubblewrap itself is tried in test/machine: here is what it is told, on any machine.
+const root = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-sandbox-")))
+mkdirSync(join(root, ".longhaul"))
+mkdirSync(join(root, "store", "runs"), { recursive: true })
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+function argumentsOf(view: Partial<SandboxView> = {}): string {
+  const all = { root, readOnly: [], hidden: [], network: "none", cwd: root, ...view } as const
+  return ` ${sandboxArguments(all).join(" ")} `
+}
+
+test("a sandboxed command has no network unless it is given all of it", () => {
+  expect(argumentsOf()).toContain(" --unshare-all ")
+  expect(argumentsOf()).not.toContain("--share-net")
+  expect(argumentsOf({ network: "all" })).toContain(" --share-net ")
+})
+
+test("a sandboxed command has no capabilities, no further user namespace and no life beyond ours", () => {
+  expect(argumentsOf()).toContain(" --unshare-user --disable-userns ")
+  expect(argumentsOf()).toContain(" --die-with-parent --new-session --cap-drop ALL ")
+})
+
+test("a sandboxed command finds hidden folders empty, and cannot rename the folders above them", () => {
+  const hidden = join(root, "store", "runs")
+  const told = argumentsOf({ hidden: [hidden] })
+  expect(told).toContain(` --tmpfs ${hidden} `)
+  expect(told).toContain(` --remount-ro ${hidden} `)
+  expect(told).toContain(` --bind ${join(root, "store")} ${join(root, "store")} `)
+  expect(told.indexOf(`--tmpfs ${hidden}`)).toBeGreaterThan(told.indexOf(`--bind ${root} ${root}`))
+})
+
+test("a sandboxed command can read what governs the run and further roots, and change neither", () => {
+  const own = join(root, ".longhaul")
+  const told = argumentsOf({ readOnly: ["/srv/notes"] })
+  expect(told).toContain(` --ro-bind ${own} ${own} `)
+  expect(told).toContain(" --ro-bind /srv/notes /srv/notes ")
+  expect(told).toContain(" --remount-ro / ")
+})

@@ -1,0 +1,13 @@
+import type { Brand } from "../contract/run.ts"
+
+export const defaultBrand: Brand = {
+  schemaPrefix: "longhaul",
+  mcpClientName: "longhaul",
+  mcpClientVersion: "0.1.0",
+  tempdirPrefix: "longhaul-",
+  providerModelPrefix: "",
+  doctorCommand: "longhaul doctor",
+  serviceName: "longhaul",
+  clientInfoName: "longhaul",
+  clientInfoTitle: "Longhaul",
+}
