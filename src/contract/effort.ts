@@ -1,2 +1,2 @@
-/** How hard a model thinks before it answers. Each provider has its own scale: the nearest step is taken. */
+/** Reasoning effort of a model. Each provider has its own scale: the nearest step is used. */
 export type Effort = "minimal" | "low" | "medium" | "high" | "max"

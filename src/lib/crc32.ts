@@ -1,4 +1,4 @@
-/** CRC-32 (IEEE 802.3) of a range of bytes, as a flush's end mark carries it. */
+/** CRC-32 (IEEE 802.3) of a range of bytes, as in a flush's end mark. */
 export function crc32(bytes: Uint8Array, start = 0, end = bytes.length): number {
   let crc = 0xffffffff
   let at = start
@@ -18,7 +18,7 @@ export function crc32(bytes: Uint8Array, start = 0, end = bytes.length): number 
   return (crc ^ 0xffffffff) >>> 0
 }
 
-/** The same, by the platform where it has one: several times as fast for megabytes, but it has to be loaded. */
+/** The same through the platform if available: several times as fast for megabytes, but it has to be loaded. */
 export function platformCrc32(): typeof crc32 {
   const host = globalThis as { process?: { getBuiltinModule?: (name: string) => { crc32?: unknown } | undefined } }
   const native = host.process?.getBuiltinModule?.("zlib")?.crc32
@@ -26,7 +26,7 @@ export function platformCrc32(): typeof crc32 {
   return (bytes, start = 0, end = bytes.length) => native(bytes.subarray(start, end)) as number
 }
 
-/** Four tables of 256, so that the loop takes four bytes a step. */
+/** Four tables of 256, so that the loop processes four bytes per step. */
 const table = buildTable()
 
 function buildTable(): Int32Array {

@@ -1,21 +1,21 @@
 import type { InterruptMode } from "../../contract/session.ts"
 import { Aborter } from "../../lib/abort.ts"
 
-/** How a session is told to stop, and what it is told meanwhile. */
+/** Interrupts and steering messages of a session. */
 export class Controls {
   readonly #immediate = new Aborter()
-  /** Only where somebody waits for it. */
+  /** Created only if a caller waits for it. */
   #halt: Aborter | undefined
   #stopping = false
-  /** Null: nothing more can be said. */
+  /** Null: no more messages are accepted. */
   #steers: string[] | null = []
 
-  /** No other step may begin. */
+  /** No further step may start. */
   get stopping(): boolean {
     return this.#stopping
   }
 
-  /** Aborts when nothing may be waited for any more. */
+  /** Aborts when nothing may be awaited any more. */
   get halting(): AbortSignal {
     this.#halt ??= new Aborter()
     if (this.#stopping) this.#halt.abort(reason)
@@ -28,20 +28,20 @@ export class Controls {
   }
 
   interrupt(mode: InterruptMode): void {
-    // Where nothing more can be said, nothing is left to stop.
+    // Once no more messages are accepted, nothing is left to stop.
     if (this.#steers === null) return
     this.#stopping = true
     this.#halt?.abort(reason)
     if (mode === "immediate") this.#immediate.abort(reason)
   }
 
-  /** False: nothing more will be asked. */
+  /** False: no further model call will be made. */
   steer(text: string): boolean {
     if (this.#stopping) return false
     return this.#steers !== null && this.#steers.push(text) > 0
   }
 
-  /** What was said since the last time, in order. Where nothing was and the work is done, nothing more can be said. */
+  /** Messages since the last call, in order. If there are none and the work is done, no more are accepted. */
   takeSteers(done: boolean): readonly string[] | "closed" {
     const taken = this.#steers
     if (taken === null) return "closed"
@@ -50,7 +50,7 @@ export class Controls {
     return this.#steers === null ? "closed" : taken
   }
 
-  /** What is left where the session is over, and from then on nothing can be said. */
+  /** Remaining messages at the end of the session; no more are accepted afterwards. */
   unheard(): readonly string[] {
     const left = this.#steers ?? []
     this.#steers = null
@@ -58,5 +58,5 @@ export class Controls {
   }
 }
 
-/** Said outright: the default reason is an exception with a stack, made anew each time. */
+/** Passed explicitly: the default reason is a new exception with a stack each time. */
 const reason = "The session was interrupted."

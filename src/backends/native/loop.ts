@@ -16,15 +16,15 @@ export interface Loop {
   readonly conversation: Conversation
   readonly controls: Controls
   readonly bounds: TurnBounds
-  /** `provider:model`, kept with reasoning so that it goes back to nobody else. */
+  /** `provider:model`, stored with reasoning so that it is sent back only to its origin. */
   readonly origin: string
   readonly retry: RetryPolicy
-  /** Turns that the conversation took before. */
+  /** Turns of the conversation before this session. */
   readonly turnsBefore: number
   readonly host: TurnHost
 }
 
-/** Runs to the stop. What was said and not heard by then is on record, for whoever goes on. */
+/** Runs until a stop. Undelivered messages are recorded for the process that resumes the run. */
 export function runLoop(loop: Loop): Promise<Stop> {
   return takeTurns(loop).then((stop) => {
     for (const text of loop.controls.unheard()) loop.host.emit({ type: "steer", text })
@@ -32,7 +32,7 @@ export function runLoop(loop: Loop): Promise<Stop> {
   })
 }
 
-/** Ask the model, record its step, run its calls, hand back their results, until it calls nothing more. */
+/** Calls the model, records its step, runs its calls and returns their results, until the model makes no more calls. */
 async function takeTurns(loop: Loop): Promise<Stop> {
   const { controls, bounds, host } = loop
   let cuts = 0
@@ -64,7 +64,7 @@ async function takeTurns(loop: Loop): Promise<Stop> {
   }
 }
 
-/** All of them are settled before any result counts: one may have to wait, while others beside it ran. */
+/** All calls are settled before any result counts: one may have to wait while others ran in parallel. */
 async function runCalls(
   { dialogue, host }: Loop,
   calls: readonly StepCall[],
@@ -84,13 +84,13 @@ async function runCalls(
 
 type Running = ReturnType<TurnHost["callTool"]>
 
-/** Something for the model to hear before its next turn, on record like everything that it hears. */
+/** A message for the model before its next turn, recorded like all its input. */
 function tell({ dialogue, host }: Loop, text: string, reason?: SteerReason): void {
   host.emit({ type: "steer", text, ...(reason && { reason }) })
   dialogue.add({ role: "user", content: [{ type: "text", text }] })
 }
 
-/** Endings after which nothing more can be asked, and in which calls must not run. */
+/** Stop reasons after which no further model call is possible and calls must not run. */
 function haltOf(answer: Answer): Stop | undefined {
   if (answer.stopReason === "refusal") return { reason: "refusal" }
   if (answer.stopReason !== "context-overflow") return undefined
@@ -108,7 +108,7 @@ function textOf(answer: Answer): string {
   return answer.parts.map((part) => (part.type === "text" ? part.text : "")).join("")
 }
 
-/** How often an answer that was cut at the output limit is asked to go on. */
+/** How often the model is asked to continue an answer that was cut at the output limit. */
 const MOST_CUTS = 3
 const GO_ON =
   "Your answer was cut at the output limit, and none of its tool calls ran. Continue exactly where it stopped, without " +

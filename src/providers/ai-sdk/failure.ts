@@ -1,16 +1,16 @@
 import { type ErrorCode, LonghaulError } from "../../contract/error.ts"
 import { brokenOff, malformed, refusalError, tellsOverflow } from "../failure.ts"
 
-/** Where an answer comes from; filled in while it does. */
+/** Metadata of the response, filled in while it streams. */
 export interface Source {
   requestId: string | undefined
-  /** As the provider reports it. */
+  /** As reported by the provider. */
   model: string
-  /** The variable that the package takes its key from. */
+  /** The variable that the package reads its key from. */
   readonly keyName: string
 }
 
-/** What a model threw or streamed as its error, as one of the taxonomy. Packages differ: it is told by its fields. */
+/** Maps a thrown or streamed error to the taxonomy. Packages differ, so it is identified by its fields. */
 export function failureOf(error: unknown, source: Source): LonghaulError {
   if (LonghaulError.is(error)) return error
   const told = toldBy(error)
@@ -32,7 +32,7 @@ export function failureOf(error: unknown, source: Source): LonghaulError {
   return brokenOff(codeOf(told) ?? "provider_error", told.message, requestId)
 }
 
-/** The header that names the request, as the servers we know spell it. */
+/** The request id header, as known servers spell it. */
 export function requestIdOf(headers: Readonly<Record<string, string>> | undefined): string | undefined {
   return requestIdHeaders.map((name) => headers?.[name]).find((id) => id !== undefined)
 }
@@ -42,19 +42,19 @@ const requestIdHeaders = ["x-request-id", "request-id", "x-goog-request-id", "x-
 interface Told {
   readonly name: string
   readonly message: string
-  /** 0 where there was none. */
+  /** 0 if there was none. */
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The server's own names for it, from wherever the package puts them. */
+  /** The server's own error names, from wherever the package puts them. */
   readonly words: string
-  /** True for a failure of the exchange as such: those have an address. */
+  /** True for a failure of the HTTP exchange: those have an address. */
   readonly isExchange: boolean
 }
 
 function toldBy(error: unknown): Told {
   const fields = fieldsOf(error)
   const { statusCode, responseHeaders, responseBody, url } = fields
-  // Some packages hand on the server's event as it is, some its body as text.
+  // Some packages pass on the server's event unchanged, some its body as text.
   const inner = fieldsOf(fields.error)
   const body = fieldsOf(fieldsOf(parsed(responseBody)).error)
   const names = [fields, inner, body].flatMap(({ type, code, status }) => [type, code, status])
@@ -84,7 +84,7 @@ const malformations: ReadonlySet<string> = new Set([
   "AI_InvalidResponseDataError",
 ])
 
-/** What packages refuse before they send anything. */
+/** Errors that packages raise before sending anything. */
 const byName: Readonly<Record<string, ErrorCode>> = {
   AI_LoadAPIKeyError: "auth",
   AI_LoadSettingError: "config_invalid",
@@ -94,7 +94,7 @@ const byName: Readonly<Record<string, ErrorCode>> = {
   AI_InvalidPromptError: "invalid_request",
 }
 
-/** Runtimes tell of a connection that broke in their own ways. */
+/** Runtimes report a broken connection in different ways. */
 function isLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error.name === "AbortError" || error.name === "TimeoutError") return true

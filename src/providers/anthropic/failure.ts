@@ -2,7 +2,7 @@ import type { ErrorCode, LonghaulError } from "../../contract/error.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { brokenOff, type Refusal, refusalError, type ToldError, tellsOverflow } from "../failure.ts"
 
-/** A request that was refused, as an error of the taxonomy. The body's own error type says more than the status. */
+/** A rejected request as an error of the taxonomy. The body's error type is more specific than the status. */
 export function failureOf(refusal: Refusal): LonghaulError {
   const told = parseError(refusal.body)
   const requestId = refusal.header("request-id") ?? told.requestId
@@ -44,7 +44,7 @@ function parseError(body: string): ToldError {
       }
     }
   } catch {
-    // Proxies answer in HTML or plain text: the status decides then.
+    // Proxies respond with HTML or plain text: then the status decides.
   }
   return { message: body }
 }
