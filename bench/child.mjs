@@ -29,7 +29,7 @@ const shortBefore = await clocked(runShort)
 const { cpuMs, wallMs } = await clocked(async () => {
   main ??= start(measurement)
   await Promise.all(Array.from({ length: concurrency }, () => main.run()))
-  // Work put off until after the result is still work.
+  // Deferred work counts.
   await main.close()
 })
 const shortAfter = await clocked(runShort)
@@ -49,7 +49,7 @@ const figures = {
 }
 process.stdout.write(`${JSON.stringify(figures)}\n`, () => process.exit(0))
 
-/** A client of the subject for one script. Every run of it is kept, to be checked when the clock has stopped. */
+/** A client of the subject for one script. Every run of it is kept and checked after the clock has stopped. */
 function start(script) {
   const step = (id, n) => {
     ran.get(id).calls.push(n)

@@ -1,5 +1,5 @@
-// The rules of the house that no linter knows: the import graph is really read, files stay small, the core portable.
-// Usage: node scripts/house.mjs [root of a checkout]
+// Project rules that no linter covers: the import graph is really read, files stay small, the core portable. Usage:
+// node scripts/house.mjs [root of a checkout]
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"
@@ -15,7 +15,7 @@ const { summary, modules } = cruise()
 const cycles = summary.violations.filter(({ rule }) => rule.name === "no-cycles").length
 const cruised = modules.filter(({ source }) => source.startsWith("src/")).length
 console.log(`modules: ${cruised}, import cycles: ${cycles}`)
-// With a TypeScript that it cannot read, dependency-cruiser finds nothing and says that all is well.
+// With a TypeScript version that it cannot parse, dependency-cruiser finds no modules and reports success.
 if (cruised === 0) problems.push("dependency-cruiser read no module of src/: is @swc/core installed?")
 if (summary.error > 0) problems.push(`dependency-cruiser found ${summary.error} violations: npx depcruise src`)
 
@@ -49,7 +49,7 @@ function cruise() {
   return JSON.parse(stdout)
 }
 
-/** Every file that ships: tests and their types do not. */
+/** Every shipped file, without tests. */
 function sources(folder) {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`

@@ -1,5 +1,5 @@
-// Puts every hole of the journal's protocol back into the code, one at a time, and shows that a test fails for it.
-// Usage: node scripts/mutate-journal.mjs [part of a hole's name]
+// Reintroduces every known flaw of the journal's protocol into the code, one at a time, and shows that a test fails for
+// it. Usage: node scripts/mutate-journal.mjs [part of a flaw's name]
 import { spawn } from "node:child_process"
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -52,7 +52,7 @@ async function tryMutation({ hole, edits, test }) {
   }
 }
 
-/** The names of the tests that fail; a run that does not end counts as a failure of its own. */
+/** The names of the failing tests; a run that does not end counts as a failure. */
 async function runTests(test) {
   const report = join(scratch, "report.json")
   rmSync(report, { force: true })
@@ -74,7 +74,7 @@ async function runTests(test) {
   const { testResults } = JSON.parse(readFileSync(report, "utf8"))
   const failures = testResults.flatMap(({ assertionResults, status, name, message }) => {
     const failing = assertionResults.filter((result) => result.status === "failed").map(({ title }) => title)
-    // A file that cannot be loaded proves nothing about the hole.
+    // A file that cannot be loaded proves nothing about the flaw.
     if (failing.length === 0 && status === "failed") throw new Error(`${name}: ${message}`)
     return failing
   })
@@ -82,7 +82,7 @@ async function runTests(test) {
   return failures
 }
 
-/** The test that names the hole explains it best; a random schedule only shows that something is wrong. */
+/** The test that names the flaw explains it best; a random schedule only shows that something is wrong. */
 function directedFirst(failures, tag) {
   const directed = failures.filter((name) => !name.includes("whatever the schedule"))
   const named = directed.find((name) => name.split(":")[0].includes(tag))

@@ -1,5 +1,5 @@
-// The faults that must be survived, each at full length, and what was counted beside its bar. Build first.
-// Usage: node scripts/prove.mjs [part of a row's name …]
+// Runs all fault-injection suites at full length and prints their counts next to the requirements. Build first. Usage:
+// node scripts/prove.mjs [part of a row's name …]
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 

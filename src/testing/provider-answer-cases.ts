@@ -1,7 +1,7 @@
 import { check, type ProviderCase, ProviderScene, same, say, TEXT, toolResult } from "./provider-bench.ts"
 import type { SimulatedAnswer } from "./simulated.ts"
 
-/** What becomes of an answer. */
+/** Cases about answers. */
 export const answerCases: readonly ProviderCase[] = [
   {
     name: "text arrives complete and in order while it streams",
@@ -109,7 +109,7 @@ const signedAnswer: SimulatedAnswer = {
   parts: [{ reasoning: "Let me think", signature: "sealed-1" }, { toolCall: { name: "Read", args: {} } }],
 }
 
-/** Gives the first answer back as said by `origin`; what the second request held of its sealed part. */
+/** Sends the first answer back as written by `origin`; returns the second request's copy of its opaque part. */
 async function handBack(scene: ProviderScene, origin: string): Promise<readonly string[]> {
   const answer = await scene.ask()
   const content = answer.parts.map((part, index) => {

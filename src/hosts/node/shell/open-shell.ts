@@ -18,7 +18,7 @@ import { closeShellFolder, markOf, openShellFolder, sweepShellFolders } from "./
 import { exposedStore, type ShellSettings } from "./shell-settings.ts"
 import { SpillFile } from "./spill-file.ts"
 
-/** What `nodeShell` is, once it is needed. */
+/** The implementation of `nodeShell`, loaded on first use. */
 export function openShell(settings: ShellSettings): Shell {
   const nonce = newNonce()
   const starting = new Set<Promise<RunningCommand>>()
@@ -36,7 +36,7 @@ export function openShell(settings: ShellSettings): Shell {
     leftovers = await swept
     const folder = await openShellFolder(settings.spillFolder, nonce)
     recordCommandsIn(settings.root)
-    // A folder that is not there could not be covered, and a command could put one in its place.
+    // A missing folder could not be hidden, and a command could create it.
     for (const hidden of settings.hidden) mkdirSync(hidden, { recursive: true, mode: 0o700 })
     const sandbox = await trySandbox(settings, folder, nonce)
     isContained ||= "bubblewrap" in sandbox
@@ -187,7 +187,7 @@ type Sandbox = { readonly bubblewrap: readonly string[] } | { readonly fault: st
 const defaultOutputBytes = 64 * 1024
 const longestTimerMs = 2 ** 31 - 1
 const mostStarted = 16
-/** Of those that ended: their last words may still be asked for. */
+/** Ended commands whose last output may still be polled. */
 const mostRemembered = 64
 
 async function locate({ confinement }: ShellSettings, cwd: string): Promise<string> {
