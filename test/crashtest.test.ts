@@ -16,7 +16,7 @@ const timeout = all ? 3_600_000 : 120_000
 let scratch: string
 beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), "longhaul-crashtest-"))
-  // What it imports from others is found as if it lay in the repository.
+  // Its imports resolve as if it were in the repository.
   symlinkSync(join(repository, "node_modules"), join(scratch, "node_modules"))
   const entryPoints = [join(repository, "test/crashtest/saboteur.ts")]
   const outfile = join(scratch, saboteur)
@@ -41,7 +41,7 @@ test("runs killed at any operation and time lose no record and repeat no effect"
   const report = await campaign(all ? { kills: 1000 } : { kills: 4, sample: 16 })
   holds(report)
   expect(report.rows.map(({ kind }) => kind)).toEqual(["before", "torn", "after", "random"])
-  // A slow run does a little more than a fast one: its last points are not in every run.
+  // A slow run does slightly more than a fast one: its last points are not in every run.
   expect(report.total.kills).toBeGreaterThanOrEqual(all ? 1000 : 16)
   expect(report.total.flagged).toBeGreaterThan(0)
 })
