@@ -3,14 +3,14 @@ import { join } from "node:path"
 import { closing, finalText, stepResult } from "./script.mjs"
 
 /** A figure counts only for completed work: each call once and in order, the final text exactly right. */
-export function checkRun({ id, script, calls, heard, text }) {
+export function checkRun({ id, script, calls, received, text }) {
   const expected = finalText(script, id)
   same(calls.join(), [...Array(script.turns - 1).keys()].join(), `${id}: tool calls`)
   same(text, expected, `${id}: final text`)
-  if (!heard) return
+  if (!received) return
   // Deltas from one socket read may be delivered together, but nothing may be held back until the end.
-  if (heard.length < 2) throw new Error(`${id}: the listener heard ${heard.length} deltas`)
-  same(heard.join("").slice(-expected.length), expected, `${id}: text heard`)
+  if (received.length < 2) throw new Error(`${id}: the listener received ${received.length} deltas`)
+  same(received.join("").slice(-expected.length), expected, `${id}: text received`)
 }
 
 /** Durable means on disk: every result and every final text is in a journal below `dir`. */

@@ -59,9 +59,13 @@ function start(script) {
   return {
     async run() {
       const id = `run-${process.pid}-${ran.size}`
-      const run = { id, script, calls: [], heard: listen ? [] : undefined, text: undefined }
+      const run = { id, script, calls: [], received: listen ? [] : undefined, text: undefined }
       ran.set(id, run)
-      run.text = await session.run({ id, task: task(id), onDelta: listen ? (text) => run.heard.push(text) : undefined })
+      run.text = await session.run({
+        id,
+        task: task(id),
+        onDelta: listen ? (text) => run.received.push(text) : undefined,
+      })
     },
     close: () => session.close(),
   }

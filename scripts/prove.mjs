@@ -30,7 +30,7 @@ const rows = [
   {
     name: "order of writes",
     machine: ["test/machine/write-order.test.ts"],
-    bar: "written, synced and named before anybody is told and before any effect",
+    bar: "written, synced and named before publishing and before any effect",
   },
   {
     name: "torn or corrupt journal",
@@ -45,7 +45,7 @@ const rows = [
   {
     name: "disk full, EIO",
     files: ["test/disk-full.test.ts"],
-    bar: "failed with storage, nothing unwritten told, the run resumes",
+    bar: "failed with storage, nothing unwritten published, the run resumes",
   },
   {
     name: "disk errors",

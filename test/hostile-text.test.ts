@@ -3,7 +3,7 @@ import { visible } from "../src/cli/format.ts"
 import { isOurs } from "../src/lib/own-names.ts"
 import { parseRetryAfter } from "../src/lib/retry.ts"
 import { isPrivateHost } from "../src/lib/target-host.ts"
-import { tellsOverflow } from "../src/providers/failure.ts"
+import { isOverflow } from "../src/providers/failure.ts"
 import { SseCutter } from "../src/providers/sse.ts"
 import { findJson } from "../src/runtime/find-json.ts"
 import { readListing } from "../src/stores/s3/xml.ts"
@@ -119,7 +119,7 @@ const attacks: readonly Attack[] = [
   ["stream: a line without an end", around("data: ", "x"), cut],
   ["stream: data lines of one event", around("", "data: x\n"), cut],
   ["stream: comments", around("", ": ping\n\n"), cut],
-  ["refusal: words of an overflow", around("", "exceeds the maximum "), tellsOverflow],
+  ["refusal: words of an overflow", around("", "exceeds the maximum "), isOverflow],
   ["refusal: a time to wait", around("", "1"), parseRetryAfter],
   ["listing: keys without an end", around("<ListBucketResult>", "<Contents><Key>"), readListing],
   ["listing: spaces behind its end", around("<ListBucketResult></ListBucketResult>", " ", "x"), readListing],

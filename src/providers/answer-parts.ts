@@ -13,8 +13,8 @@ export class AnswerParts {
   progress = 0
   readonly #sink: AnswerSink
   readonly #parts: Part[] = []
-  #untold = ""
-  #untoldIndex = 0
+  #pending = ""
+  #pendingIndex = 0
 
   constructor(sink: AnswerSink) {
     this.#sink = sink
@@ -47,9 +47,9 @@ export class AnswerParts {
   }
 
   grow(index: number, text: string): void {
-    if (index !== this.#untoldIndex) this.tell()
-    this.#untoldIndex = index
-    this.#untold += text
+    if (index !== this.#pendingIndex) this.deliver()
+    this.#pendingIndex = index
+    this.#pending += text
   }
 
   /** Opaque data of a part; a string is appended to the previous one. */
@@ -59,19 +59,19 @@ export class AnswerParts {
   }
 
   /** Stores and delivers the content since the last time. */
-  tell(): void {
-    if (this.#untold === "") return
-    const delta = this.#untold
-    this.#untold = ""
-    const part = this.#openAt(this.#untoldIndex)
+  deliver(): void {
+    if (this.#pending === "") return
+    const delta = this.#pending
+    this.#pending = ""
+    const part = this.#openAt(this.#pendingIndex)
     this.progress++
     if (part.kind === "other") return
     part.text += delta
-    if (part.kind !== "call") this.#sink.delta?.(part.kind, this.#untoldIndex, delta)
+    if (part.kind !== "call") this.#sink.delta?.(part.kind, this.#pendingIndex, delta)
   }
 
   close(index: number): void {
-    this.tell()
+    this.deliver()
     const part = this.#openAt(index)
     part.whole = wholeOf(part)
     if (part.whole.type === "tool-call") this.#sink.call?.(part.whole, index)
@@ -79,7 +79,7 @@ export class AnswerParts {
 
   /** Closes a call whose arguments are complete, for protocols that do not mark its end. */
   closeIfWhole(index: number): void {
-    this.tell()
+    this.deliver()
     const { text, whole } = this.#parts[index] ?? { text: "", whole: null }
     if (whole === null && isWholeJson(text)) this.close(index)
   }
@@ -97,7 +97,7 @@ export class AnswerParts {
   }
 
   #open(part: Part): number {
-    this.tell()
+    this.deliver()
     this.progress++
     const index = this.#parts.push(part) - 1
     if (part.kind === "text" || part.kind === "reasoning") this.#sink.partStart?.(part.kind, index)

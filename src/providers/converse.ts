@@ -117,7 +117,7 @@ export class WireConversation implements Conversation, WatchedSink {
   chunk(bytes: Uint8Array): void {
     if (this.#refusal === undefined) {
       this.#cutter?.push(bytes)
-      this.#parts?.tell()
+      this.#parts?.deliver()
     } else if (this.#refusal.body.length < LONGEST_REFUSAL)
       this.#refusal.body += this.#decoder?.decode(bytes, { stream: true })
   }

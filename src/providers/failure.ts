@@ -10,7 +10,7 @@ export interface Refusal {
 }
 
 /** The error in a response body, in the protocol's format. */
-export interface ToldError {
+export interface ReportedError {
   /** The code from the body, if it is more specific than the status. */
   readonly code?: ErrorCode | undefined
   readonly message: string
@@ -20,17 +20,21 @@ export interface ToldError {
 }
 
 /** A rejected request as an error of the taxonomy. `keyName`: the usual variable of its key. */
-export function refusalError({ status, header }: Refusal, told: ToldError, keyName: string): LonghaulError {
+export function refusalError({ status, header }: Refusal, reported: ReportedError, keyName: string): LonghaulError {
   // A general server error in the body is less specific than a status with a reason.
-  const code = told.code === undefined || told.code === "provider_error" ? codeOfStatus(status) : told.code
+  const code = reported.code === undefined || reported.code === "provider_error" ? codeOfStatus(status) : reported.code
   const fix = fixOf(code, status, keyName)
-  const retryAfterMs = retryAfter(header) ?? told.retryAfterMs
-  return new LonghaulError(code, `The provider responded with ${status}: ${clip(told.message) || "no reason given"}`, {
-    data: { status },
-    ...(fix !== undefined && { fix }),
-    ...withRequestId(told.requestId),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  })
+  const retryAfterMs = retryAfter(header) ?? reported.retryAfterMs
+  return new LonghaulError(
+    code,
+    `The provider responded with ${status}: ${clip(reported.message) || "no reason given"}`,
+    {
+      data: { status },
+      ...(fix !== undefined && { fix }),
+      ...withRequestId(reported.requestId),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    },
+  )
 }
 
 /** The server's own error in the middle of a stream. */
@@ -55,7 +59,7 @@ export function unexpectedStop(reason: string, requestId: string | undefined): L
 }
 
 /** True if a message means that the conversation is too long, in the wording of known servers. */
-export function tellsOverflow(message: string): boolean {
+export function isOverflow(message: string): boolean {
   return /prompt is too long|context[ _](window|length|size)|maximum context|too many tokens|exceeds? the (maximum|available) (number of|input|context)/i.test(
     message,
   )

@@ -156,8 +156,8 @@ function finalText(task: Task, facts: readonly ToolFact[]): string {
     written?.status === "ok" ? `Wrote ${written.target}.` : missed || "These are the results of the tools."
   // The report has the rest.
   const isFound = written?.status === "ok" && matchesIn(facts).length > 0
-  const told = isFound ? facts.filter(({ name, status }) => name === "Grep" || status !== "ok") : facts
-  return [outcome, ...describeFacts(told, task.words)].join("\n\n")
+  const shown = isFound ? facts.filter(({ name, status }) => name === "Grep" || status !== "ok") : facts
+  return [outcome, ...describeFacts(shown, task.words)].join("\n\n")
 }
 
 function answer(text: string, calls: Step["calls"], seed: number, sink: AnswerSink): Answer {

@@ -34,7 +34,7 @@ export interface ProviderCase {
 /** One conversation with a simulator, and everything observed of it. */
 export class ProviderScene {
   readonly simulator: Simulator
-  readonly heard: string[] = []
+  readonly events: string[] = []
   readonly #bench: ProviderBench
   readonly #options: BenchOptions
   readonly #abort = new AbortController()
@@ -80,11 +80,11 @@ export class ProviderScene {
   #sink(): AnswerSink {
     return {
       partStart: (kind, index) => {
-        this.heard.push(`start ${kind} ${index}`)
+        this.events.push(`start ${kind} ${index}`)
         if (this.abortAtStart) this.#abort.abort()
       },
-      delta: (kind, index, delta) => this.heard.push(`${kind} ${index} ${delta}`),
-      call: ({ name, args }, index) => this.heard.push(`call ${index} ${name} ${JSON.stringify(args)}`),
+      delta: (kind, index, delta) => this.events.push(`${kind} ${index} ${delta}`),
+      call: ({ name, args }, index) => this.events.push(`call ${index} ${name} ${JSON.stringify(args)}`),
     }
   }
 }

@@ -51,7 +51,7 @@ export class Controls {
   }
 
   /** Remaining messages at the end of the session; no more are accepted afterwards. */
-  unheard(): readonly string[] {
+  undelivered(): readonly string[] {
     const left = this.#steers ?? []
     this.#steers = null
     return left

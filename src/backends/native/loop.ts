@@ -27,7 +27,7 @@ export interface Loop {
 /** Runs until a stop. Undelivered messages are recorded for the process that resumes the run. */
 export function runLoop(loop: Loop): Promise<Stop> {
   return takeTurns(loop).then((stop) => {
-    for (const text of loop.controls.unheard()) loop.host.emit({ type: "steer", text })
+    for (const text of loop.controls.undelivered()) loop.host.emit({ type: "steer", text })
     return stop
   })
 }

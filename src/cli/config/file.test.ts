@@ -250,7 +250,7 @@ describe("invalid settings", () => {
     ['{"workspace": "/"}', "outside the folder of the file", "--config"],
     ['{"workspace": "escape"}', "outside the folder of the file", "--config"],
     ['{"model": "nosuch:x"}', "longhaul.config.json", "Known providers"],
-    ['{"allowedTools": ["Reed"]}', "longhaul.config.json", "Use some of: Read"],
+    ['{"allowedTools": ["Reed"]}', "longhaul.config.json", "Use any of: Read"],
   ])("%s is rejected with the file and a fix, as text and as JSON", async (text, message, fix) => {
     await symlink("/", inWorkspace("escape"))
     const path = await configured(text)

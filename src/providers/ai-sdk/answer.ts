@@ -57,7 +57,7 @@ export class AiSdkReader {
         throw failureOf(part.error, this.#source)
       // Other parts, such as sources, files and partial arguments, are not passed on.
     }
-    this.#parts.tell()
+    this.#parts.deliver()
   }
 
   finish(): Answer {
@@ -105,9 +105,9 @@ export class AiSdkReader {
   }
 
   #call({ toolCallId = "", toolName = "", input = "", providerMetadata }: AiSdkPart): void {
-    const told = JSON.stringify([toolCallId, toolName, input])
-    if (this.#calls.has(told)) return
-    this.#calls.add(told)
+    const key = JSON.stringify([toolCallId, toolName, input])
+    if (this.#calls.has(key)) return
+    this.#calls.add(key)
     this.#thought = undefined
     const index = this.#parts.openCall(toolCallId, toolName)
     this.#parts.grow(index, input)

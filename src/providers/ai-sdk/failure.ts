@@ -1,5 +1,5 @@
 import { type ErrorCode, LonghaulError } from "../../contract/error.ts"
-import { brokenOff, malformed, refusalError, tellsOverflow } from "../failure.ts"
+import { brokenOff, isOverflow, malformed, refusalError } from "../failure.ts"
 
 /** Metadata of the response, filled in while it streams. */
 export interface Source {
@@ -13,23 +13,23 @@ export interface Source {
 /** Maps a thrown or streamed error to the taxonomy. Packages differ, so it is identified by its fields. */
 export function failureOf(error: unknown, source: Source): LonghaulError {
   if (LonghaulError.is(error)) return error
-  const told = toldBy(error)
+  const fields = describeError(error)
   const { requestId, keyName } = source
-  if (malformations.has(told.name)) return malformed("its package cannot parse it", requestId)
-  if (told.status >= 400) {
-    const refusal = { status: told.status, body: told.message, header: (name: string) => told.headers[name] }
-    const named = { code: codeOf(told), message: told.message, requestId: requestIdOf(told.headers) ?? requestId }
+  if (malformations.has(fields.name)) return malformed("its package cannot parse it", requestId)
+  if (fields.status >= 400) {
+    const refusal = { status: fields.status, body: fields.message, header: (name: string) => fields.headers[name] }
+    const named = { code: codeOf(fields), message: fields.message, requestId: requestIdOf(fields.headers) ?? requestId }
     return refusalError(refusal, named, keyName)
   }
-  const code = byName[told.name]
+  const code = byName[fields.name]
   if (code !== undefined) {
     const fix = code === "auth" ? { fix: `Set ${keyName}, or pass apiKey to the model's package.` } : {}
-    return new LonghaulError(code, told.message, { cause: error, ...fix })
+    return new LonghaulError(code, fields.message, { cause: error, ...fix })
   }
-  if (told.isExchange || isLost(error)) {
+  if (fields.isExchange || isLost(error)) {
     return new LonghaulError("network", "The connection to the provider failed.", { cause: error })
   }
-  return brokenOff(codeOf(told) ?? "provider_error", told.message, requestId)
+  return brokenOff(codeOf(fields) ?? "provider_error", fields.message, requestId)
 }
 
 /** The request id header, as known servers spell it. */
@@ -39,7 +39,7 @@ export function requestIdOf(headers: Readonly<Record<string, string>> | undefine
 
 const requestIdHeaders = ["x-request-id", "request-id", "x-goog-request-id", "x-amzn-requestid"]
 
-interface Told {
+interface ErrorFields {
   readonly name: string
   readonly message: string
   /** 0 if there was none. */
@@ -51,7 +51,7 @@ interface Told {
   readonly isExchange: boolean
 }
 
-function toldBy(error: unknown): Told {
+function describeError(error: unknown): ErrorFields {
   const fields = fieldsOf(error)
   const { statusCode, responseHeaders, responseBody, url } = fields
   // Some packages pass on the server's event unchanged, some its body as text.
@@ -69,10 +69,10 @@ function toldBy(error: unknown): Told {
   }
 }
 
-function codeOf({ words, message }: Told): ErrorCode | undefined {
+function codeOf({ words, message }: ErrorFields): ErrorCode | undefined {
   if (/API_KEY_INVALID|invalid_api_key/.test(words)) return "auth"
   if (/insufficient_quota|billing_error/.test(words)) return "billing"
-  if (/context_length_exceeded/.test(words) || tellsOverflow(message)) return "context_overflow"
+  if (/context_length_exceeded/.test(words) || isOverflow(message)) return "context_overflow"
   if (/overloaded/.test(words)) return "overloaded"
   if (/rate_limit/.test(words)) return "rate_limited"
   return undefined

@@ -6,7 +6,7 @@ export interface Guard {
   /** Aborts when the work is no longer needed. */
   readonly signal: AbortSignal
   /** Data arrived: the clock restarts. */
-  heard(): void
+  received(): void
 }
 
 /**
@@ -43,7 +43,7 @@ export function guarded<Value>(
     const unlink = onAbort(signal, () => fail(aborted()))
     const guard: Guard = {
       signal: abort.signal,
-      heard() {
+      received() {
         since = performance.now()
         allowed = idleMs
       },

@@ -92,7 +92,7 @@ async function readAnswer(
   onAbort(guard.signal, () => void parts.cancel().catch(() => {}))
   for (let part = await parts.read(); !part.done && !guard.signal.aborted; part = await parts.read()) {
     // The package generates this itself, whatever the provider does.
-    if (part.value.type !== "stream-start") guard.heard()
+    if (part.value.type !== "stream-start") guard.received()
     reader.push(part.value)
   }
   return reader.finish()

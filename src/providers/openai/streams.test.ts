@@ -20,7 +20,7 @@ function read(create: CreateReader, sent: string | Uint8Array): Answer {
   const parts = new AnswerParts({})
   const reader = create(parts)
   new SseCutter(reader).push(typeof sent === "string" ? encoder.encode(sent) : sent)
-  parts.tell()
+  parts.deliver()
   return reader.finish()
 }
 

@@ -128,8 +128,8 @@ function attachmentsIn(parts: readonly JsonObject[]): readonly SimulatedAttachme
 /** Clients may choose the key of a result; `output` and `error` are the vendor's suggestion. */
 function responseOf(response: Json | undefined): { readonly text: string; readonly isError: boolean } {
   const { output, error, content } = objectAt(response)
-  const told = error ?? output ?? content ?? response ?? ""
-  return { text: typeof told === "string" ? told : JSON.stringify(told), isError: error !== undefined }
+  const value = error ?? output ?? content ?? response ?? ""
+  return { text: typeof value === "string" ? value : JSON.stringify(value), isError: error !== undefined }
 }
 
 function partsOf(content: Json | undefined): readonly JsonObject[] {
@@ -148,14 +148,14 @@ function frames(answer: CompleteAnswer, exchange: Exchange): readonly Frame[] {
   const finishReason = isBroken
     ? "MALFORMED_FUNCTION_CALL"
     : (answer.wireStopReason ?? finishReasons[answer.stopReason])
-  const told = { modelVersion: exchange.model, responseId: exchange.messageId }
+  const metadata = { modelVersion: exchange.model, responseId: exchange.messageId }
   const prompt = answer.usage.inputTokens + answer.usage.cacheReadTokens
   const chunk = (parts: readonly JsonObject[], more: JsonObject, usage: JsonObject, bookkeeping: boolean) =>
     frame(
       {
         candidates: [{ content: { parts, role: "model" }, ...more, index: 0 }],
         usageMetadata: { promptTokenCount: prompt, ...usage },
-        ...told,
+        ...metadata,
       },
       bookkeeping,
     )

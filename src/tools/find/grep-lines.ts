@@ -83,11 +83,11 @@ interface Range {
   readonly to: number
 }
 
-/** The end line of the first match that ends after `told`; -1 if there is none in the range. */
-async function firstEnd(search: LineSearch, text: string, { from, to }: Range, told: number): Promise<number> {
-  if (told >= to || !(await matches(search, text, { from, to }))) return -1
+/** The end line of the first match that ends after `reported`; -1 if there is none in the range. */
+async function firstEnd(search: LineSearch, text: string, { from, to }: Range, reported: number): Promise<number> {
+  if (reported >= to || !(await matches(search, text, { from, to }))) return -1
   // No match ends at `low` or before; one ends at `high` or before.
-  let low = Math.max(from, told)
+  let low = Math.max(from, reported)
   let high = Math.min(to, nextLine(text, low))
   for (let lines = 1; !(await matches(search, text, { from, to: high })); lines *= 2) {
     low = high

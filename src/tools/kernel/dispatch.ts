@@ -103,8 +103,8 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       if (tool.bounded || fits(parts, limits)) return { status: "ok", output: parts }
       return { status: "ok", output: cutParts(parts, limits, keep && (await kept(parts, tool.name, context, keep))) }
     } catch (error) {
-      const told = readToolError(error)
-      if (told !== undefined) return failed(told.code, told.message)
+      const toolError = readToolError(error)
+      if (toolError !== undefined) return failed(toolError.code, toolError.message)
       if (step === "run" && context.signal.aborted) return stopped(tool)
       report(error, tool.name, step, context)
       return failed("internal", `The tool ${tool.name} ${whatFailed[step]}.`)

@@ -49,8 +49,8 @@ export async function exchange(request: Exchange, resolve: Resolve): Promise<Exc
     }
     const contentType = (headers["content-type"] ?? "").slice(0, 200)
     const retryAfter = headers["retry-after"]
-    const told = { status, contentType, ...(retryAfter !== undefined && { retryAfter }) }
-    return { body: { ...told, ...(await readBody(response, request.maxBytes)) } }
+    const details = { status, contentType, ...(retryAfter !== undefined && { retryAfter }) }
+    return { body: { ...details, ...(await readBody(response, request.maxBytes)) } }
   } catch (error) {
     if (error instanceof ToolError) throw error
     throw new ToolError("io", `No usable response from ${url.host}${reasonOf(error)}.`, { cause: error })

@@ -25,10 +25,10 @@ export interface Ripgrep {
 export function nodeSearch(options: NodeSearchOptions): Search {
   checkKeys("nodeSearch", options, keys<NodeSearchOptions>()("roots", "readOnlyRoots", "hidden", "ripgrepPath"))
   const { ripgrepPath, ...roots } = options
-  const told = ripgrepPath === undefined ? undefined : requireRipgrep(ripgrepPath)
+  const configured = ripgrepPath === undefined ? undefined : requireRipgrep(ripgrepPath)
   let opening: Promise<Search | undefined> | undefined
   const open = async (): Promise<Search | undefined> => {
-    const ripgrep = told ?? (await findRipgrep({ outside: foldersIn(roots) }))
+    const ripgrep = configured ?? (await findRipgrep({ outside: foldersIn(roots) }))
     if (ripgrep === undefined) return undefined
     // Loaded on demand: most importers of this package search nothing.
     return (await import("../later.ts")).ripgrepSearch(ripgrep.path, roots)

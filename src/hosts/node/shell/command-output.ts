@@ -47,9 +47,9 @@ export class CommandOutput {
   /** The same, without waiting for an escaped process that still has the pipe. */
   async endSoon(): Promise<void> {
     const until = performance.now() + longestMs
-    for (let heard = -1; heard !== this.#bytes || this.#isWriting; ) {
+    for (let seen = -1; seen !== this.#bytes || this.#isWriting; ) {
       if (this.#ended.signal.aborted || performance.now() > until) break
-      heard = this.#bytes
+      seen = this.#bytes
       await delay(quietMs, this.#ended.signal)
       // A process that was delayed itself may still have unread data before it is considered quiet.
       await nextRound()

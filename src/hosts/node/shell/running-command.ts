@@ -65,7 +65,7 @@ export class RunningCommand {
   readonly #exited: Promise<Exit>
   readonly #stop = new AbortController()
   readonly #stopAsked = once(this.#stop.signal, "abort")
-  readonly #told: Promise<void>
+  readonly #reported: Promise<void>
   /** The first process inside a sandbox: it ends only after all others. */
   #innermost: string | undefined
   #stopping: { readonly by: "timeout" | "abort"; readonly done: Promise<unknown> } | undefined
@@ -82,7 +82,7 @@ export class RunningCommand {
         resolve({ code, signal, durationMs: performance.now() - this.#startedMs })
       })
     })
-    this.#told = traits.isSandboxed ? this.#hearSandbox() : Promise.resolve()
+    this.#reported = traits.isSandboxed ? this.#readSandbox() : Promise.resolve()
     this.ended = this.#follow()
   }
 
@@ -135,7 +135,7 @@ export class RunningCommand {
    */
   async #endLeftovers(): Promise<void> {
     const { pid } = this.#child
-    await this.#told
+    await this.#reported
     if (this.#traits.isSandboxed) await endProcesses(this.#processes(), 0)
     else if (pid !== undefined && groupAnswers(pid)) await endProcesses({ leader: pid }, graceMs)
   }
@@ -146,7 +146,7 @@ export class RunningCommand {
     return pid === undefined || this.#hasExited ? others : { ...others, leader: pid }
   }
 
-  async #hearSandbox(): Promise<void> {
+  async #readSandbox(): Promise<void> {
     const info = this.#child.stdio[3]
     if (!(info instanceof Readable)) return
     const [, pid] = /"child-pid": (\d+)/.exec(await text(info).catch(() => "")) ?? []

@@ -31,9 +31,9 @@ export async function findSandboxFault(trial: SandboxTrial): Promise<string | un
   const outside = join(trial.folder, "outside")
   await mkdir(inside, { recursive: true })
   await mkdir(outside, { recursive: true })
-  const ears = await listenOnLoopback()
+  const listener = await listenOnLoopback()
   try {
-    const { report, error, survived } = await probe(trial, { inside, outside, tcp: ears.tcp, udp: ears.udp })
+    const { report, error, survived } = await probe(trial, { inside, outside, tcp: listener.tcp, udp: listener.udp })
     // A sent datagram has arrived, but may not have been read yet.
     await pause(20)
     if (report === undefined) return `a program could not be run in it (${error || "no output"})`
@@ -41,11 +41,11 @@ export async function findSandboxFault(trial: SandboxTrial): Promise<string | un
     if (existsSync(join(outside, "probe"))) return "a program in it wrote outside its folder"
     if (report.faults.length > 0) return `a program in it ${report.faults.join(", ")}`
     if (survived) return "a process in it outlived it"
-    if (trial.network === "none" && ears.heard.length > 0)
-      return `a program in it reached the network (${ears.heard[0]})`
+    if (trial.network === "none" && listener.reached.length > 0)
+      return `a program in it reached the network (${listener.reached[0]})`
     return undefined
   } finally {
-    ears.close()
+    listener.close()
     await endProcesses({ mark: trial.mark }, 0)
     await rm(trial.folder, { recursive: true, force: true })
   }
@@ -104,17 +104,17 @@ function parseReport(output: string): { report?: Report } {
 
 /** Receives connections that reach the machine's loopback. */
 async function listenOnLoopback() {
-  const heard: string[] = []
+  const reached: string[] = []
   const tcp = createServer((socket) => {
-    heard.push("TCP")
+    reached.push("TCP")
     socket.destroy()
   })
-  const udp = createSocket("udp4", () => heard.push("UDP"))
+  const udp = createSocket("udp4", () => reached.push("UDP"))
   tcp.listen(0, "127.0.0.1")
   udp.bind(0, "127.0.0.1")
   await Promise.all([once(tcp, "listening"), once(udp, "listening")])
   return {
-    heard: heard as readonly string[],
+    reached: reached as readonly string[],
     tcp: (tcp.address() as AddressInfo).port, // Safe: it listens on a port.
     udp: udp.address().port,
     close() {
