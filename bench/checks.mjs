@@ -2,18 +2,18 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { closing, finalText, stepResult } from "./script.mjs"
 
-/** A figure counts only for work that was done: each call once and in order, the final text to the letter. */
-export function checkRun({ id, script, calls, heard, text }) {
+/** A figure counts only for completed work: each call once and in order, the final text exactly right. */
+export function checkRun({ id, script, calls, received, text }) {
   const expected = finalText(script, id)
   same(calls.join(), [...Array(script.turns - 1).keys()].join(), `${id}: tool calls`)
   same(text, expected, `${id}: final text`)
-  if (!heard) return
-  // Deltas that arrive in one read of the socket may be told together, but nothing may be held back until the end.
-  if (heard.length < 2) throw new Error(`${id}: the listener heard ${heard.length} deltas`)
-  same(heard.join("").slice(-expected.length), expected, `${id}: text heard`)
+  if (!received) return
+  // Deltas from one socket read may be delivered together, but nothing may be held back until the end.
+  if (received.length < 2) throw new Error(`${id}: the listener received ${received.length} deltas`)
+  same(received.join("").slice(-expected.length), expected, `${id}: text received`)
 }
 
-/** Durable means on the disk: every result and every final text is in some journal below `dir`. */
+/** Durable means on disk: every result and every final text is in a journal below `dir`. */
 export async function checkJournals(dir, runs) {
   const found = new Set()
   for (const entry of await readdir(dir, { recursive: true })) {
@@ -29,7 +29,7 @@ export async function checkJournals(dir, runs) {
   }
 }
 
-/** Texts may be long: the message shows where they part. */
+/** Texts may be long: the message shows where they differ. */
 function same(actual, expected, what) {
   if (actual === expected) return
   const [a, b] = [String(actual), String(expected)]

@@ -29,7 +29,7 @@ const shortBefore = await clocked(runShort)
 const { cpuMs, wallMs } = await clocked(async () => {
   main ??= start(measurement)
   await Promise.all(Array.from({ length: concurrency }, () => main.run()))
-  // Work put off until after the result is still work.
+  // Deferred work counts.
   await main.close()
 })
 const shortAfter = await clocked(runShort)
@@ -49,7 +49,7 @@ const figures = {
 }
 process.stdout.write(`${JSON.stringify(figures)}\n`, () => process.exit(0))
 
-/** A client of the subject for one script. Every run of it is kept, to be checked when the clock has stopped. */
+/** A client of the subject for one script. Every run of it is kept and checked after the clock has stopped. */
 function start(script) {
   const step = (id, n) => {
     ran.get(id).calls.push(n)
@@ -59,9 +59,13 @@ function start(script) {
   return {
     async run() {
       const id = `run-${process.pid}-${ran.size}`
-      const run = { id, script, calls: [], heard: listen ? [] : undefined, text: undefined }
+      const run = { id, script, calls: [], received: listen ? [] : undefined, text: undefined }
       ran.set(id, run)
-      run.text = await session.run({ id, task: task(id), onDelta: listen ? (text) => run.heard.push(text) : undefined })
+      run.text = await session.run({
+        id,
+        task: task(id),
+        onDelta: listen ? (text) => run.received.push(text) : undefined,
+      })
     },
     close: () => session.close(),
   }

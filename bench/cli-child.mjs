@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs"
 import { pathToFileURL } from "node:url"
 
-/** Runs `longhaul --help` in this process; its last line says what CPU that took, and what the process had taken before. */
+/** Runs `longhaul --help` in this process; its last line has the CPU time used for it, and before it. */
 const [node, , program] = process.argv
 const before = process.cpuUsage()
 process.on("exit", () => {

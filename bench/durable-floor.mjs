@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { loop } from "./floor.mjs"
 
 /**
- * The durable floor: the same loop, and each message is a JSONL line on the disk before the loop goes on.
+ * The durable floor: the same loop, and each message is a JSONL line on the disk before the loop continues.
  *
  * @param {import("./floor.mjs").Setup} setup
  * @returns {import("./floor.mjs").Subject}

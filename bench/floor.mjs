@@ -22,7 +22,7 @@ export const stepTool = {
 /**
  * @param {Setup} setup
  * @param {BenchRun} run
- * @param {(message: object) => Promise<void>} [record] called with each message before the loop goes on
+ * @param {(message: object) => Promise<void>} [record] called with each message before the loop continues
  */
 export async function loop(setup, run, record) {
   const messages = []

@@ -33,7 +33,7 @@ function back(chunks) {
 /** More than system, tools and the first message take, or the last two messages. */
 const GLANCE = 4096
 
-/** The whole history against the script: undefined where it is exactly right, else the first thing that is wrong. */
+/** Checks the whole history against the script: undefined if it is right, else the first difference. */
 export function historyFault(body, id, script) {
   const { messages } = JSON.parse(body)
   const calls = script.turns - 1

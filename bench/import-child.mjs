@@ -1,4 +1,4 @@
-/** Imports what it is told and says what CPU that took, and what this process had taken before. */
+/** Imports the given modules and reports the CPU time used for it, and before it. */
 const before = process.cpuUsage()
 await import(process.argv[2])
 const { user, system } = process.cpuUsage(before)

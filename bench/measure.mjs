@@ -6,8 +6,8 @@ import { defaultSubjects } from "./scenarios.mjs"
 const timeoutMs = 120_000
 
 /**
- * One measurement for all its subjects: a fresh process each, interleaved, starting with another subject every time.
- * Resolves with the samples of each subject and what failed.
+ * One measurement for all its subjects: a fresh process each, interleaved, starting with another subject each time.
+ * Resolves with the samples of each subject and the failures.
  */
 export async function measure(measurement, { server, root, reps, available, progress }) {
   const subjects = (measurement.subjects ?? defaultSubjects).filter((subject) => available.includes(subject))
@@ -27,7 +27,7 @@ export async function measure(measurement, { server, root, reps, available, prog
   return { samples, failures }
 }
 
-/** Its folder stays until the benchmark is over: ext4 takes long to create files where many were just deleted. */
+/** Its folder stays until the benchmark ends: ext4 is slow to create files where many were just deleted. */
 async function sample(subject, measurement, server, root) {
   const dir = await mkdtemp(join(root, `${subject}-`))
   const baseUrl = measurement.tls ? server.secureUrl : server.baseUrl

@@ -4,7 +4,7 @@ import { build } from "esbuild"
 import { median } from "./measure.mjs"
 import { runScript } from "./processes.mjs"
 
-/** What a bundler leaves of one import, minified, in bytes: from the modules that bundlers load, not from the bundle for Node. */
+/** The minified size of one import in bytes, from the modules that bundlers load, not from the bundle for Node. */
 export async function bundleSizes(dist) {
   const imports = { verifyWebhook: "esm/webhooks/index.js", defineTool: "esm/index.js" }
   const options = { bundle: true, minify: true, format: "esm", platform: "neutral", packages: "external", write: false }

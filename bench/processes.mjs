@@ -2,7 +2,7 @@ import { fork, spawn } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 
-/** Children get nothing that could change what is measured: no NODE_OPTIONS, no proxies. */
+/** Children get nothing that could change the measurement: no NODE_OPTIONS, no proxies. */
 const env = Object.fromEntries(
   ["PATH", "HOME", "TMPDIR", "BENCH_DIST", "BENCH_OBSERVED"].flatMap((name) =>
     process.env[name] ? [[name, process.env[name]]] : [],
@@ -14,7 +14,10 @@ process.on("exit", () => {
 })
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(130))
 
-/** Runs a script of this folder in a fresh process; resolves with its last line, which is JSON, rejects with what went wrong. */
+/**
+ * Runs a script of this folder in a fresh process; resolves with its last line, which is JSON, rejects with the
+ * failure.
+ */
 export async function runScript(script, argument, timeoutMs, moreEnv = {}) {
   const child = spawn(process.execPath, [join(import.meta.dirname, script), argument], {
     env: { ...env, ...moreEnv },
@@ -40,7 +43,7 @@ export async function runScript(script, argument, timeoutMs, moreEnv = {}) {
   return JSON.parse(said.stdout.trimEnd().split("\n").at(-1))
 }
 
-/** The scripted server. `takeCounts` tells what it was asked since the last time. */
+/** The scripted server. `takeCounts` returns the requests since the last time. */
 export async function startServer() {
   const child = fork(join(import.meta.dirname, "server.mjs"), { env })
   track(child)

@@ -1,6 +1,6 @@
 import { median } from "./measure.mjs"
 
-/** A row with its figures and verdict. */
+/** A row with its figures and result. */
 export function evaluate(row, { samples, failures }) {
   const { label, unit, goal, subject, beside = "durable-floor" } = row
   const of = (name) => (samples[name]?.length > 0 ? median(samples[name].map(row.value)) : undefined)

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 
-/** One subject in one fresh process; says what it saw and the CPU it took as a line of JSON. */
+/** One subject in one fresh process; prints its results and CPU time as a line of JSON. */
 const { what, dir, records: wanted } = JSON.parse(process.argv[2])
 const folder = join(dir, "store/workspaces/default/.longhaul/projects/long/nodes/main")
 const recordsPerTurn = 7
@@ -10,7 +10,7 @@ const recordsPerTurn = 7
 const subjects = { make, parse, status, resume }
 process.stdout.write(`${JSON.stringify(await subjects[what]())}\n`, () => process.exit(0))
 
-/** A run of as many records, each turn a text, a call and its result: it stops at its limit of turns. */
+/** A run with this many records, each turn a text, a call and its result: it stops at its turn limit. */
 async function make() {
   const workspace = join(dir, "workspace")
   mkdirSync(workspace, { recursive: true })
@@ -20,7 +20,7 @@ async function make() {
   return { ...(await parse()), turns, folder }
 }
 
-/** What anybody would have to do at least. */
+/** The minimum that any implementation has to do. */
 function parse() {
   return clocked(() => {
     let records = 0
@@ -89,7 +89,7 @@ function stepOf(n) {
   ]
 }
 
-/** ASCII, with what must be escaped in between as code and tables have it. */
+/** ASCII, with characters that must be escaped, as in code and tables. */
 function prose(length) {
   return 'The report says "done" for all rows;\nthe sum is 41.7 % of the year before.\t'.repeat(40).slice(0, length)
 }

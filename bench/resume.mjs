@@ -1,5 +1,5 @@
-// What a long run costs to take up again, beside reading and parsing its bytes.
-// Usage: npm run build && node bench/resume.mjs [--records n] [--reps n] [--assert]
+// Measures the cost of resuming a long run, compared with reading and parsing its bytes. Usage: npm run build && node
+// bench/resume.mjs [--records n] [--reps n] [--assert]
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -36,7 +36,7 @@ const samples = Object.fromEntries(subjects.map((subject) => [subject, []]))
 for (let rep = 0; rep < reps; rep++) {
   for (let index = 0; index < subjects.length; index++) {
     const subject = subjects[(rep + index) % subjects.length]
-    // A run that goes on is another one afterwards.
+    // A resumed run has changed and cannot be reused.
     const dir = join(root, `copy-${rep}-${subject}`)
     cpSync(made, dir, { recursive: true })
     const sample = await child({ what: subject, dir })

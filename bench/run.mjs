@@ -129,7 +129,7 @@ function fileSystemType(path) {
   return names[type] ?? `type 0x${type.toString(16)}`
 }
 
-/** What is under way, on one line of a terminal that is wiped again. */
+/** Shows the current activity on one terminal line that is cleared again. */
 function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
 }

@@ -37,7 +37,7 @@ export function parseModelName(name) {
 
 export const task = (id) => `bench-run ${id}; call step until you are done.`
 
-/** The run that a request belongs to, found without parsing it. */
+/** The run of a request, found without parsing it. */
 export const taskMark = "bench-run "
 
 export const deltaText = (index) => pieces[index % pieces.length]
@@ -46,7 +46,7 @@ export const turnText = (deltas) => Array.from({ length: deltas }, (_, index) =>
 
 export const stepResult = (id, n) => `step ${n} of ${id} is done`
 
-/** What the model says in the last turn after its ordinary deltas. */
+/** The model's text in the last turn after its ordinary deltas. */
 export const closing = (lastResult) => `The last result was: ${lastResult ?? "none"}`
 
 /** @param {Script} script */

@@ -61,7 +61,7 @@ async function answer(request, chunks, response) {
   response.end()
 }
 
-/** One HTTP chunk per event, as providers send them; the kernel joins what is written together. */
+/** One HTTP chunk per event, as providers send them; the kernel joins adjacent writes. */
 async function writeAll(response, frames) {
   for (const frame of frames) if (!response.write(frame)) await once(response, "drain")
 }

@@ -1,5 +1,5 @@
-// What the tools cost: Grep through createAgentTools beside plain ripgrep, and the dispatch of a tool that does nothing.
-// Usage: npm run build && node bench/tools.mjs [--reps n] [--assert]
+// Measures the tools: Grep through createAgentTools compared with plain ripgrep, and the dispatch of a tool that does
+// nothing. Usage: npm run build && node bench/tools.mjs [--reps n] [--assert]
 import { spawn } from "node:child_process"
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -79,7 +79,7 @@ async function benchDispatch(tools) {
   return isMet ? [] : ["dispatch"]
 }
 
-/** What Grep asks of ripgrep, with the lines printed. To a file: a pipe would have to be read by us. */
+/** The ripgrep flags of Grep, with the lines printed. To a file: a pipe would have to be read by us. */
 function runPlain(pattern, root) {
   const flags = "--no-config --line-number --hidden --no-require-git --no-ignore-global --no-ignore-exclude".split(" ")
   const more = ["--no-ignore-parent", "--max-filesize=5242880", "--glob=!.git/", "--glob=!node_modules/"]
@@ -98,7 +98,7 @@ function runPlain(pattern, root) {
   })
 }
 
-/** Milliseconds of CPU of the children that ended meanwhile and, where asked for, of this process. */
+/** CPU milliseconds of the children that ended in between and, on request, of this process. */
 async function cpuOf(work, isOurs) {
   const children = childTicks()
   const own = process.cpuUsage()
@@ -107,7 +107,7 @@ async function cpuOf(work, isOurs) {
   return ((childTicks() - children) * 1000) / ticksPerSecond + (isOurs ? (user + system) / 1000 : 0)
 }
 
-/** Of the children that were waited for, in clock ticks. */
+/** CPU of the awaited children, in clock ticks. */
 function childTicks() {
   const stat = readFileSync("/proc/self/stat", "latin1")
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")

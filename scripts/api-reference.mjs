@@ -1,5 +1,5 @@
-// Writes docs/api.md from the declarations of the last build: the names that users write, by topic (api-topics.mjs).
-// Usage: node scripts/api-reference.mjs [where to write it]
+// Generates docs/api.md from the declarations of the last build: the names that users write, by topic (api-topics.mjs).
+// Usage: node scripts/api-reference.mjs [output file]
 import { spawnSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -41,7 +41,7 @@ function section({ title, guides, shown, listed = [] }) {
   return [...parts, ...(listed.length > 0 ? [table(listed)] : [])].join("\n\n")
 }
 
-/** A name, or names that belong together, under one heading and in one block; the first one's comment stands above it. */
+/** A name, or related names, under one heading and in one block; the first one's comment is above it. */
 function describe(group) {
   const names = [group].flat()
   const all = names.flatMap(declarationsOf)
@@ -93,7 +93,7 @@ function checkTopics() {
   }
 }
 
-/** What is exported under a name, or else declared beside something exported; of one name there may be more than one. */
+/** The export with a name, or else a declaration next to an export; there may be more than one. */
 function declarationsOf(name) {
   const exported = [...homes.keys()].filter((each) => each.name === name)
   if (exported.length > 0) return exported
@@ -113,7 +113,7 @@ function findHomes() {
   return found
 }
 
-/** Declaration → its code, laid out in one go. */
+/** Declaration → its formatted code. */
 function formatAll(declarations) {
   const source = declarations.map(({ text }) => `${text}\n${separator}\n`).join("")
   const texts = formatted(source, "api.d.ts")
@@ -122,7 +122,7 @@ function formatAll(declarations) {
   return new Map(declarations.map((declaration, index) => [declaration, texts[index]]))
 }
 
-/** In the style of the house. */
+/** In the project's code style. */
 function formatted(input, name) {
   const program = join(root, "node_modules/@biomejs/biome/bin/biome")
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, "format", `--stdin-file-path=${name}`], {

@@ -38,7 +38,7 @@ export const topics = [
   },
   {
     title: "Resume, continue, look up",
-    about: "go on with a run, continue a conversation, list runs.",
+    about: "resume a run, continue a conversation, list runs.",
     guides: [
       ["pause and resume", "guides/pause-and-resume.md"],
       ["conversations", "guides/conversations.md"],

@@ -16,13 +16,13 @@ process.chdir(root)
 const { exports, bin } = JSON.parse(readFileSync("package.json", "utf8"))
 const targets = Object.values(exports).filter((target) => typeof target === "object")
 const inDist = (path) => path?.replace("./dist/", "") ?? []
-/** What Node loads, each a bundle of its own, and what bundlers load, module by module. */
+/** The bundles that Node loads, and the modules that bundlers load. */
 const entries = targets.flatMap(({ node, default: other }) => node?.default ?? node ?? other).flatMap(inDist)
 const modules = targets
   .flatMap(({ module, node, default: other }) => [module, node?.module, other])
   .flatMap((path) => (path?.includes("/esm/") ? [path.replace("./dist/esm/", "")] : []))
 const types = targets.flatMap((target) => target.types).flatMap(inDist)
-/** By the one file that each becomes part of. */
+/** Grouped by the file that each becomes part of. */
 const groups = {
   "core.js": entries.filter((entry) => !entry.startsWith("hosts/")),
   "node.js": entries.filter((entry) => entry.startsWith("hosts/node/")),
@@ -55,7 +55,8 @@ for (const [file, members] of shared) {
     writeFileSync(`dist/${entry}`, reexport(names, path.startsWith(".") ? path : `./${path}`, entry, ""))
   }
 }
-// One character beyond Latin-1 makes V8 hold and read all of a file in two bytes a character. Only patterns can bring one in.
+// One character beyond Latin-1 makes V8 store a whole file with two bytes per character. Only regular expressions can
+// contain one.
 for (const name of readdirSync("dist/chunks").filter((each) => /^(?!cli-).*\.js$/.test(each))) {
   const wide = /[^\0-\xff]/.exec(readFileSync(`dist/chunks/${name}`, "utf8"))
   if (wide) throw new Error(`dist/chunks/${name} holds ${wide[0]}: write it as an escape in the pattern it stands in.`)
@@ -63,7 +64,7 @@ for (const name of readdirSync("dist/chunks").filter((each) => /^(?!cli-).*\.js$
 for (const program of programs) chmodSync(`dist/${program}`, 0o755)
 removeAllBut(new Set([...reachedFrom([...entries, ...programs]), ...reachedFrom(types)]))
 
-/** All files of dist that these lead to, themselves included: imports and lazy imports, or those of types. */
+/** All files of dist reachable from these: through imports and lazy imports, or through types. */
 function reachedFrom(files) {
   const reached = new Set()
   const waiting = [...files]
@@ -113,7 +114,7 @@ function bundle(entryPoints, chunkNames, sourcemap) {
   })
 }
 
-/** What each entry gives out when it runs; types are nobody's business here. */
+/** The runtime exports of each entry; types do not matter here. */
 function namesOf(list) {
   return Promise.all(
     list.map(async (entry) => {
@@ -123,7 +124,7 @@ function namesOf(list) {
   )
 }
 
-/** In the one file every name carries its entry, since two entries may use the same. */
+/** In the combined file every name carries its entry, since two entries may use the same name. */
 function reexport(names, from, fromEntry, asEntry) {
   const list = names.map((name) => `${marked(name, fromEntry)} as ${marked(name, asEntry)}`)
   return list.length === 0 ? "" : `export { ${list.join(", ")} } from ${JSON.stringify(from)}\n`

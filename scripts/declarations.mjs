@@ -1,9 +1,9 @@
-// Reads files of declarations (.d.ts): what a file exports, and where a name in it is declared.
+// Parses declaration files (.d.ts): the exports of a file, and the declaration of a name.
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
 const modules = new Map()
-/** Strings and comments, in which brackets mean nothing. */
+/** Strings and comments, in which brackets are ignored. */
 export const skipped = /"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|\/\*[\s\S]*?\*\/|\/\/.*/g
 
 /** Name → declaration, for everything that can be imported from a file. */
@@ -18,7 +18,7 @@ export function exportsOf(file) {
   return found
 }
 
-/** The declaration that a name means inside a file; undefined where it is none of ours. */
+/** The declaration of a name inside a file; undefined if it is not ours. */
 export function find(file, name) {
   const { declarations, imports } = moduleOf(file)
   const imported = imports.get(name)
@@ -51,7 +51,7 @@ function addStatement(module, file, { doc, text }) {
     const [, kind, name] = declared
     const isType = kind === "interface" || kind === "type"
     const first = module.declarations.get(name)
-    // Overloads are one declaration, under the words of the first.
+    // Overloads are one declaration, under the comment of the first.
     const joined = first ? { ...first, text: `${first.text}\n${text}` } : { file, name, isType, doc, text }
     module.declarations.set(name, joined)
     if (isExport && !first) module.exported.push({ name, local: name })
@@ -61,7 +61,7 @@ function addStatement(module, file, { doc, text }) {
     const [, keyword, names, from] = list
     for (const [, local, name = local] of names.matchAll(/(?:type )?(\w+)(?: as (\w+))?\s*(?:,|$)/g)) {
       if (keyword === "export") module.exported.push({ name, local, ...(from && { from: beside(file, from) }) })
-      // What other packages declare is theirs to describe.
+      // Declarations of other packages are not described.
       else if (from.startsWith(".")) module.imports.set(name, { name: local, from: beside(file, from) })
     }
   } else if (!/^import /.test(text)) {
@@ -73,7 +73,7 @@ function beside(file, specifier) {
   return join(dirname(file), specifier.replace(/\.(ts|js)$/, ".d.ts"))
 }
 
-/** The statements of a file of declarations, each with the comment in front of it. */
+/** The statements of a declaration file, each with the comment before it. */
 function statementsOf(source) {
   const blank = source.replace(skipped, (text) => " ".repeat(text.length))
   const statements = []
@@ -91,7 +91,7 @@ function statementsOf(source) {
   return statements
 }
 
-/** A semicolon, or the brace that closes an interface or a class: one in its heading has more behind it. */
+/** A semicolon, or the brace that closes an interface or class: a brace in its heading is followed by more. */
 function isEnd(blank, start, at) {
   if (blank[at] === ";") return true
   const heading = /^\s*(export )?(declare )?(interface|class) /

@@ -1,5 +1,5 @@
-// Writes what models cost into src/observe/price-table.ts, from the data of the installed @pydantic/genai-prices.
-// Usage: node scripts/prices.mjs
+// Generates the price table src/observe/price-table.ts from the installed @pydantic/genai-prices. Usage: node
+// scripts/prices.mjs
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { waitForUpdate } from "@pydantic/genai-prices"
@@ -7,7 +7,7 @@ import { waitForUpdate } from "@pydantic/genai-prices"
 const target = fileURLToPath(new URL("../src/observe/price-table.ts", import.meta.url))
 const manifest = fileURLToPath(new URL("../node_modules/@pydantic/genai-prices/package.json", import.meta.url))
 
-/** The text of the module: one string, which an engine loads faster than any literal of objects. */
+/** The text of the module: one string, which an engine loads faster than object literals. */
 export async function priceModule() {
   const { version } = JSON.parse(readFileSync(manifest, "utf8"))
   const table = JSON.stringify((await waitForUpdate()).map(provider))
@@ -24,7 +24,7 @@ function provider({ id, provider_match: match, fallback_model_providers: fallbac
   return [id, match ? rule(match) : null, fallbacks, models.map(model)]
 }
 
-/** The first price holds where no later one does; the last that fits the moment wins. */
+/** The first price applies if no later one does; the last one valid at the time wins. */
 function model({ match, prices }) {
   const [first, ...later] = Array.isArray(prices) ? prices : [{ prices }]
   const dated = later.map(({ constraint, prices }) => [priceList(prices), ...moment(constraint)])
@@ -33,7 +33,7 @@ function model({ match, prices }) {
 
 const operators = { equals: "=", starts_with: "^", ends_with: "$", contains: "~", regex: "/" }
 
-/** Names are compared in lower case, so all but regular expressions are kept in it. */
+/** Names are compared in lower case, so all except regular expressions are stored in it. */
 function rule(match) {
   const [[operator, operand], ...others] = Object.entries(match)
   if (others.length > 0) throw new Error(`A rule of two parts: ${JSON.stringify(match)}`)
@@ -43,7 +43,7 @@ function rule(match) {
   return operators[operator] + (operator === "regex" ? operand : operand.toLowerCase())
 }
 
-/** Nothing for always; a start in Unix milliseconds; or two seconds of the UTC day, the second one excluded. */
+/** Empty: always; a start in Unix milliseconds; or two seconds of the UTC day, the second one excluded. */
 function moment(constraint) {
   if (!constraint) return []
   if (constraint.type === "start_date") return [Date.parse(constraint.start_date)]
@@ -57,7 +57,7 @@ function secondOfDay(time) {
   return hours * 3600 + minutes * 60 + seconds
 }
 
-/** Input, output, cache read, cache write, the call itself; null where only other things than tokens have a price. */
+/** Input, output, cache read, cache write, the call itself; null if only non-token units have a price. */
 function priceList(prices) {
   const { input_mtok: input, output_mtok: output, cache_read_mtok: read, cache_write_mtok: write } = prices
   const perCall = prices.requests_kcount === undefined ? null : prices.requests_kcount / 1000
@@ -66,7 +66,7 @@ function priceList(prices) {
   return list.length === 0 && Object.keys(prices).length > 0 ? null : list
 }
 
-/** A number, or the base price followed by pairs: above how many input tokens of a call, which price. */
+/** A number, or the base price followed by pairs: a minimum of input tokens and its price. */
 function price(given = null) {
   if (given === null || typeof given === "number") return given
   const tiers = given.tiers.toSorted((left, right) => left.start - right.start)

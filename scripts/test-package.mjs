@@ -1,4 +1,4 @@
-// Packs the package, installs it in an empty project and uses it there as its users would.
+// Packs the package, installs it in an empty project and uses it there as a user would.
 import { execFileSync, spawnSync } from "node:child_process"
 import {
   cpSync,
@@ -20,7 +20,7 @@ import { formatMessage } from "publint/utils"
 
 const repository = fileURLToPath(new URL("..", import.meta.url))
 const MOST_PACKAGES = 20
-/** The MCP server and the schema library it needs are half of it; our modules for bundlers and source maps are five. */
+/** The MCP server and its schema library are half of it; our modules for bundlers and source maps are five. */
 const MOST_MEGABYTES = 24
 const IMPORT_GOAL_MS = 40
 const MOST_BUNDLED = 12 * 1024
@@ -63,7 +63,7 @@ function pack() {
   return join(scratch, name)
 }
 
-/** As a user does it, with what the cache already has. */
+/** As a user would, with the packages in the cache. */
 function install(tarball) {
   mkdirSync(project)
   write("package.json", JSON.stringify({ name: "consumer", private: true, type: "module" }))
@@ -76,7 +76,7 @@ function checkTree() {
   for (const path of manifests) {
     const { name, scripts = {} } = JSON.parse(readFileSync(path, "utf8"))
     const hook = ["preinstall", "install", "postinstall", "prepare"].find((script) => script in scripts)
-    // A package from the registry runs no `prepare`, but ours must not even look as if it did.
+    // A package from the registry runs no `prepare`, but ours must not even look like it did.
     if (hook && (hook !== "prepare" || name === "longhaul")) problems.push(`${name} has a script "${hook}"`)
   }
   if (walk(root).some((path) => /\.node$|binding\.gyp$/.test(path))) problems.push("native code in the tree")
@@ -99,7 +99,7 @@ function checkImports(subpaths) {
   }
 }
 
-/** A bundler for a platform that has no Node follows every import, lazy ones too, and fails on what it cannot find. */
+/** A bundler for a platform without Node follows every import, including lazy ones, and fails on missing modules. */
 async function checkPortable(portable) {
   const stdin = portable.map((path) => `import ${JSON.stringify(join("longhaul", path))}`).join("\n")
   try {
@@ -117,7 +117,7 @@ async function checkPortable(portable) {
       logLevel: "silent",
     })
     const inputs = Object.entries(metafile.inputs)
-    // An optional peer that is not there is loaded when it is needed, and missed only then.
+    // A missing optional peer is loaded, and fails, only when it is needed.
     const optional = Object.keys(manifest.peerDependenciesMeta ?? {})
     const isMissed = ({ path, kind }) => kind === "dynamic-import" && optional.includes(path)
     const outside = inputs.flatMap(([file, { imports }]) =>
@@ -188,7 +188,7 @@ function measureImports(paths) {
   }
 }
 
-/** Every file is an entry, its types, or imported by one: nothing is shipped that nobody can load. */
+/** Every file is an entry, its types, or imported by one: no unreachable file is shipped. */
 function checkReached() {
   const targets = (value) => (typeof value === "string" ? [value] : Object.values(value).flatMap(targets))
   const waiting = [...targets(manifest.exports), ...targets(manifest.bin)].map((path) => join(installed, path))
@@ -207,7 +207,7 @@ function checkReached() {
   for (const path of stray) problems.push(`nothing reaches ${path.slice(installed.length + 1)}`)
 }
 
-/** One function alone must not bring the runtime along, whatever the bundler is told of its platform. */
+/** Importing one function must not pull in the runtime, on any bundler platform. */
 async function checkBundles() {
   for (const [name, path] of [
     ["verifyWebhook", "longhaul/webhooks"],
@@ -230,7 +230,7 @@ async function checkBundles() {
   }
 }
 
-/** The README's library example, copied out of it and run where only the package is installed. */
+/** The README's library example, extracted and run where only the package is installed. */
 function checkReadme() {
   const readme = readFileSync(join(repository, "README.md"), "utf8")
   const [, code = "", output = ""] = /```ts run\n([\s\S]*?)```\s*```text output\n([\s\S]*?)```/.exec(readme) ?? []
@@ -258,7 +258,7 @@ function run(program, arguments_, cwd) {
   execFileSync(program, arguments_, { cwd, env: environment(), stdio: ["ignore", "ignore", "inherit"] })
 }
 
-/** Without what an outer `npm run` leaves there: it would send an inner npm back to this checkout. */
+/** Without the variables of an outer `npm run`, which would redirect an inner npm to this checkout. */
 function environment() {
   const outer = /^npm_(package|lifecycle|config_(local_prefix|prefix|workspace))/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !outer.test(name)))

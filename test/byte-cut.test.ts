@@ -16,7 +16,7 @@ const answer: SimulatedAnswer = {
   usage: { inputTokens: 10, outputTokens: 20 },
 }
 
-/** One run against a server whose first answer has a fault; what its tools were really called with. */
+/** One run against a server whose first answer has a fault; returns the arguments of the tool calls that really ran. */
 async function runWith(model: (given: typeof fetch) => Model, fault: FaultOrder | null) {
   const called: Record<"look" | "pay", unknown[]> = { look: [], pay: [] }
   const tool = (name: "look" | "pay", effect: "none" | "once") =>
@@ -52,7 +52,7 @@ describe.each(providersUnderTest)("$name", ({ name, model }) => {
     expect(whole.called).toEqual({ look: [lookArgs], pay: [payArgs] })
     const stream = renderAnswer(answer, whole.simulator.requests[0])
     const length = new TextEncoder().encode(stream).length
-    // From here on the answer is complete, whatever is cut off: a chat answer is so with its finish reason.
+    // From here on the answer is complete, whatever is cut: a chat answer is complete with its finish reason.
     const reason = stream.indexOf("\n", stream.indexOf('"finish_reason":"'))
     const complete = new TextEncoder().encode(
       name === "openai chat" ? stream.slice(0, reason) : stream.trimEnd(),
@@ -84,7 +84,7 @@ describe.each(providersUnderTest)("$name", ({ name, model }) => {
     )
     const runs = 2 * Math.ceil(complete / step)
     expect(counts).toMatchObject({ runs, typed: runs, partial: 0, pays: 0 })
-    // Otherwise the test would not show that what did start early had its arguments whole.
+    // Otherwise the test would not show that early started calls had complete arguments.
     expect(counts.looks).toBeGreaterThan(0)
   })
 })

@@ -97,7 +97,7 @@ test("TOOL-32 if any one operation fails, the commit is complete or absent once 
     const { error } = await scene.commit(blow)
     const tree = scene.tree()
     if (error === null) expect(tree).toBe(newTree)
-    // A note that could not be removed is removed by the next process, and changes nothing any more.
+    // A note that could not be removed is removed by the next process, without further effect.
     await scene.read()
     expect(scene.tree()).toBe(tree)
   })
@@ -108,7 +108,7 @@ test("TOOL-32 if any one operation fails, the commit is complete or absent once 
 
 test("a living process's commit note is not touched by another process, even if incomplete", { timeout }, async () => {
   const points = everyOperation(["stop-before", "stop-within"], 8)
-  // Among them the note itself, half written.
+  // Including the note itself, half written.
   points.unshift({ at: trace.findIndex(([operation]) => operation === "writeFile") + 1, what: "stop-within" })
   await atOnce(points, (blow) =>
     crashes.inScene(async (scene) => {
@@ -226,7 +226,7 @@ async function strikeAt(blows: readonly Blow[], act: (scene: Scene, blow: Blow) 
   return tally
 }
 
-/** In the short run one in `sample`, and those around the moment from which the commit counts. */
+/** In the short run one in `sample`, and those around the commit point. */
 function everyOperation(kinds: readonly Blow["what"][], sample: number): Blow[] {
   const blows = trace.flatMap(([operation], index) =>
     kinds
@@ -236,7 +236,7 @@ function everyOperation(kinds: readonly Blow["what"][], sample: number): Blow[] 
   return blows.filter(({ at }, index) => all || index % sample === 0 || Math.abs(at - counting()) < 2)
 }
 
-/** The operation that makes the commit count, from 1. */
+/** The operation that is the commit point, from 1. */
 function counting(): number {
   return trace.findIndex(([operation]) => operation === "rename") + 1
 }

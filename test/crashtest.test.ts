@@ -16,7 +16,7 @@ const timeout = all ? 3_600_000 : 120_000
 let scratch: string
 beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), "longhaul-crashtest-"))
-  // What it imports from others is found as if it lay in the repository.
+  // Its imports resolve as if it were in the repository.
   symlinkSync(join(repository, "node_modules"), join(scratch, "node_modules"))
   const entryPoints = [join(repository, "test/crashtest/saboteur.ts")]
   const outfile = join(scratch, saboteur)

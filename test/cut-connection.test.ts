@@ -17,7 +17,7 @@ describe.each(transports)("$name", ({ create }) => {
     const bodies: string[] = []
     const server = http.createServer(async (request, response) => {
       const body = await textOf(request)
-      // The second and third request come over a kept connection, or the one after it.
+      // The second and third request use a kept connection, or the next one.
       if (bodies.push(body) === 2 || bodies.length === 3) setTimeout(() => request.socket.destroy(), 30)
       else await answer(await simulator.fetch(requestFrom(request, body)), response)
     })

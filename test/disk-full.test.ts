@@ -7,7 +7,7 @@ const bench = new Bench()
 beforeAll(() => bench.prepare())
 afterAll(() => bench.close())
 
-/** No file of the process may pass so many KiB: what is longer is written short, and then not at all. */
+/** No file of the process may exceed this many KiB: longer writes are cut short, and then fail. */
 const limited = (kib: number) => ["bash", "-c", `ulimit -f ${kib} && exec "$0" "$@"`]
 
 describe.each<{ form: NonNullable<Order["form"]> }>([{ form: "append" }, { form: "create-only" }])(
@@ -40,7 +40,7 @@ test("a disk that cuts every file short only costs more files", async () => {
   expect(state).toMatchObject({ status: "done" })
   const found = await standing(order)
   expect(faults(found.history, told, deeds, found.state)).toEqual([])
-  // One for each stretch is all that it needs.
+  // One per part is all it needs.
   const stretches = found.history.filter(({ type }) => type === "run-start" || type === "run-resume").length
   expect(readdirSync(found.state.transcript.path).length).toBeGreaterThan(stretches)
 })

@@ -16,7 +16,7 @@ interface Block {
   readonly name: string
   readonly language: string
   readonly code: string
-  /** What the document says that it prints. */
+  /** The documented output. */
   readonly output?: string
 }
 
@@ -42,7 +42,7 @@ describe("code in the documentation", () => {
       writeFileSync(join(project, `snippet-${index}.ts`), `${code}\nexport {}\n`)
       return `snippet-${index}.ts`
     })
-    // What the AI SDK declares is not complete by itself; our own declarations are compiled by `npm run test:package`.
+    // The AI SDK's declarations are not complete; ours are compiled by `npm run test:package`.
     const lenient = { skipLibCheck: true, noEmit: true }
     const compilerOptions = { ...lenient, strict: true, target: "ES2023", module: "NodeNext", types: ["node"] }
     writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files }))
@@ -111,7 +111,7 @@ test("FAIL-28 the error table lists every code once, with its retryability", () 
   expect(rows.toSorted()).toEqual(expected.toSorted())
 })
 
-/** Blocks marked `run`, with the `text output` block behind them. */
+/** Blocks marked `run`, with the following `text output` block. */
 function runnable(document: string): Block[] {
   const text = readFileSync(join(repository, document), "utf8")
   const fences = text.matchAll(/^```(ts|js|sh) run\n([\s\S]*?)^```\n(?:\n```text output\n([\s\S]*?)^```)?/gm)
@@ -129,7 +129,7 @@ function runScript(code: string): string {
   return execFileSync(process.execPath, [file], { cwd: project, encoding: "utf8", timeout: 30_000 })
 }
 
-/** In a copy of the sample notes, with a home of its own. */
+/** In a copy of the sample notes, with its own home folder. */
 function runShell(code: string): string {
   const workspace = join(project, "notes")
   cpSync(join(repository, "examples/field-notes"), workspace, { recursive: true })

@@ -67,7 +67,7 @@ test("the invoice example, about 60 lines of strict TypeScript without a cast, p
   ])
 })
 
-/** The program, compiled against the built package as a user with strict settings would; fails where it does not compile. */
+/** The program, compiled against the built package with strict settings; fails if it does not compile. */
 function compiled(source: string): string {
   const project = mkdtempSync(join(tmpdir(), "longhaul-example-"))
   onTestFinished(() => rmSync(project, { recursive: true, force: true }))
@@ -91,7 +91,7 @@ function runExample(name: string): string[] {
   return runProgram(join(repository, "examples", name, "main.mjs"))
 }
 
-/** The lines it prints. It must succeed by itself, on a machine of which it knows nothing. */
+/** The printed lines. It must succeed on its own, without knowledge of the machine. */
 function runProgram(program: string): string[] {
   const { status, stdout, stderr } = spawnSync(process.execPath, [program], {
     env: { PATH: process.env.PATH },

@@ -20,7 +20,7 @@ const overloaded = new LonghaulError("overloaded", "Come back later.")
 const noAccount = new LonghaulError("auth", "There is no such account.")
 const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] } as const
 
-/** What happened outside of the journals: asked models and tools that ran. */
+/** Effects outside the journals: model calls and tool runs. */
 let happenings = 0
 
 const tools = [
@@ -45,7 +45,7 @@ const tools = [
   askUserTool(),
 ]
 
-/** A process of its own over the store: what its model says, it says in order. */
+/** A separate process over the store, whose model follows a script. */
 function process(store: Store, steps: readonly ScriptedStep[] = [], config: RuntimeConfig = {}): Runtime {
   const counted = steps.map(
     (step): ScriptedStep =>
@@ -66,7 +66,7 @@ function process(store: Store, steps: readonly ScriptedStep[] = [], config: Runt
 const asking: RuntimeConfig = { hooks: { gateBeforeTool: () => ({ allow: false, reason: "May it?" }) } }
 const begin = { task: "Work.", runId: "r" }
 
-/** As many ways for a run to go as there are kinds of records and ends; each leaves the run `r` in the store. */
+/** One run for each kind of record and end; each leaves the run `r` in the store. */
 const ways: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   "words alone": (store) => process(store, ["Done."]).run({ ...begin, system: "Be brief.", metadata: { a: 1 } }),
   "tools of every effect, side by side, one that fails and one that is not there": (store) =>
@@ -169,7 +169,7 @@ const ways: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   },
 }
 
-/** Its process dies in the middle of a call: all that is left is the journal. */
+/** Its process dies in the middle of a call: only the journal is left. */
 async function lost(store: Store, unknownOutcome: "tell" | "pause" = "tell"): Promise<void> {
   let begun = () => {}
   const began = new Promise<void>((resolve) => {
@@ -217,9 +217,9 @@ test.each(Object.entries(ways))(
       const copy = await recordsOf(runtime, runId)
       expect(copy.slice(0, -1).map(named)).toEqual(records.slice(0, seq + 1).map(named))
       expect(copy.at(-1)).toMatchObject({ type: "run-pause", reason: "fork" })
-      // What went on as the run did ends where the run did: what a fold keeps to itself is the same too.
+      // A fork that continues like the run ends like it: internal state of the fold is equal too.
       const [original, forked] = [project(records), project([...copy.slice(0, -1), ...records.slice(seq + 1)])]
-      // Only its cost is its own: what was copied was paid for by the run it came from.
+      // Only its cost differs: the copied part was paid for by the original run.
       const own = { runId: "", forkOf: null, usage: null, spent: null }
       expect({ ...forked, ...own }).toEqual({ ...original, ...own })
       await replaysAsItIs(runtime, runId, copy)

@@ -3,7 +3,7 @@ import { visible } from "../src/cli/format.ts"
 import { isOurs } from "../src/lib/own-names.ts"
 import { parseRetryAfter } from "../src/lib/retry.ts"
 import { isPrivateHost } from "../src/lib/target-host.ts"
-import { tellsOverflow } from "../src/providers/failure.ts"
+import { isOverflow } from "../src/providers/failure.ts"
 import { SseCutter } from "../src/providers/sse.ts"
 import { findJson } from "../src/runtime/find-json.ts"
 import { readListing } from "../src/stores/s3/xml.ts"
@@ -15,7 +15,7 @@ import { parsePatch } from "../src/tools/patch/parse-patch.ts"
 import { loadEntityDecoder } from "../src/tools/web/html-entities.ts"
 import { htmlToText } from "../src/tools/web/html-to-text.ts"
 
-/** Text that a model, a tool, a file or a server chooses: each reader with inputs that grow, written to hurt it. */
+/** Text controlled by a model, a tool, a file or a server: each parser with growing, hostile inputs. */
 type Attack = readonly [name: string, input: (size: number) => string, read: (text: string) => unknown]
 
 const fill = (piece: string, size: number) => piece.repeat(Math.ceil(size / piece.length))
@@ -23,7 +23,7 @@ const around =
   (before: string, piece: string, after = "") =>
   (size: number) =>
     `${before}${fill(piece, size)}${after}`
-/** A refusal is an outcome like any other. */
+/** A rejection is a valid outcome. */
 const tried = (read: (text: string) => unknown) => (text: string) => {
   try {
     return read(text)
@@ -39,7 +39,7 @@ const cut = (text: string) => {
 }
 const decode = await loadEntityDecoder()
 const readPage = (text: string) => htmlToText(text, decode)
-/** As many globs as make the text, since a long one is refused. */
+/** As many globs as make up the text, since a long one is rejected. */
 const inGlobs = (read: (glob: string) => unknown) => (text: string) => {
   for (let at = 0; at < text.length; at += 1000) tried(read)(text.slice(at, at + 1000))
 }
@@ -119,7 +119,7 @@ const attacks: readonly Attack[] = [
   ["stream: a line without an end", around("data: ", "x"), cut],
   ["stream: data lines of one event", around("", "data: x\n"), cut],
   ["stream: comments", around("", ": ping\n\n"), cut],
-  ["refusal: words of an overflow", around("", "exceeds the maximum "), tellsOverflow],
+  ["refusal: words of an overflow", around("", "exceeds the maximum "), isOverflow],
   ["refusal: a time to wait", around("", "1"), parseRetryAfter],
   ["listing: keys without an end", around("<ListBucketResult>", "<Contents><Key>"), readListing],
   ["listing: spaces behind its end", around("<ListBucketResult></ListBucketResult>", " ", "x"), readListing],
@@ -136,14 +136,14 @@ const SIZE = isMeasured ? 200_000 : 100_000
 describe("hostile text", () => {
   test.each(attacks)("%s: four times the text takes about four times the work", (name, input, read) => {
     const texts = [SIZE, 2 * SIZE, 4 * SIZE].map((size) => input(size))
-    // The last one would take minutes if the work grew with the square of the text.
+    // The last one would take minutes if the work were quadratic.
     if (!isMeasured) return void read(texts.at(-1) ?? "")
     read(texts[0] ?? "")
     const times = texts.map((text) => Math.min(...Array.from({ length: 3 }, () => cpuTime(() => read(text)))))
     const [first = 1, , last = 1] = times
     const growth = last / Math.max(first, 1)
     growths.push([name, growth, last])
-    // Below a few milliseconds the clock decides.
+    // Below a few milliseconds the clock resolution dominates.
     if (last > 20) expect(growth).toBeLessThan(WORST_GROWTH)
   })
 })

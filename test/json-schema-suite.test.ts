@@ -12,7 +12,7 @@ interface Group {
   readonly tests: readonly { readonly description: string; readonly data: Json; readonly valid: boolean }[]
 }
 
-/** Whole files of the suite that are not asked, and why. */
+/** Files of the suite that are skipped, and why. */
 const leftOut: Readonly<Record<string, string>> = {
   boolean_schema: "the schema of a tool's arguments is an object",
   default: "the suite wants defaults to do nothing; ours are filled in, and checked like any value",
@@ -66,7 +66,7 @@ test("every keyword used by a built-in tool's schema is covered", () => {
 
 function toolWith(inputSchema: JsonSchema) {
   const tool = defineTool({ name: "tool", description: "A tool.", input: { type: "object" }, run: () => "" })
-  // Those of the suite are about any value, and would be refused as a tool's own.
+  // Those of the suite apply to any value, and would be rejected as a tool's schema.
   return { ...tool, inputSchema }
 }
 
@@ -82,7 +82,7 @@ function count(groups: readonly Group[]): number {
   return groups.reduce((sum, { tests }) => sum + tests.length, 0)
 }
 
-/** Follows `properties` and `items`, which is all that they are nested by. */
+/** Follows `properties` and `items`, the only nesting they use. */
 function keywordsOf(schema: JsonSchema): readonly string[] {
   const inner = [...Object.values((schema.properties ?? {}) as Record<string, JsonSchema>)]
   if (schema.items !== undefined) inner.push(schema.items as JsonSchema)

@@ -14,7 +14,7 @@ const initialize = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } },
 }
 
-/** By hand, since `fetch` would not send another Host. */
+/** Done manually, since `fetch` would not send another Host. */
 function post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const all = { accept: "application/json, text/event-stream", "content-type": "application/json", ...headers }
@@ -72,7 +72,7 @@ describe("MCP over HTTP", () => {
     const server = await serveHttp()
     const one = await connectHttp(server, "2025-11-25")
     const other = await connectHttp(server, "2026-07-28")
-    // Each waits for what the other does: one after the other they would never end.
+    // Each waits for the other: sequentially they would never end.
     const meet = (mine: string, theirs: string) =>
       `touch ${mine}; until [ -e ${theirs} ]; do sleep 0.05; done; echo met`
     const results = await Promise.all([

@@ -14,7 +14,7 @@ function bash(id: string, args: object) {
   return { id, method: "tools/call", params: { name: "Bash", arguments: args } }
 }
 
-/** A server that was sent these messages. */
+/** A server that received these messages. */
 function served(messages: readonly object[], args: readonly string[] = []) {
   const server = start(["mcp", ...args])
   for (const message of [...opening, ...messages]) {

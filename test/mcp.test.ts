@@ -70,7 +70,7 @@ describe.each(meetings)("an official client over $transport, protocol $protocol"
     const client = await meet(meeting)
     const heard: { progress: number; message?: string | undefined }[] = []
     let answer: Promise<CallToolResult> | undefined
-    // It ends only once it has been heard: with no notification the call would never come back.
+    // It ends only after its progress was received: without a notification the call would never return.
     const command = "echo begun; until [ -e heard ]; do sleep 0.05; done; echo over"
     const result = await client.callTool(
       { name: "Bash", arguments: { command } },

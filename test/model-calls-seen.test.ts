@@ -9,7 +9,7 @@ import * as longhaul from "../src/hosts/node/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { createSimulator } from "../src/testing/index.ts"
 
-/** Tools that replace or watch `node:http` see the model calls of the runtime for Node as it is by default. */
+/** Tools that replace or watch `node:http` see the model calls of the default runtime for Node. */
 const simulator = createSimulator({ script: () => "seen" })
 
 const cleanups: (() => unknown)[] = []
@@ -66,7 +66,7 @@ test("OpenTelemetry's HTTP instrumentation creates a client span for a model cal
   provider.register()
   const instrumentation = new HttpInstrumentation({ disableIncomingRequestInstrumentation: true })
   instrumentation.setTracerProvider(provider)
-  // As in a host, which starts its tracer before it loads anything else. No loader hook and no `require` is needed.
+  // As in a host, which starts its tracer before it loads anything else. No loader hook or `require` is needed.
   vi.resetModules()
   const fresh = await import("../src/hosts/node/index.ts")
   cleanups.push(async () => {

@@ -60,7 +60,7 @@ async function died(child: ChildProcess): Promise<void> {
   children.delete(child)
 }
 
-/** As a process sees it that has nothing to do with it. */
+/** As seen by an unrelated process. */
 function look({ store, root, workspace }: Scene): Promise<RunState> {
   const runs = store === "fs" ? fsStore(root) : createOnlyStore(root)
   return createRuntime({ store: runs, workspace, tools: [], env: {} }).status("r")
@@ -74,7 +74,7 @@ function effects({ ledger }: Scene): readonly string[] {
   }
 }
 
-/** Pauses in one process, which does not outlive that. */
+/** Pauses in one process, which is then killed. */
 async function pauseAndDie(at: Scene, how: "told" | "run-pause" | "approval-request"): Promise<void> {
   if (how !== "told") return died(start({ ...at, what: "begin", diesAt: how }))
   const first = start({ ...at, what: "begin" })
@@ -82,10 +82,10 @@ async function pauseAndDie(at: Scene, how: "told" | "run-pause" | "approval-requ
   await kill(first)
 }
 
-/** Approves in a second process, which is killed as soon as that is on record; finishes in a third. */
+/** Approves in a second process, which is killed as soon as that is recorded; finishes in a third. */
 async function decideAndFinish(at: Scene): Promise<void> {
   if ((await look(at)).status === "running") {
-    // It died when it had asked and not yet paused: whoever goes on asks again.
+    // It died after asking and before pausing: the next process asks again.
     const again = start({ ...at, what: "finish" })
     expect(await told(again)).toMatchObject({ status: "paused" })
     await kill(again)
@@ -124,7 +124,7 @@ test("a run with a pending 5 MB argument is paused, approved and finished by thr
     const at = scene(store, 5_000_000)
     await pauseAndDie(at, "told")
     const { pause } = await look(at)
-    // Five megabytes that differ are shown to nobody.
+    // Five megabytes of differences are not printed.
     expect(JSON.stringify(pause?.pendingToolCall?.args) === JSON.stringify({ load: "x".repeat(at.bytes) })).toBe(true)
     await decideAndFinish(at)
   }

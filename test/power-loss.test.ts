@@ -13,9 +13,9 @@ import { continueRun, type Deed, faults, found, records, workload } from "./supp
 const seeds = Number(process.env.LONGHAUL_POWER_SEEDS ?? 1)
 
 type Form = "append" | "create-only"
-/** What of the unsynced is left; by default nothing. */
+/** The unsynced data that survives; default none. */
 type Survives = (what: "bytes" | "name", file: string) => boolean
-/** A store that breaks a promise. */
+/** A store that violates a guarantee. */
 interface Flaw {
   folder(folder: Folder): Folder
   losePower?(): void
@@ -27,7 +27,7 @@ interface World {
   readonly told: RunRecord[]
   readonly deeds: Deed[]
   readonly flaw: Flaw
-  /** Whether a host can tell that the processes of before the loss are gone. */
+  /** True if a host can tell that the processes before the loss are dead. */
   readonly tellsBoots: boolean
 }
 
@@ -47,18 +47,18 @@ function storeOf({ disk, form, flaw }: World, actor: string, intercept: DiskInte
   return {
     ...store,
     folder: (path) => flaw.folder(store.folder(path)),
-    // The disk has one folder, which is that of the run.
+    // The disk has one folder, that of the run.
     list: async (path) => (path.endsWith("/projects") ? ["r"] : path.endsWith("/nodes") ? ["main"] : store.list(path)),
   }
 }
 
-/** A computer that was switched on: all its processes stop for ever at one step of the disk, or never. */
+/** A running computer: all its processes stop forever at one step of the disk, or never. */
 class Boot {
   readonly #world: World
   readonly #stopAt: number
   #steps = 0
   #stopped = () => {}
-  /** The power is gone: what still moves in here moves nothing outside. */
+  /** The power is off: code that still runs has no effect outside. */
   #off = false
   readonly stopped = new Promise<void>((resolve) => {
     this.#stopped = resolve
@@ -73,7 +73,7 @@ class Boot {
     return this.#steps
   }
 
-  /** Each stretch in a process of its own. */
+  /** Each part in a separate process. */
   async live(number: number): Promise<RunState> {
     const { tellsBoots, told } = this.#world
     const hear = records((record) => this.#off || told.push(record))
@@ -117,7 +117,7 @@ interface Report {
   readonly violations: readonly string[]
 }
 
-/** One run through as many losses of power as are named, each at a step of its boot, and then to its end. */
+/** One run through the given power losses, each at a step of its boot, and then to its end. */
 async function runThrough(world: World, stops: readonly number[], survives: Survives): Promise<Report> {
   let losses = 0
   try {
@@ -142,8 +142,8 @@ async function runThrough(world: World, stops: readonly number[], survives: Surv
 const nothing: Report = { losses: 0, begun: true, flagged: 0, told: 0, violations: [] }
 
 /**
- * The power went before its first record was durable: nobody was told of it and nothing was done. Where a host cannot tell
- * that its process is gone, only its name is taken.
+ * The power was lost before its first record was durable: nothing was published or done. If a host cannot tell that its
+ * process is dead, only its id is taken.
  */
 function neverBegan({ disk, told, deeds, tellsBoots }: World, { status }: RunState): boolean {
   if (tellsBoots || status !== "not_found") return false
@@ -226,7 +226,7 @@ test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
   },
 )
 
-/** A disk that says of each write that it is durable when only the one before it is. */
+/** A disk that reports each write as durable when only the previous one is. */
 function lateWrites(): Flaw {
   const late = new Map<string, Uint8Array>()
   const open = async (name: string, first: Uint8Array, { append }: Folder) => {
@@ -235,7 +235,7 @@ function lateWrites(): Flaw {
     const write = async (bytes: Uint8Array) => {
       const before = late.get(name)
       if (before) await file.write(before)
-      // The journal writes its next flush into the same bytes.
+      // The journal writes its next flush into the same buffer.
       late.set(name, bytes.slice())
     }
     return { ...file, write }
@@ -259,7 +259,7 @@ function lateWrites(): Flaw {
   }
 }
 
-/** Names that are there for everybody to see, until the power is lost. */
+/** Names that are visible to all until the power is lost. */
 const unsyncedFolders = (): Flaw => ({
   folder: (folder) => ({
     ...folder,

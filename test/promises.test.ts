@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import { promises } from "./promises.ts"
 
-/** As many as the list of promises has. */
+/** The number of promises in the list. */
 const OWED = 372
 
 const repository = new URL("..", import.meta.url)
@@ -48,7 +48,7 @@ function titlesIn(file: string): string[] {
   return existsSync(path) ? titlesOf(readFileSync(path, "utf8")) : []
 }
 
-/** The titles of tests and groups that really run, as the source spells them. */
+/** The titles of tests and groups that really run, as in the source. */
 function titlesOf(source: string): string[] {
   const titles: string[] = []
   for (const match of source.matchAll(/^[ \t]*(?:else )?(?:test|it|describe)(\.each)?(?=[(<])/gm)) {
@@ -60,7 +60,7 @@ function titlesOf(source: string): string[] {
   return titles
 }
 
-/** Behind the type arguments and the table of `test.each`, whatever texts they hold. */
+/** After the type arguments and the table of `test.each`, whatever texts they contain. */
 function afterBrackets(source: string, from: number): number {
   let depth = 0
   let quote = ""

@@ -23,7 +23,7 @@ interface NamedBench extends ProviderBench {
   readonly name: string
 }
 
-/** A bench over real sockets. `name` tells it from others of the same origin. */
+/** A bench over real sockets. `name` distinguishes it from others of the same origin. */
 function bench(
   origin: string,
   model: (options: BenchOptions & { readonly baseUrl: string }) => Model,
@@ -43,7 +43,7 @@ function bench(
   }
 }
 
-/** What Google's wire has no word for. */
+/** Cases that Google's protocol cannot express. */
 const googleLacks = {
   "a call with invalid JSON arguments is flagged and has no arguments":
     "the server reads them itself and ends the answer with MALFORMED_FUNCTION_CALL",
@@ -52,7 +52,7 @@ const googleLacks = {
   "an answer that stops for pause reports it": "nothing pauses",
 }
 
-/** What neither of OpenAI's protocols has a word for. */
+/** Cases that neither of OpenAI's protocols can express. */
 const openAiLacks = {
   "a failed call is marked as failed": "a result has no such mark: what went wrong is its text",
   "an answer that stops for context-overflow reports it": "the server refuses such a request instead",
@@ -94,16 +94,16 @@ const ours: readonly OurBench[] = [
   googleBench("gemini-3-pro-preview"),
 ]
 
-/** What the AI SDK's older specification has no word for. */
+/** Cases that the AI SDK's older specification cannot express. */
 const v3Lacks = {
   "effort is sent in the provider's own format, higher for higher effort":
     "specification v3 has none: providerOptions say it",
 }
 
-/** Else the server keeps what is sealed, and the package sends references to it. */
+/** Otherwise the server stores encrypted items, and the package sends references to them. */
 const sealedByClient = { providerOptions: { openai: { store: false, include: ["reasoning.encrypted_content"] } } }
 
-/** A real package of the AI SDK, over real sockets too. */
+/** A real AI SDK package, over real sockets too. */
 function aiSdkBench(
   name: string,
   origin: string,
@@ -161,7 +161,7 @@ const benches: readonly NamedBench[] = [
   ),
 ]
 
-/** What became of each case with each provider, printed at the end. */
+/** The result of each case with each provider, printed at the end. */
 const outcomes = new Map<string, Map<string, string>>()
 
 describe.each(benches.map((each) => ({ bench: each, name: each.name })))("$name", ({ bench: each, name }) => {

@@ -41,7 +41,7 @@ const controls: readonly { name: string; options: Omit<RaceOptions, "seed"> }[] 
 test.each(controls)("control: $name is detected", { timeout: 120_000 }, async ({ name, options }) => {
   for (let seed = 1; seed <= 20; seed++) {
     const { violations } = await track.race({ ...options, seed })
-    // Trouble of other kinds could have other causes: only the harm that the broken promise does counts as caught.
+    // Other failures could have other causes: only the harm of the violated guarantee counts as detected.
     const harm = violations.find((violation) => /is lost|happened twice/.test(violation))
     if (harm === undefined) continue
     console.log(`${name} was caught in race ${seed}: ${harm}`)
@@ -63,7 +63,7 @@ test("an owner whose every file is cut short by the disk continues in the next s
   }
 })
 
-/** Flushes one record at a time in a process whose files may not pass 8 KiB: real short writes, then real errors. */
+/** Flushes one record at a time in a process whose files may not exceed 8 KiB: real short writes, then real errors. */
 async function flushUnderLimit(root: string, count: number): Promise<string[]> {
   const script = `
     const { takeRun } = await import(${JSON.stringify(new URL("journal/journal.js", track.url).href)})

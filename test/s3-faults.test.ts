@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 let made = 0
-/** The same place in the bucket twice: through what breaks, and past it. */
+/** The same place in the bucket twice: through the faulty proxy, and directly. */
 function stores(): { troubled: Store; sound: Store } {
   const prefix = `faults-${made++}`
   decide = () => undefined
@@ -36,7 +36,7 @@ function stores(): { troubled: Store; sound: Store } {
 
 const note = (index: number) => ({ type: "warning", code: "note", message: `note ${index}` }) as const
 
-/** Flushes notes one by one; what was acknowledged, and what ended it. */
+/** Flushes notes one by one; returns the acknowledged ones and the final error. */
 async function flushNotes(store: Store, count: number): Promise<{ acknowledged: RunRecord[]; trouble?: unknown }> {
   const acknowledged: RunRecord[] = []
   try {
@@ -81,14 +81,14 @@ describe("a journal on a faulty store loses nothing and repeats nothing", () => 
   test("failed reads, stale listings and failed lookups are retried", { timeout: 60_000 }, async () => {
     const { troubled, sound } = stores()
     const first = await flushNotes(troubled, 5)
-    // The listing of now is what later ones will say.
+    // The current listing is what later ones will return.
     await troubled.folder("run").list()
     const second = await flushNotes(sound, 5)
     const faults: readonly S3Fault[] = ["half", "refused-500", "silent", "refused-503"]
     const broken = new Set<string>()
     decide = ({ method, path }) => {
       if (path.includes("list-type")) return "stale"
-      // Once for each object: a read has a few attempts, and reads of several objects interleave.
+      // Once per object: a read has a few attempts, and reads of several objects interleave.
       if (method === "PUT" || broken.has(path)) return undefined
       broken.add(path)
       return faults[broken.size % faults.length]

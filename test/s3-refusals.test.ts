@@ -16,7 +16,7 @@ afterEach(() => {
   server = undefined
 })
 
-/** How a store takes `If-None-Match: *` on a name that is taken, or free. */
+/** A store's response to `If-None-Match: *` on a taken or a free name. */
 type Habit =
   | "sound"
   | "overwrites"
@@ -25,7 +25,7 @@ type Habit =
   | "refuses all"
   | "unknown"
 
-/** As much of S3 as the probe and a run need. */
+/** The subset of S3 that the probe and a run need. */
 async function fakeS3(habit: Habit): Promise<{ endpoint: string; objects: Map<string, Buffer>; probed: Set<string> }> {
   const objects = new Map<string, Buffer>()
   const probed = new Set<string>()

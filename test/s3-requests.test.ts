@@ -16,12 +16,12 @@ const tools = (["once", "none"] as const).map((effect) =>
 )
 const turnsWith = (name: string, count: number, thinkingMs: number): ScriptedStep[] =>
   Array.from({ length: count }, () => async () => {
-    // A model that answers faster than the store would let several turns ride in one write.
+    // A model faster than the store would combine several turns in one write.
     await new Promise((resolve) => setTimeout(resolve, thinkingMs))
     return { parts: [{ toolCall: { name, args: {} } }] }
   })
 
-/** What a request is for, by its name in the bucket. */
+/** The purpose of a request, by its name in the bucket. */
 function kindOf(input: string | URL | Request, init?: RequestInit): string {
   const { pathname, searchParams } = new URL(String(input))
   const name = searchParams.has("list-type") ? "list" : /\.jsonl$/.test(pathname) ? "shard" : pathname.split("/").at(-2)
@@ -54,7 +54,7 @@ test.each(["once", "none"])(
     const told = (counts: Iterable<[string, number]>) =>
       Array.from(counts, ([kind, count]) => `${count} ${kind}`).join(", ")
     console.log(`requests per turn with one ${name} tool: ${told(perTurn)}; a whole run of 2 turns: ${told(short)}`)
-    // Beside these the inbox is read every 5 seconds, and state.json written every 20.
+    // Besides these, the inbox is read every 5 seconds, and state.json written every 20.
     expect(total).toBeLessThanOrEqual(3)
     expect(total).toBeGreaterThanOrEqual(1)
   },

@@ -29,7 +29,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** Compares with what was recorded; `npx vitest run test/screens.test.ts -u` records anew. */
+/** Compares with the recorded screen; `npx vitest run test/screens.test.ts -u` updates it. */
 async function expectScreen(name: string, terminal: ReturnType<typeof fakeTerminal>): Promise<void> {
   const lines = terminal.lines().map((line) => line.trimEnd())
   expect(lines.filter((line) => line.length > terminal.columns)).toEqual([])
@@ -117,7 +117,7 @@ test.each(widths)("chat --continue renders the last exchange correctly at %i col
   await expectScreen("chat-continue", person.terminal)
 })
 
-/** A run whose process ran before this machine was started the last time. */
+/** A run whose process ran before the last boot of this machine. */
 async function beginDeadRun(store: Store, runId: string): Promise<void> {
   const messages = [
     { role: "user", content: [{ type: "text", text: "Watch the barometer through the night" }] },

@@ -11,7 +11,7 @@ import { compileLinearPattern } from "../src/lib/linear-pattern.ts"
 const folder = mkdtempSync(join(tmpdir(), "longhaul-patterns-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** One line each, without its line break. The second half is no UTF-8. */
+/** One line each, without its line break. The second half is invalid UTF-8. */
 const characters = [
   "a",
   "b",
@@ -55,7 +55,7 @@ beforeAll(() => {
     writeFileSync(join(folder, `${index}`), Buffer.concat([line, Buffer.from("\n")]))
 })
 
-/** All of them where there is no pattern for ripgrep. */
+/** All of them if there is no pattern for ripgrep. */
 function foundByRipgrep(pattern: string | undefined): ReadonlySet<number> {
   if (pattern === undefined) return new Set(lines.keys())
   const args = ["--no-config", "--files-with-matches", "--no-messages", `--regexp=${pattern}`, "--", "."]
@@ -142,7 +142,7 @@ test("ripgrep's pattern rarely matches more: only for invalid UTF-8 or unusual l
     const pattern = await compileLinearPattern(source, { ignoreCase })
     for (const [index, line] of lines.slice(0, 120).entries()) {
       const text = Buffer.from(line).toString()
-      // ripgrep takes a byte order mark off, and sees the ends of lines at every carriage return.
+      // ripgrep removes a byte order mark, and treats every carriage return as a line ending.
       if (/\r|^\ufeff/.test(text) || source.includes("\\B")) continue
       expect([JSON.stringify(text), found.has(index)]).toEqual([JSON.stringify(text), pattern.test(text)])
     }

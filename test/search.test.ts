@@ -24,7 +24,7 @@ async function call(name: string, args: JsonObject, cwd: string, env: Environmen
   return (await dispatcher.callTool(name, args, context)).text
 }
 
-/** The same question to both, and whether ripgrep was really asked. */
+/** The same search with both, and whether ripgrep was really used. */
 function engines(root: string) {
   const files = nodeFiles({ roots: [root] })
   const ripgrep = nodeSearch({ roots: [root], ripgrepPath: rgPath })

@@ -68,7 +68,7 @@ describe.each([
       expect(result).toMatchObject({ status: "failed", error: { code: "storage" } })
       expect(calls).toBe(3)
       expect(told.length).toBe(toldBefore)
-      // Nothing of it is begun anew where it was.
+      // Nothing is recreated in its place.
       const left = existsSync(runFolder(root)) ? readdirSync(runFolder(root)) : []
       expect(left.filter((name) => name.endsWith(".jsonl"))).toEqual([])
     },

@@ -7,7 +7,7 @@ import { fromAiSdk } from "../src/providers/ai-sdk/index.ts"
 import { createSimulator } from "../src/testing/index.ts"
 import { providersUnderTest } from "./support/providers-under-test.ts"
 
-/** A schema with a value that fits it and one that does not. */
+/** A schema with a matching value and a mismatching one. */
 interface Sample {
   readonly schema: JsonSchema
   readonly good: Json
@@ -56,7 +56,7 @@ const answers: readonly { readonly kind: string; answer(sample: Sample): string 
   { kind: "truncated", answer: ({ good }) => JSON.stringify(good).slice(0, -1) },
 ]
 
-/** Somebody else's word on whether a value fits. */
+/** Another library's opinion on whether a value matches. */
 const fits = (schema: JsonSchema, value: Json) => z.fromJSONSchema(schema as never).safeParse(value).success
 
 test("another library confirms which samples match their schema", () => {

@@ -40,7 +40,7 @@ const local: readonly (readonly [string, () => Store])[] = [
   ["memory", memoryStore],
 ]
 
-/** Higher than any pid of Linux: nothing here has it. */
+/** Higher than any Linux pid: no process has it. */
 const FREE_PID = 2 ** 23
 const otherBoot = { ...processOwner(), boot: "other-boot", pid: FREE_PID }
 const otherNamespace = { ...processOwner(), pidns: "pid:[1]", pid: FREE_PID }
@@ -62,7 +62,7 @@ function runtimeOn(store: Store, owner: JsonObject, tools: readonly Tool[]): Run
 const working = (run: () => unknown) =>
   defineTool({ name: "work", description: "Works.", input: { type: "object" }, effect: "repeatable", run })
 
-/** A store, and a promise that is kept when a file of that name is read through it next. */
+/** A store, and a promise that resolves when a file of that name is next read through it. */
 function watching(store: Store, watchedName: string): { readonly store: Store; read(): Promise<void> } {
   let heard = () => {}
   const folder = (path: string): Folder => {
@@ -80,7 +80,7 @@ function watching(store: Store, watchedName: string): { readonly store: Store; r
   return { store: { ...store, folder }, read }
 }
 
-/** A run in the middle of a call. Its process is alive, and this machine finds it named as `owner`. */
+/** A run in the middle of a call. Its process is alive, and its recorded owner is `owner`. */
 async function liveRun(store: Store, owner: JsonObject) {
   let finish = (_: string) => {}
   const result = new Promise<string>((resolve) => {
@@ -107,7 +107,7 @@ describe.each(shared)("an active run on a shared store: %s", (_, make) => {
     expect((await here.resume({ runId: "r" })).error?.code).toBe("run_active")
     expect(await here.remove("r").catch(({ code }) => code)).toBe("run_active")
     const recovered = here.recoverOrphanedRuns()
-    // Once it looks for a sign of life it has judged the owner alive, and would wait for a whole lease.
+    // Once it looks for a sign of life it has classified the owner as alive, and would wait for a whole lease.
     await Promise.race([watched.read(), recovered])
     await here.close()
     expect(await recovered).toEqual([])

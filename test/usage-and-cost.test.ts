@@ -5,8 +5,8 @@ import { google } from "../src/providers/google/index.ts"
 import { openai } from "../src/providers/openai/index.ts"
 
 /**
- * Two answers of each provider in the shape its real server gives them: one that thinks, reads and writes its cache and
- * calls a tool, and one that was shown an image. The buckets and the cost were worked out by hand from the providers' rules.
+ * Two answers of each provider in its real format: one that thinks, reads and writes its cache and calls a tool, and
+ * one with an image. The buckets and the cost were computed manually from the providers' rules.
  */
 interface Recorded {
   readonly name: string
@@ -337,7 +337,7 @@ const look = defineTool({
   run: () => "blue",
 })
 
-/** Answers with the streams, one after the other. */
+/** Responds with the streams, one after the other. */
 function replay(streams: readonly string[]): typeof fetch {
   let next = 0
   return async () => new Response(streams[next++] ?? "", { headers: { "content-type": "text/event-stream" } })

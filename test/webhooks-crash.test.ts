@@ -47,7 +47,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await exited
 }
 
-/** What is on record, read by a process that sends nothing. */
+/** The recorded state, read by a process that sends nothing. */
 async function attempts() {
   const runtime = createRuntime({ store: fsStore(root), workspace })
   const deliveries = await runtime.webhookDeliveries("r").catch(() => [])
@@ -88,7 +88,7 @@ test("after a kill between sending and recording, the next process sends again u
   let first: ChildProcess | undefined
   const hook = await startReceiver((index, response) => {
     if (index > 0 || first === undefined) return 200
-    // It has sent all and heard nothing yet.
+    // It has sent everything and received nothing yet.
     return kill(first).then(() => void response.end())
   })
   first = startProcess("start", hook)

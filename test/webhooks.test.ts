@@ -52,7 +52,7 @@ function runtimeFor({ host }: Receiver, steps: readonly ScriptedStep[] = ["Done.
 
 const stateOf = async (runtime: Runtime, runId = "r") => (await runtime.webhookDeliveries(runId)).at(-1)
 
-/** Until an attempt is on record and the next one, if there is one, waits for its time. */
+/** Until an attempt is recorded and the next one, if any, is scheduled. */
 const untilTried = (runtime: Runtime, attempts: number) =>
   until(async () => {
     const state = await stateOf(runtime)
@@ -429,7 +429,7 @@ test("recovery sends an unsent pause, even if a dead process had started to take
   const first = runtimeFor(hook, [callsPay], { store, ...asksFirst })
   await first.start({ task: "x", runId: "r", webhook: { url: hook.url, secretRef: "HOOK" } })
   await untilTried(first, 1)
-  // As if it had died before the attempt, and another that was to approve before its first record.
+  // As if it had died before the attempt, and another process, about to approve, before its first record.
   const path = runPath({ workspaceId: "default", runId: "r", nodeId: "main" })
   for (const name of await store.list(`${path}/outbox`)) await store.folder(path).delete(`outbox/${name}`)
   const dead = new Ownership({ ...processOwner(), pid: 2 ** 23 })
@@ -492,7 +492,7 @@ test("no webhook secret is stored, logged or published", async () => {
   }
 })
 
-/** Notes every byte that is written. */
+/** Records every written byte. */
 function noting(store: Store, kept: string[]): Store {
   const note = (bytes: Uint8Array) => void kept.push(new TextDecoder().decode(bytes))
   return {

@@ -11,7 +11,7 @@ let script: string
 let server: Served
 let worker: Miniflare | undefined
 
-/** Calls the tool with what it was asked, then says what the tool really answered. */
+/** Calls the tool with the task, then repeats the tool's response. */
 const simulator = createSimulator({
   script: ({ lastToolResults: [result], lastUserText }) =>
     result === undefined
@@ -42,7 +42,7 @@ afterAll(async () => {
 test("EDG-01 the portable entries bundle for a worker without any node: import", () => {
   expect(script.length).toBeGreaterThan(10_000)
   expect(script).not.toMatch(/["']node:/)
-  // A name that is put together when it runs is text inside of unpdf, which is bundled where it is installed.
+  // A computed import name is plain text inside unpdf, which is bundled if it is installed.
   expect(script).not.toMatch(/\b(?:import|require)\s*\(?\s*["'][^."'$]/)
 })
 
@@ -55,7 +55,7 @@ test("a run with a tool completes inside workerd, over its own fetch, without No
     body: JSON.stringify({ baseUrl: server.url, words: "haul it home" }),
   })
   expect(response.status).toBe(200)
-  // The worker's own answer, whose shape is written a file away.
+  // The worker's own response, whose shape is defined in its file.
   const told = (await response.json()) as { result: RunResult; status: RunResult; events: string[] }
   expect(told.result).toMatchObject({
     status: "done",
@@ -67,10 +67,10 @@ test("a run with a tool completes inside workerd, over its own fetch, without No
   expect(told.events).toEqual(
     expect.arrayContaining(["run-start", "text-delta", "tool-intent", "tool-result", "run-end"]),
   )
-  // Its requests know no `redirect: "error"`.
+  // Its requests do not support `redirect: "error"`.
   expect(told.events).not.toContain("retry")
   expect(told).toMatchObject({ others: ["scripted", "done"], verified: { status: "done" }, node: "undefined" })
-  // Libraries that are loaded when they are needed.
+  // Libraries that are loaded on demand.
   expect(told).toMatchObject({
     searched: "a.txt:1:Straße\na.txt:3:λ",
     fetched: expect.stringContaining("1 ≫\u0338 2 ©"),
@@ -82,7 +82,7 @@ test("a run with a tool completes inside workerd, over its own fetch, without No
   expect(workerdChildren()).toEqual([])
 })
 
-/** The workerd processes that this one started and that still run; known on Linux only. */
+/** The workerd processes started by this one that still run; known on Linux only. */
 function workerdChildren(): string[] {
   try {
     return readdirSync("/proc").filter((pid) => {

@@ -12,9 +12,9 @@ const payInvoice = defineTool({
   name: "pay_invoice",
   description: "Pays an invoice. Returns the reference of the payment.",
   input: z.object({ invoice: z.string(), usd: z.number().positive() }),
-  effect: "once", // must not happen twice: its intent is durable before it runs
+  effect: "once", // must not run twice: its intent is durable before it runs
   run({ invoice, usd }, { idempotencyKey }) {
-    payments.set(idempotencyKey, usd) // a bank that deduplicates by key would get it here
+    payments.set(idempotencyKey, usd) // pass it to a bank that deduplicates by key
     return { invoice, reference: idempotencyKey }
   },
 })
@@ -52,7 +52,7 @@ if (asked.status !== "paused" || asked.pause.pendingToolCall === null) throw new
 const { ticket } = asked.pause.pendingToolCall
 await first.close()
 
-const second = startProcess(concludes) // in real life another process, days later
+const second = startProcess(concludes) // in practice another process, days later
 const approve = () => second.resume({ runId: "inv-7", decision: "approve", ticket, outputSchema: Receipt })
 const paid = await approve()
 console.log(describe(paid), "| payments:", payments.size)

@@ -15,7 +15,7 @@ const tide = defineTool({
   run: ({ place }) => tides[place] ?? "not known",
 })
 
-// Stands in for every vendor: it speaks the protocol of whichever path is asked.
+// Stands in for every vendor: it implements the protocol of the requested path.
 const simulator = createSimulator({
   script: ({ lastToolResults }) =>
     lastToolResults.length > 0

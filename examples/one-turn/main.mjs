@@ -1,4 +1,4 @@
-// A consumer as small as can be: one task, one call of Bash, the result printed.
+// A minimal consumer: one task, one call of Bash, the result printed.
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import { bashTool } from "longhaul/tools"
 const workspace = mkdtempSync(join(tmpdir(), "one-turn-"))
 writeFileSync(join(workspace, "tides.txt"), "04:17\n10:31\n16:40\n")
 
-// Stands in for an LLM: leave `model` out and set a provider's key for a real one.
+// Stands in for an LLM: omit `model` and set a provider's key for a real one.
 const model = scriptedModel([
   { parts: [{ toolCall: { name: "Bash", args: { command: "wc -l < tides.txt" } } }] },
   (messages) => `There are ${/\d+/.exec(messages.at(-1).content[0].output[0].text)[0]} tides.`,

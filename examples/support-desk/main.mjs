@@ -1,4 +1,4 @@
-// A support desk: one ticket, two tools, an answer in a fixed form, a budget, and a server that breaks off on the way.
+// A support desk: one ticket, two tools, a structured answer, a budget, and a server that cuts the connection once.
 import { createMetricsObserver, createRuntime, defineTool, ToolError } from "longhaul"
 import { native } from "longhaul/backends/native"
 import { serve } from "longhaul/node"
@@ -42,18 +42,18 @@ const reply = {
   required: ["reply", "refunded"],
 }
 
-// Stands in for the provider, as a real server on loopback. Without `baseUrl` and with a key an LLM does the work.
+// Stands in for the provider, as a real server on loopback. Without `baseUrl` and with a key, an LLM does the work.
 const simulator = createSimulator({
   script({ lastToolResults: [result] }) {
     const call = (name, args) => ({ parts: [{ toolCall: { name, args: { number: "A-17", ...args } } }] })
     if (result === undefined) return call("find_order")
     if (result.isError) return call("refund", { amount: 48 })
     const { paid, paidBack } = JSON.parse(result.text)
-    // Asks for too much at first: the tool refuses, and the model is told why.
+    // Asks for too much first: the tool rejects it, and the model gets the reason.
     if (paidBack === undefined) return call("refund", { amount: paid + 2 })
     return JSON.stringify({ reply: "We are sorry about the lamp. Your money is on its way.", refunded: paidBack })
   },
-  // The first answer comes whole. The second, which orders the refund, breaks off and is asked for again.
+  // The first answer is complete. The second, which orders the refund, is cut and requested again.
   faults: [null, { kind: "cut", atByte: 900 }],
 })
 const server = await serve(simulator.fetch)

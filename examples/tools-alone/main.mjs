@@ -1,4 +1,4 @@
-// The tools without any loop of ours: list them, call them, print what came.
+// The tools without Longhaul's loop: list them, call them, print the results.
 import { mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

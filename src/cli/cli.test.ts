@@ -28,7 +28,7 @@ describe("run --json", () => {
     ["auth", [], { apiKey: "another" }],
     ["rate_limited", [], { faults: () => ({ kind: "status", status: 429, retryAfter: "0.01" }) }],
     ["stream_malformed", [], { faults: () => ({ kind: "malformed" }) }],
-    // The last of six attempts is what the run fails with; the first five must not cost their waits here.
+    // The run fails with the last of six attempts; the first five must not cost their delays here.
     [
       "stream_incomplete",
       [],

@@ -3,7 +3,7 @@ import { commandLine } from "../../test/support/command-line.ts"
 
 const { longhaul, simulate } = commandLine()
 
-/** Makes the program take its pipes for terminals. */
+/** Makes the program treat its pipes as terminals. */
 const terminal = {
   NODE_OPTIONS: "--import=data:text/javascript,process.stdout.isTTY=process.stderr.isTTY=true",
   TERM: "xterm-256color",
@@ -19,7 +19,7 @@ const commands = [
   ["show", "nothing"],
 ]
 
-/** All that each command writes. Slow enough that a status line would be drawn. */
+/** The whole output of each command. Slow enough that a status line would be drawn. */
 async function written(variables: Readonly<Record<string, string>>): Promise<readonly string[]> {
   await simulate({
     async script({ lastToolResults: [read] }) {

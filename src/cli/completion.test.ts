@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 const scriptFor = async (shell: string) => (await longhaul(["completion", shell])).stdout
 
-/** What bash offers for the last of these words, with the script loaded as users load it. */
+/** Bash's completions for the last of these words, with the script loaded as users load it. */
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
   const program = `
     eval "$(longhaul completion bash)"
@@ -107,13 +107,13 @@ test.each(["bash", "zsh", "fish"])(
     expect((code.match(/'/g) ?? []).length % 2).toBe(0)
     const bare = code.replaceAll(/'[^']*'/g, "")
     expect((bare.match(/"/g) ?? []).length % 2).toBe(0)
-    // The branches of a case have closing brackets only.
+    // The branches of a case have only closing brackets.
     const pairs = shell === "fish" ? ["{}", "[]", "()"] : ["{}", "[]"]
     for (const [open = "", close = ""] of pairs) expect(bare.split(open).length).toBe(bare.split(close).length)
   },
 )
 
-/** The lines that are about one command. */
+/** The lines about one command. */
 const part: Readonly<Record<string, (script: string, name: string) => string>> = {
   zsh: (script, name) => new RegExp(`^    ${name}\\)\\n([\\s\\S]*?);;$`, "m").exec(script)?.[1] ?? "",
   fish: (script, name) =>

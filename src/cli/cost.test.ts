@@ -89,7 +89,7 @@ test("cost --by run, --by day and --since group and filter the calls", async () 
 test("cost names a run that cannot be read and sums up the others", async () => {
   const [first] = await threeRuns()
   const shard = join(first?.transcript.path ?? "", "000000.jsonl")
-  // A flush that is broken in front of a whole one is damage, not a torn end.
+  // A damaged flush before a complete one is damage, not a torn end.
   await writeFile(shard, (await readFile(shard, "utf8")).replace('"run-start"', '"run-stray"'))
   const { code, stdout, stderr } = await longhaul(["cost", "--json"])
   expect(code).toBe(1)

@@ -6,7 +6,7 @@ import type { CampaignReport } from "./crashtest/campaign.ts"
 
 const { place, longhaul } = commandLine()
 
-/** In a temporary folder of its own, so that what it leaves can be seen. */
+/** In its own temporary folder, so that leftovers are visible. */
 const crashtest = (...args: string[]) => longhaul(["crashtest", ...args], { TMPDIR: place.home })
 const leftOver = async () => (await readdir(place.home)).filter((name) => name.startsWith("longhaul-crashtest-"))
 

@@ -10,7 +10,7 @@ const { place, start, longhaul, json, simulate } = commandLine()
 
 const parts = (name: string, args: JsonObject) => ({ parts: [{ toolCall: { name, args } }] })
 
-/** Writes a file, then says what came of it. */
+/** Writes a file, then reports the result. */
 const writes = {
   script: ({ lastToolResults: [written] }: { readonly lastToolResults: readonly { readonly text: string }[] }) =>
     written ? `It says: ${written.text}` : parts("Write", { path: "out.txt", content: "tide" }),

@@ -4,7 +4,10 @@ import { withEscapes } from "./hidden-characters.ts"
 
 countAttacks("terminal characters in JSON")
 
-/** What drives a terminal or is not seen: C1 controls, separators, bidi marks, zero-width and tag characters. */
+/**
+ * Characters that control a terminal or are invisible: C1 controls, separators, bidi marks, zero-width and tag
+ * characters.
+ */
 const hostile = [
   "\u007f",
   "\u009b",

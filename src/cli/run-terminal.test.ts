@@ -11,7 +11,7 @@ const call = (name: string, args: JsonObject) => ({ parts: [{ toolCall: { name, 
 const written = () => readFile(join(place.workspace, "tide.txt"), "utf8")
 const before = "High water is at 04:17.\n"
 
-/** Edits the file, then repeats what became of it. */
+/** Edits the file, then repeats the result. */
 const edits = {
   script: ({ lastToolResults: [result] }: { readonly lastToolResults: readonly { readonly text: string }[] }) =>
     result ? `It says: ${result.text}` : call("Edit", { path: "tide.txt", oldText: "04:17", newText: "04:29" }),

@@ -1,24 +1,24 @@
 import type { Environment } from "./env.ts"
 import type { RunKey } from "./store.ts"
 
-/** The whole of what is too long for a transcript. */
+/** The full text of a result that is too long for a transcript. */
 export interface Artifact {
   readonly callId: string
   readonly toolName: string
-  /** Letters, digits, `.`, `_` and `-`. Two attempts at one call have the same. */
+  /** Letters, digits, `.`, `_` and `-`. Two attempts at one call have the same name. */
   readonly filename: string
   readonly bytes: Uint8Array
 }
 
-/** Where artifacts are kept. What goes wrong with it costs the artifact, never the run. */
+/** Stores artifacts. A failure loses the artifact, never the run. */
 export interface ArtifactStore {
-  /** Keeps it, whole and durable, and answers where, in words that the model can hand to its tools. Null: it does not. */
+  /** Stores it completely and durably, and returns a path that the model can pass to its tools. Null: not stored. */
   save(run: RunKey, artifact: Artifact): Promise<string | null>
-  /** What that run's tools act on, so that they can read its artifacts. Absent: the environment as it is. */
+  /** The environment of that run's tools, so that they can read its artifacts. Absent: the unchanged environment. */
   environment?(env: Environment, run: RunKey): Environment
 }
 
-/** An `ArtifactStore` as one function. */
+/** An `ArtifactStore` as a single function. */
 export type PersistArtifact = (artifact: {
   readonly filename: string
   readonly buffer: Uint8Array

@@ -1,4 +1,4 @@
-/** What people and tools say to a model. */
+/** Content of messages to a model, from people and tools. */
 export type ContentPart = TextPart | ImagePart | FilePart
 
 export interface TextPart {

@@ -1,6 +1,6 @@
 import type { Json } from "./json.ts"
 
-/** Every way a run can fail, whatever backend or provider it ran on. docs/errors.md has the table. */
+/** Every way a run can fail, on any backend or provider. docs/errors.md has the table. */
 export type ErrorCode =
   | "rate_limited"
   | "overloaded"
@@ -46,17 +46,17 @@ export type ErrorCode =
   | "approval_stale"
   | "internal"
 
-/** A failure as data: what results, records and webhooks carry. */
+/** A failure as data, for results, records and webhooks. */
 export interface Failure {
   readonly code: ErrorCode
   readonly message: string
-  /** True where the same call may succeed later without any change. */
+  /** True if the same call may succeed later without any change. */
   readonly retryable: boolean
-  /** What the reader can do about it, as one imperative sentence. */
+  /** How to fix it, as one imperative sentence. */
   readonly fix?: string
-  /** The provider's own id of the request, for its support desk. */
+  /** The provider's request id, for its support. */
   readonly requestId?: string
-  /** How long the other side asked us to wait. */
+  /** The wait time requested by the other side. */
   readonly retryAfterMs?: number
   readonly data?: Json
 }
@@ -78,7 +78,7 @@ const retryableCodes: ReadonlySet<ErrorCode> = new Set([
   "runner_unreachable",
 ])
 
-/** The one error class. `cause` stays in the process: it is never journalled or sent. */
+/** The only error class. `cause` stays in the process: it is never journalled or sent. */
 export class LonghaulError extends Error {
   override readonly name: string = "LonghaulError"
   readonly code: ErrorCode
@@ -99,7 +99,7 @@ export class LonghaulError extends Error {
     Object.defineProperty(this, brand, { value: true })
   }
 
-  /** Holds across duplicate installs of the package, where `instanceof` does not. */
+  /** Works across duplicate installs of the package, unlike `instanceof`. */
   static is(value: unknown): value is LonghaulError {
     return typeof value === "object" && value !== null && brand in value
   }
@@ -117,7 +117,7 @@ export class LonghaulError extends Error {
   }
 }
 
-/** A configuration that cannot work, told before anything is done. */
+/** An invalid configuration, reported before anything is done. */
 export class StartupError extends LonghaulError {
   override readonly name = "StartupError"
 

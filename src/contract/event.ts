@@ -8,10 +8,10 @@ import type { InterruptMode, SessionRef } from "./session.ts"
 import type { Effect, ToolOutcome } from "./tool.ts"
 import type { RecordedWebhook } from "./webhook.ts"
 
-/** Everything a run tells: what the journal holds, and what only listeners hear. */
+/** All events of a run: the journal's records, and ephemeral events for listeners. */
 export type RunEvent = RunRecord | Ephemeral
 
-/** A line of the journal. `seq` counts 0, 1, 2 … along one run; published only once it is durable. */
+/** A line of the journal. `seq` counts 0, 1, 2 … within one run; published only once it is durable. */
 export type RunRecord = { readonly seq: number; readonly at: number; readonly agent?: string } & RecordBody
 
 export type RecordBody =
@@ -22,14 +22,14 @@ export type RecordBody =
       readonly input: RecordedInput
       readonly tools: readonly { readonly name: string; readonly digest: string }[]
       readonly limits: Limits
-      /** The node of the same run whose conversation it continues: its messages come before the input's. */
+      /** The node of the same run whose conversation it continues: its messages precede the input's. */
       readonly continues?: string
       /** Everything up to its record `at` was copied from there. */
       readonly forkOf?: ForkOrigin
-      /** Who hears of the next pause or end. */
+      /** Receiver of the next pause or end. */
       readonly webhook?: RecordedWebhook
     }
-  /** `limits`: they were changed, from here on. */
+  /** `limits`: changed from here on. */
   | {
       readonly type: "run-resume"
       readonly cause: ResumeCause
@@ -41,11 +41,11 @@ export type RecordBody =
       readonly backend: string
       readonly model?: string
       readonly reasons: readonly string[]
-      /** The model's provider itself holds the answer to the schema that was asked for. */
+      /** The model's provider enforces the requested schema. */
       readonly schemaEnforced?: boolean
     }
   | { readonly type: "session"; readonly ref: SessionRef; readonly model?: string }
-  /** `paths`: the files that it is about. `inbox`: the message that could not be read. */
+  /** `paths`: the affected files. `inbox`: the message that could not be read. */
   | {
       readonly type: "warning"
       readonly code: string
@@ -53,7 +53,7 @@ export type RecordBody =
       readonly paths?: readonly string[]
       readonly inbox?: number
     }
-  /** `reserve`: what was set aside for it, where tokens or dollars are limited. */
+  /** `reserve`: the reservation, if tokens or dollars are limited. */
   | { readonly type: "turn-start"; readonly turn: number; readonly reserve?: Reserve }
   | {
       readonly type: "retry"
@@ -98,19 +98,19 @@ export type RecordBody =
       /** From the request to the end of its answer. */
       readonly durationMs?: number
     }
-  /** A person is to be asked about a call. `question`: what for. `ticket`: names this question and no other. */
+  /** A person must decide about a call. `question`: shown to them. `ticket`: identifies this question only. */
   | {
       readonly type: "approval-request"
       readonly callId: string
-      /** Of the tool, its arguments and the working directory. */
+      /** Digest of the tool, its arguments and the working directory. */
       readonly digest: string
       readonly ticket: string
       readonly reason: AskReason
       readonly question: string
-      /** What would run, where somebody changed the model's arguments. */
+      /** The arguments to run, if a person changed the model's. */
       readonly args?: Json
     }
-  /** What the person said. `args`: to be used instead of the model's. */
+  /** The person's decision. `args`: used instead of the model's. */
   | {
       readonly type: "approval-result"
       readonly callId: string
@@ -132,24 +132,27 @@ export type RecordBody =
       readonly outcome: ToolOutcome
       readonly durationMs: number
     }
-  /** Said to the model between two turns: by a person, or with a `reason` by the runtime. */
+  /** A message to the model between two turns: from a person, or with a `reason` from the runtime. */
   | { readonly type: "steer"; readonly text: string; readonly reason?: SteerReason; readonly inbox?: number }
   | { readonly type: "interrupt"; readonly mode: InterruptMode; readonly inbox?: number }
   | { readonly type: "cancel"; readonly inbox?: number }
   | { readonly type: "turn-end"; readonly turn: number }
-  /** `callId`: what it waits for. */
+  /** `callId`: the pending call. */
   | { readonly type: "run-pause"; readonly reason: PauseReason; readonly callId?: string }
   | {
       readonly type: "run-end"
       readonly status: "done" | "failed" | "cancelled"
       readonly error?: Failure
-      /** Where a schema was asked for: the answer as data. */
+      /** The answer as data, if a schema was requested. */
       readonly output?: StructuredOutput
     }
-  /** What it held is deleted; the run's name stays taken. */
+  /** The run's data is deleted; its id stays reserved. */
   | { readonly type: "run-remove"; readonly runId: string; readonly nodeId: string }
 
-/** `decision`: a person answered. `recovery`: its owner is gone or gave it up. `takeover`: from an owner that may live. */
+/**
+ * `decision`: a person answered. `recovery`: its owner is dead or released it. `takeover`: from an owner that may be
+ * alive.
+ */
 export type ResumeCause = "decision" | "recovery" | "takeover"
 
 export interface ForkOrigin {
@@ -158,22 +161,25 @@ export interface ForkOrigin {
   readonly at: number
 }
 
-/** `repair`: the answer did not have its form. `output-limit`: it was cut, and is to go on. `resume`: the run goes on. */
+/**
+ * `repair`: the answer did not match the schema. `output-limit`: it was cut and must continue. `resume`: the run was
+ * resumed.
+ */
 export type SteerReason = "repair" | "output-limit" | "resume"
 
 export interface Reserve {
   readonly tokens: number
-  /** Null: the price is not known. */
+  /** Null: the price is unknown. */
   readonly usd: number | null
 }
 
-/** Never stored, no `seq`; heard only after every record before it is durable. A reader that comes late gets the ends. */
+/** Never stored, no `seq`; published only after every earlier record is durable. A late reader gets the ends. */
 export type Ephemeral =
   | { readonly type: "text-start" | "reasoning-start"; readonly id: string }
   | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
   | { readonly type: "tool-progress"; readonly callId: string; readonly message: string }
 
-/** What a run was asked, as the journal keeps it. */
+/** A run's input, as stored in the journal. */
 export interface RecordedInput extends ModelSettings {
   readonly messages: readonly Message[]
   readonly system?: string

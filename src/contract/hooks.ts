@@ -3,18 +3,18 @@ import type { RunResult } from "./result.ts"
 import type { ToolOutcome } from "./tool.ts"
 
 /**
- * Your code at fixed places of a run, which waits for it. An exception becomes a warning of the run. Only `gateBeforeTool`
- * and `stop` decide anything.
+ * Your code at fixed points of a run, which waits for it. An exception becomes a warning of the run. Only
+ * `gateBeforeTool` and `stop` affect the run.
  */
 export interface Hooks {
   /**
-   * Before a call runs. `allow: false` pauses the run until a person has decided about the call. A gate that throws denies
-   * it. Calls of one step pass the gate in their order; behind a call that waits, no call of its step starts.
+   * Called before a call runs. `allow: false` pauses the run until a person has decided. A gate that throws denies the
+   * call. Calls of one step pass the gate in order; no call after a waiting one starts.
    */
   gateBeforeTool?(call: GatedCall): GateVerdict | Promise<GateVerdict>
-  /** The run has begun, and no model was called yet. */
+  /** The run has started, and no model has been called yet. */
   preRun?(run: HookedRun): void | Promise<void>
-  /** After every ending, also where the run could not begin. */
+  /** Called however the run ends, even if it could not start. */
   postRun?(result: RunResult): void | Promise<void>
   preTurn?(turn: HookedTurn): void | Promise<void>
   postTurn?(turn: HookedTurn): void | Promise<void>
@@ -22,23 +22,23 @@ export interface Hooks {
   postToolCall?(call: HookedCall, outcome: ToolOutcome): void | Promise<void>
   /** A tool threw something other than a `ToolError`. The model gets a short text without it. Not awaited. */
   toolError?(exception: ToolException): void
-  /** After each turn; true: the run ends here, done with what was said so far. */
+  /** Called after each turn; true ends the run as done. */
   stop?(turn: HookedTurn): boolean | Promise<boolean>
 }
 
 export interface HookedRun {
   readonly runId: string
   readonly nodeId: string
-  /** Aborts when the run must stop at once. */
+  /** Aborts when the run must stop immediately. */
   readonly signal: AbortSignal
 }
 
-/** An exception of a tool, for its author. Known secrets are replaced; it may hold anything else that the tool had. */
+/** An exception of a tool, for its author. Known secrets are redacted; it may contain any other data of the tool. */
 export interface ToolException {
   readonly runId: string
   readonly callId: string
   readonly tool: string
-  /** What the dispatcher was doing: checking arguments, running the tool, or writing its return value as JSON. */
+  /** The dispatcher's step: checking arguments, running the tool, or serialising its return value. */
   readonly step: "validate" | "run" | "serialise"
   readonly name: string
   readonly message: string

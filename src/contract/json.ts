@@ -1,10 +1,10 @@
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json }
 export type JsonSchema = JsonObject
-/** A JSON Schema that describes an object, as a tool's arguments are. */
+/** A JSON Schema of an object, as for a tool's arguments. */
 export type JsonObjectSchema = JsonSchema & { readonly type: "object" }
 
-/** A value as it is once it was written as JSON and read again. */
+/** The type of a value after it was written as JSON and parsed again. */
 export type AsJson<T> = unknown extends T
   ? Json
   : T extends Json
@@ -17,7 +17,7 @@ export type AsJson<T> = unknown extends T
           ? { readonly [Key in keyof T]: AsJson<T[Key]> }
           : never
 
-/** The same type where JSON can hold it, and `never` in every place where it cannot. */
+/** The same type if it is JSON-compatible, with `never` for every part that is not. */
 export type JsonSafe<T> = unknown extends T
   ? T
   : // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return value returns void.

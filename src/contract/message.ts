@@ -2,10 +2,10 @@ import type { ContentPart, TextPart } from "./content.ts"
 import type { Json } from "./json.ts"
 import type { ToolStatus } from "./tool.ts"
 
-/** Messages are immutable: providers keep what they serialised of one by its identity. */
+/** Messages are immutable: providers cache the serialised form by identity. */
 export type Message = UserMessage | AssistantMessage | ToolMessage
 
-/** A message as a caller may write it: plain text stands for one text part. */
+/** A message as a caller may write it: plain text is one text part. */
 export type GivenMessage = Message | { readonly role: "user" | "assistant"; readonly content: string }
 
 export interface UserMessage {
@@ -18,7 +18,7 @@ export interface AssistantMessage {
   readonly content: readonly (TextPart | ReasoningPart | ToolCallPart)[]
 }
 
-/** The results of the assistant message before it, in call order. */
+/** The results of the previous assistant message, in call order. */
 export interface ToolMessage {
   readonly role: "tool"
   readonly content: readonly ToolResultPart[]
@@ -27,7 +27,7 @@ export interface ToolMessage {
 export interface ReasoningPart {
   readonly type: "reasoning"
   readonly text: string
-  /** What only its origin can read (a signature, encrypted content). Handed back unchanged, to that origin only. */
+  /** Data that only its origin can read (a signature, encrypted content). Sent back unchanged, to that origin only. */
   readonly opaque?: Json
   /** `provider:model` that wrote it. */
   readonly origin: string
@@ -36,11 +36,11 @@ export interface ReasoningPart {
 export interface ToolCallPart {
   readonly type: "tool-call"
   readonly callId: string
-  /** The provider's id for it. Not unique along a run (servers repeat ids): only `callId` is. */
+  /** The provider's id for it. Not unique within a run (servers repeat ids): only `callId` is. */
   readonly wireId?: string
   readonly name: string
   readonly args: Json
-  /** As for reasoning: handed back unchanged, to its origin only. */
+  /** As for reasoning: sent back unchanged, to its origin only. */
   readonly opaque?: Json
   readonly origin?: string
 }

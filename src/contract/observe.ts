@@ -1,13 +1,13 @@
 import type { RunEvent } from "./event.ts"
 import type { Usage } from "./result.ts"
 
-/** Hears what every run of a runtime does, synchronously and in order. What it throws is contained. */
+/** Receives the events of every run of a runtime, synchronously and in order. Exceptions are contained. */
 export interface Observer {
-  /** False: it wants no deltas, which then cost nothing. Default true. */
+  /** False: it receives no deltas, which then cost nothing. Default true. */
   readonly deltas?: boolean
   recordEvent(event: RunEvent, run: ObservedRun): void
   recordMetric?(metric: RunMetric, run: ObservedRun): void
-  /** The runtime is being closed. */
+  /** Called when the runtime is closed. */
   flush?(): void | Promise<void>
 }
 
@@ -16,7 +16,7 @@ export interface ObservedRun {
   readonly nodeId: string
 }
 
-/** What a run did, counted: one flat union. */
+/** Metrics of a run: one flat union. */
 export type RunMetric =
   | {
       readonly type: "request-start"
@@ -34,10 +34,10 @@ export type RunMetric =
       readonly durationMs: number
       readonly usage: Usage
     }
-  /** Of an answered call whose provider tells. */
+  /** For an answered call whose provider reports caching. */
   | { readonly type: "cache-hit"; readonly readTokens: number }
   | { readonly type: "cache-miss" }
-  /** Null: the price is not known. `usage` is the run's so far. */
+  /** Null: the price is unknown. `usage` is the run's total so far. */
   | {
       readonly type: "cost-add"
       readonly costUsd: number | null

@@ -3,7 +3,7 @@ import type { Json } from "./json.ts"
 import type { Effort } from "./model-settings.ts"
 import type { ToolStatus } from "./tool.ts"
 
-/** Exclusive buckets: their sum is what was processed. `null`: the provider does not say. */
+/** Exclusive buckets: their sum is the total. `null`: not reported by the provider. */
 export interface Usage {
   readonly inputTokens: number | null
   readonly outputTokens: number | null
@@ -13,24 +13,24 @@ export interface Usage {
 }
 
 export interface Limits {
-  /** Model calls that were answered. */
+  /** Answered model calls. */
   readonly turns: number
-  /** All tokens of all buckets. */
+  /** Sum of all buckets. */
   readonly tokens?: number
   readonly usd?: number
-  /** Wall time from the start of the run. */
+  /** Wall time since the start of the run. */
   readonly timeMs?: number
 }
 
 export type RunStatus = "done" | "paused" | "failed" | "cancelled"
 
-/** Why a person is asked about a call: may it run, what is the answer to it, what became of it. */
+/** Why a person must decide about a call: approve it, answer it, or report its outcome. */
 export type AskReason = "approval" | "input" | "unknown_outcome"
 
-/** `fork`: a copy of another run's beginning. `released`: its process let go of it. Both continue when they are resumed. */
+/** `fork`: a copy of another run's beginning. `released`: let go by its process. Both continue when they are resumed. */
 export type PauseReason = AskReason | "fork" | "released"
 
-/** The reason why a run is paused, and the call that it waits for. */
+/** The reason why a run is paused, and the pending call. */
 export interface Pause {
   readonly reason: PauseReason
   readonly pendingToolCall: PendingToolCall | null
@@ -41,25 +41,25 @@ export interface Pause {
 export interface PendingToolCall {
   readonly id: string
   readonly name: string
-  /** Exactly what will run if it is approved. */
+  /** Exactly the arguments that run if it is approved. */
   readonly args: Json
-  /** The reason that the gate gave, or the question of the model. */
+  /** The gate's reason, or the model's question. */
   readonly question: string
-  /** Identifies this call: a decision with this ticket cannot be applied to another one. */
+  /** Identifies this call: a decision with this ticket cannot apply to another one. */
   readonly ticket: string
   /** Unix milliseconds. */
   readonly calledAt: number
 }
 
 /**
- * JSON-safe, one flat shape for every status: once `status` is checked, `pause` and `error` are known to be there or not.
- * `Data`: what a done run comes back with, its text unless a schema was asked for.
+ * JSON-safe, with one flat shape for every status: checking `status` determines whether `pause` and `error` exist.
+ * `Data`: the data of a done run, its text unless a schema was requested.
  */
 export type RunResult<Data = Json> = DoneResult<Data> | PausedResult | StoppedResult
 
 export interface DoneResult<Data = Json> extends RunFacts {
   readonly status: "done"
-  /** The text, or where a schema was asked for the value that fits it. */
+  /** The text, or the value that matches the requested schema. */
   readonly data: Data
   readonly pause?: never
   readonly error?: never
@@ -67,7 +67,7 @@ export interface DoneResult<Data = Json> extends RunFacts {
 
 export interface PausedResult extends RunFacts {
   readonly status: "paused"
-  /** What a person must review; null where no call waits. */
+  /** The call that a person must review; null if no call is pending. */
   readonly data: { readonly question: string; readonly tool: string; readonly args: Json } | null
   readonly pause: Pause
   readonly error?: never
@@ -84,9 +84,9 @@ export interface StoppedResult extends RunFacts {
 export interface RunFacts {
   readonly runId: string
   readonly nodeId: string
-  /** What the model said last, also where the run did not get to its end. */
+  /** The model's last text, even if the run did not complete. */
   readonly text: string
-  /** Where `data` came from, where a schema was asked for. */
+  /** Origin of `data`, if a schema was requested. */
   readonly structuredSource?: StructuredSource
   readonly usage: Usage
   readonly turns: number
@@ -106,7 +106,7 @@ export interface RunFacts {
 export interface RunWarning {
   readonly code: string
   readonly message: string
-  /** The files that it is about. */
+  /** The affected files. */
   readonly paths?: readonly string[]
 }
 
@@ -116,13 +116,13 @@ export interface StructuredOutput {
 }
 
 /**
- * `provider`: the provider held the answer to the schema. `text`: the answer was JSON. `extracted`: found in prose.
- * `repair`: given after the model was told what was wrong. Only where the mode is `forward`: `mismatch`, JSON that does not
- * fit; `raw`, the text as it is, which is no JSON.
+ * `provider`: the provider enforced the schema. `text`: the answer was JSON. `extracted`: found in prose. `repair`: the
+ * answer after validation errors were sent back. Only in mode `forward`: `mismatch`, JSON that does not match; `raw`,
+ * the unchanged text, which is not JSON.
  */
 export type StructuredSource = "provider" | "text" | "extracted" | "repair" | "mismatch" | "raw"
 
-/** What the run really made use of; null: the provider does not say, which is not the same as false. */
+/** Features that the run really used; null: not reported by the provider, which differs from false. */
 export interface CapabilitiesUsed {
   readonly promptCache: boolean | null
   readonly thinking: boolean | null
@@ -138,11 +138,11 @@ export interface ToolCallRecord {
   readonly id: string
   readonly name: string
   readonly args: Json
-  /** The text the model was given; null while it has none. */
+  /** The text that the model received; null while there is none. */
   readonly result: string | null
-  /** `pending`: it has not been settled, and is when the run is resumed. */
+  /** `pending`: not settled yet; settled when the run is resumed. */
   readonly status: ToolStatus | "pending"
   readonly durationMs: number
-  /** The tool's own words where `status` is not ok. */
+  /** The tool's own message if `status` is not ok. */
   readonly error?: string
 }

@@ -19,47 +19,56 @@ import type { Webhook, WebhookControls, WithWebhook } from "./webhook.ts"
 
 /** The settings of a runtime. Every key is optional. */
 export interface RuntimeConfig {
-  /** The folder the tools work in. */
+  /** The folder that the tools work in. */
   readonly workspace?: string
-  /** Where runs are kept. Default: in memory; in `longhaul/node` on disk. */
+  /** Where runs are stored. Default: in memory; in `longhaul/node` on disk. */
   readonly store?: Store
-  /** The tenant within the store: runs of one workspace cannot see those of another. */
+  /** The tenant within the store: workspaces cannot see each other's runs. */
   readonly workspaceId?: string
   /** A value; names such as `anthropic:claude-sonnet-4-6` resolve in `longhaul/node`. */
   readonly model?: Model | string
   readonly backend?: Backend
   readonly tools?: readonly Tool[]
-  /** The only tools that are offered. Default: all. */
+  /** Offer only these tools. Default: all. */
   readonly allowedTools?: readonly string[]
   readonly disabledTools?: readonly string[]
   readonly limits?: Partial<Limits>
-  /** Returns the price of a model; undefined: use the table in the package, null: the price is not known. */
+  /** Returns the price of a model; undefined: use the included table, null: unknown price. */
   readonly resolvePricing?: (model: ModelName) => Pricing | null | undefined | Promise<Pricing | null | undefined>
-  /** Applies where `limits.usd` is set and a price is not known. Default `refuse`; `warn`: run without that limit. */
+  /** Applies if `limits.usd` is set and a price is unknown. Default `refuse`; `warn`: run without that limit. */
   readonly unknownPrice?: "refuse" | "warn"
-  /** Applies to a call whose process died before its outcome was recorded. Default `tell`; a tool's own setting comes first. */
+  /**
+   * Applies to a call whose process died before its outcome was recorded. Default `tell`; a tool's own setting takes
+   * precedence.
+   */
   readonly unknownOutcome?: UnknownOutcome
-  /** Finds runs whose process is dead when the runtime is made, and resumes them or marks them as `orphaned`. Default: off. */
+  /**
+   * Finds runs whose process is dead when the runtime is created, and resumes them or marks them as `orphaned`.
+   * Default: off.
+   */
   readonly recover?: "resume" | "mark"
-  /** Keeps background work alive where a host would otherwise end with the request that began it. */
+  /** Keeps background work alive if the host would otherwise stop it after the request. */
   readonly executor?: BackgroundExecutor
-  /** Receives the events of every background run that names no webhook of its own. */
+  /** Receives the events of every background run without its own webhook. */
   readonly webhook?: Webhook
   /** Hosts in private networks that webhooks may reach, as `host` or `host:port`. Default: none. */
   readonly webhookAllow?: readonly string[]
-  /** The most runs at once; others wait as `queued`. Default: no limit. */
+  /** Maximum number of concurrent runs; others wait as `queued`. Default: no limit. */
   readonly concurrency?: number
   readonly hooks?: Hooks
   readonly observers?: readonly Observer[]
-  /** Keys and other secrets, by name. They come before variables of the environment. */
+  /** Keys and other secrets, by name. They take precedence over environment variables. */
   readonly secrets?: Readonly<Record<string, string | (() => string)>>
   readonly env?: Environment
-  /** Keeps tool results that are too long for a transcript. Default: beside the run in `longhaul/node`, elsewhere nothing. */
+  /**
+   * Stores tool results that are too long for a transcript. Default: next to the run in `longhaul/node`, elsewhere
+   * nothing.
+   */
   readonly artifacts?: ArtifactStore
   /** A simpler form of `artifacts`. */
   readonly persistArtifact?: PersistArtifact
   readonly transport?: Transport
-  /** Makes model calls where no `transport` is given: to rewrite headers or to use a proxy. */
+  /** Makes model calls if no `transport` is given: to rewrite headers or to use a proxy. */
   readonly fetch?: typeof fetch
   readonly brand?: Partial<Brand>
   readonly logger?: Logger
@@ -95,8 +104,8 @@ export interface Brand {
 }
 
 /**
- * Receives what the runtime does: never a prompt, an answer, an argument or a result. `debug` also gets the exceptions
- * that tools throw, with known secrets replaced. An exception of a logger is contained.
+ * Receives the runtime's actions: never a prompt, an answer, an argument or a result. `debug` also gets exceptions of
+ * tools, with known secrets redacted. Exceptions of a logger are contained.
  */
 export interface Logger {
   debug?(message: string, data?: JsonObject): void
@@ -120,27 +129,27 @@ export type RunInput = ModelSettings & {
   readonly tools?: readonly Tool[]
   readonly allowedTools?: readonly string[]
   readonly disabledTools?: readonly string[]
-  /** Images, PDFs and text that go with the task. */
+  /** Images, PDFs and text to attach to the task. */
   readonly attachments?: readonly Attachment[]
-  /** The form of the final answer: a JSON Schema or a Standard Schema. */
+  /** The schema of the final answer: a JSON Schema or a Standard Schema. */
   readonly outputSchema?: JsonSchema | StandardSchema
   /**
-   * `strict` (default): `data` fits the schema or the run fails, after the model was told once what was wrong. `forward`:
-   * `data` is what came, and `structuredSource` says what that is.
+   * `strict` (default): `data` matches the schema or the run fails, after the validation errors were sent back once.
+   * `forward`: `data` is the answer as it came, and `structuredSource` describes it.
    */
   readonly outputMode?: "strict" | "forward"
   readonly limits?: Partial<Limits>
   readonly slice?: Slice
   /** Applies to a call whose process died before its outcome was recorded. */
   readonly unknownOutcome?: UnknownOutcome
-  /** Aborting cancels at once: the model call stops, running tools get the signal. */
+  /** Aborting cancels immediately: the model call stops, running tools get the signal. */
   readonly signal?: AbortSignal
   /** The tools' working directory, inside the workspace. Default: the workspace. */
   readonly cwd?: string
   readonly metadata?: JsonObject
-  /** Receives every event, in order. What it throws is contained. */
+  /** Receives every event, in order. Exceptions are contained. */
   readonly onEvent?: (event: RunEvent) => void
-  /** Receives each finished text and turn, as a sentence. What it throws is contained. */
+  /** Receives each finished text and turn as text. Exceptions are contained. */
   readonly onProgress?: (message: string) => void
 } & (
     | { readonly task: string; readonly messages?: readonly GivenMessage[] }
@@ -157,29 +166,29 @@ export interface Slice {
 }
 
 /**
- * How a run is resumed. Its input is in its journal; what cannot be there (tools of its own, a model as a value, a Standard
- * Schema) is given again.
+ * How a run is resumed. Its input is in its journal; values that cannot be stored there (its own tools, a model as a
+ * value, a Standard Schema) are passed again.
  */
 export interface ResumeInput {
   readonly runId: string
   readonly nodeId?: string
   /**
-   * For the call that the run waits for. `approve`: it runs. `deny`: it does not, and the model gets `answer` as the reason.
-   * A paused run needs a decision or an `answer`.
+   * Decision about the pending call. `approve`: it runs. `deny`: it does not, and the model gets `answer` as the
+   * reason. A paused run needs a decision or an `answer`.
    */
   readonly decision?: "approve" | "deny"
-  /** The ticket of the pause: if the run waits for another call by now, the result is `approval_stale`. */
+  /** The ticket of the pause: if another call is pending by now, the result is `approval_stale`. */
   readonly ticket?: string
   /** Text for the model. Without a decision it is the result of the call, which then does not run. */
   readonly answer?: string
-  /** Replace the arguments of the approved call. The gate sees them again. */
+  /** Replaces the arguments of the approved call. The gate sees them again. */
   readonly args?: Json
   /** Takes the run from an owner that may be alive. Default false: the result is `run_active`. */
   readonly takeover?: boolean
   readonly model?: Model | string
   readonly tools?: readonly Tool[]
   readonly outputSchema?: JsonSchema | StandardSchema
-  /** Turns, tokens and dollars count from the beginning of the run; `timeMs` from here. */
+  /** Turns, tokens and dollars count from the start of the run; `timeMs` from here. */
   readonly limits?: Partial<Limits>
   readonly slice?: Slice
   readonly signal?: AbortSignal
@@ -187,7 +196,10 @@ export interface ResumeInput {
   readonly onProgress?: (message: string) => void
 }
 
-/** Settings of the next exchange that differ from the one before. `nodeId`: any exchange of the conversation, default `main`. */
+/**
+ * Settings of the next exchange that differ from the previous one. `nodeId`: any exchange of the conversation, default
+ * `main`.
+ */
 export type ContinueInput = Omit<RunInput, "task" | "messages" | "runId">
 
 export interface RunReference {
@@ -198,24 +210,27 @@ export interface RunReference {
 /** The state of a background run just after it was started. */
 export interface StartedRun extends RunReference {
   readonly status: RunState["status"]
-  /** The reason why it could not begin. */
+  /** The reason why it could not start. */
   readonly error?: Failure
 }
 
-/** A file that the tools could read too, or bytes (base64 or raw) with their media type. */
+/** A file that the tools could also read, or bytes (base64 or raw) with their media type. */
 export type Attachment =
   | { readonly path: string; readonly mediaType?: string }
   | { readonly data: string | Uint8Array; readonly mediaType: string; readonly name?: string }
 
-/** The stream and the controls. Ends after the last event; never throws. May be iterated once. */
+/** The event stream and the controls. Ends after the last event; never throws. May be iterated once. */
 export interface RunHandle<Data = Json> extends AsyncIterable<RunEvent>, AsyncDisposable {
   readonly runId: string
   readonly nodeId: string
-  /** Settles for every ending. */
+  /** Settles however the run ends. */
   readonly result: Promise<RunResult<Data>>
-  /** The model's text as it streams, nothing else. */
+  /** Only the model's text, as it streams. */
   text(): AsyncIterable<string>
-  /** `graceful` (default): the current step finishes. `immediate`: stops. The run ends `cancelled`. False: it is over. */
+  /**
+   * `graceful` (default): the current step finishes. `immediate`: stops. The run ends as `cancelled`. False: it has
+   * already ended.
+   */
   interrupt(mode?: InterruptMode): boolean
   /**
    * Lets the turn under way finish with all its calls, begins no other and pauses the run as `released`, so that any process
@@ -229,12 +244,12 @@ export interface RunHandle<Data = Json> extends AsyncIterable<RunEvent>, AsyncDi
 export interface RunSummary {
   readonly runId: string
   readonly nodeId: string
-  /** The node whose conversation it continues, where it does. */
+  /** The node whose conversation it continues, if any. */
   readonly continues?: string
   readonly status: RunStatus | "running"
-  /** The reason why it is paused, where it is. */
+  /** The reason why it is paused, if it is. */
   readonly pause?: PauseReason
-  /** It is `running` on record, but its process is known to be dead. */
+  /** Recorded as `running`, but its process is known to be dead. */
   readonly lost?: true
   readonly task: string
   readonly turns: number
@@ -249,8 +264,8 @@ export interface RunFilter {
   readonly runId?: string
   readonly limit?: number
   /**
-   * Only what comes behind this: the last summary of the previous page. A `runId` stands for the newest node of that run,
-   * and for the beginning of the list where there is no such run.
+   * Only runs after this position: the last summary of the previous page. A `runId` stands for the newest node of that run,
+   * or for the start of the list if there is no such run.
    */
   readonly before?: RunPosition | string
 }
@@ -262,39 +277,42 @@ export interface EventsOptions {
   readonly signal?: AbortSignal
 }
 
-/** A place in a list of runs, also where the run itself was removed since. */
+/** A position in a list of runs. It stays valid if the run is removed. */
 export type RunPosition = Pick<RunSummary, "runId" | "nodeId" | "startedAt">
 
-/** An input with a Standard Schema, which gives `data` its type. */
+/** An input with a Standard Schema, which types `data`. */
 export interface WithSchema<Schema extends StandardSchema> {
   readonly outputSchema: Schema
   readonly outputMode?: "strict"
 }
 
-/** The type of `data`: the output of the schema, as JSON holds it. */
+/** The type of `data`: the schema's output as JSON. */
 export type DataOf<Schema extends StandardSchema> = AsJson<InferOutput<Schema>>
 
 export interface Runtime extends AsyncDisposable, WebhookControls {
-  /** Runs a task to its end. Resolves for every ending; rejects only for a bug in Longhaul. A Standard Schema types `data`. */
+  /**
+   * Runs a task to completion. Resolves however the run ends; rejects only for a bug in Longhaul. A Standard Schema
+   * types `data`.
+   */
   run<Schema extends StandardSchema>(input: RunInput & WithSchema<Schema>): Promise<RunResult<DataOf<Schema>>>
   run(input: RunInput): Promise<RunResult>
-  /** The same as a handle: the events, the controls and the result. */
+  /** The same as a handle: events, controls and result. */
   stream<Schema extends StandardSchema>(input: RunInput & WithSchema<Schema>): RunHandle<DataOf<Schema>>
   stream(input: RunInput): RunHandle
-  /** Continues a run that is paused, failed, cancelled or whose process is dead, in any process that has the store. */
+  /** Continues a run that is paused, failed, cancelled or whose process is dead, in any process with the store. */
   resume<Schema extends StandardSchema>(input: ResumeInput & WithSchema<Schema>): Promise<RunResult<DataOf<Schema>>>
   resume(input: ResumeInput): Promise<RunResult>
   /** The same as a handle. */
   resumeStream(input: ResumeInput): RunHandle
   /**
-   * Adds an exchange to a run that has ended, as one conversation, in any process that has the store. The exchange has the
-   * same `runId` and a `nodeId` of its own; the conversation before it is not copied. Settings stay as they were unless
-   * others are given. Limits count for each exchange.
+   * Adds an exchange to a run that has ended, as one conversation, in any process with the store. The exchange has the
+   * same `runId` and its own `nodeId`; earlier messages are not copied. Settings are kept unless overridden. Limits
+   * apply per exchange.
    */
   continue(runId: string, text: string, options?: ContinueInput): Promise<RunResult>
-  /** The same as a handle. Rejects where the conversation cannot be continued. */
+  /** The same as a handle. Rejects if the conversation cannot be continued. */
   continueStream(runId: string, text: string, options?: ContinueInput): Promise<RunHandle>
-  /** Starts a run in the background. Resolves once its journal has begun, or with the reason why it could not. */
+  /** Starts a run in the background. Resolves once it is in the journal, or with the reason why it could not start. */
   start(input: RunInput & WithWebhook): Promise<StartedRun>
   /** Resumes a run in the background. */
   resumeAsync(input: ResumeInput & WithWebhook): Promise<StartedRun>
@@ -304,8 +322,8 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
     options?: { readonly nodeId?: string; readonly timeoutMs?: number; readonly pollIntervalMs?: number },
   ): Promise<RunState>
   /**
-   * Copies a run up to the record `at` (default: all) under a new id. The copy is paused; `resume` continues it from there,
-   * on another model if one is given, with effects of its own.
+   * Copies a run up to the record `at` (default: all) under a new id. The copy is paused; `resume` continues it from
+   * there, on another model if given, with its own effects.
    */
   fork(
     runId: string,
@@ -316,7 +334,7 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
     runId: string,
     options?: { readonly nodeId?: string; readonly onEvent?: (event: RunEvent) => void },
   ): Promise<RunState>
-  /** Deletes a run with all its exchanges; its id stays taken. False: it does not exist. Rejects while it runs. */
+  /** Deletes a run with all its exchanges; its id stays reserved. False: it does not exist. Rejects while it runs. */
   remove(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
   /**
    * Finds runs whose process is dead (known to be, or without a sign of life for `staleMs`, default 60 s) and resumes them in
@@ -326,12 +344,12 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
     readonly staleMs?: number
     readonly action?: "resume" | "mark"
   }): Promise<readonly RunReference[]>
-  /** The state of a run, read from its journal; `not_found` where it does not exist. */
+  /** The state of a run, read from its journal; `not_found` if it does not exist. */
   status(runId: string, nodeId?: string): Promise<RunState>
   /** Newest first; of runs that began in the same millisecond, by `runId` and `nodeId`. */
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
   /**
-   * The records of a run, in order, after the `seq` that `after` names. With `follow` also those that a live run adds, in any
+   * The records of a run, in order, after the `seq` given as `after`. With `follow` also new records of an active run in any
    * process, until it has ended or paused; `deltas` adds the events that are not recorded, if the run is in this process.
    */
   events(
@@ -339,16 +357,16 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
     options: EventsOptions & { readonly follow: true; readonly deltas: true },
   ): AsyncIterable<RunEvent>
   events(runId: string, options?: EventsOptions): AsyncIterable<RunRecord>
-  /** Cancels a run in whatever process it is, at once, or a paused run. False: there is nothing to cancel. */
+  /** Cancels an active run in any process immediately, or a paused run. False: there is nothing to cancel. */
   cancel(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
-  /** As on the handle, in whatever process the run is. False: it is not running. */
+  /** As on the handle, for a run in any process. False: it is not running. */
   interrupt(runId: string, mode?: InterruptMode, options?: { readonly nodeId?: string }): Promise<boolean>
-  /** As on the handle, in whatever process the run is; a paused run gets it when it is resumed. False: it does not exist. */
+  /** As on the handle, for a run in any process; a paused run gets it when it is resumed. False: it does not exist. */
   steer(runId: string, text: string, options?: { readonly nodeId?: string }): Promise<boolean>
-  /** Another runtime over the same store, with some settings changed. Each is closed on its own. */
+  /** Another runtime over the same store, with some settings changed. Each is closed separately. */
   with(overrides: Partial<RuntimeConfig>): Runtime
   /**
-   * Cancels all runs of this runtime at once, waits for them and for webhooks, and flushes observers. With `release` the runs
+   * Cancels all runs of this runtime immediately, waits for them and for webhooks, and flushes observers. With `release` the runs
    * finish their turns and pause as `released` instead, also those that were queued: nothing is lost in a deployment.
    */
   close(options?: { readonly release?: boolean }): Promise<void>

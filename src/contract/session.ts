@@ -7,6 +7,6 @@ export interface SessionRef {
   readonly version: string
   readonly id: string
   readonly cwd: string
-  /** False until it has really been stored where another process finds it. */
+  /** False until it is really stored where another process can find it. */
   readonly resumable: boolean
 }

@@ -1,12 +1,12 @@
-/** The part of https://standardschema.dev that we rely on: zod, valibot, arktype and others all carry it. */
+/** The part of https://standardschema.dev that we rely on: zod, valibot, arktype and others implement it. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": {
     readonly version: 1
     readonly vendor: string
-    /** Never there at run time: it carries the types. */
+    /** Absent at run time: it carries the types. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-    /** Standard JSON Schema, which newer versions of the libraries add. May throw. */
+    /** Standard JSON Schema, added by newer versions of the libraries. May throw. */
     readonly jsonSchema?: { readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown> }
   }
 }
@@ -22,5 +22,5 @@ export interface StandardIssue {
 
 export type InferOutput<Schema extends StandardSchema> = NonNullable<Schema["~standard"]["types"]>["output"]
 
-/** A Standard Schema that takes an object, as a tool's arguments are. */
+/** A Standard Schema of an object, as for a tool's arguments. */
 export type StandardObjectSchema = StandardSchema<object & { readonly [Symbol.iterator]?: never }, unknown>

@@ -3,57 +3,59 @@ import type { Environment } from "./env.ts"
 import type { Json, JsonSchema } from "./json.ts"
 
 /**
- * What running a tool twice would do. `none`: nothing, it may be re-run. `repeatable`: the same again, it may be re-run
- * if no other process can still be running it. `once`: it must never be re-run silently.
+ * Whether a tool call may be repeated. `none`: yes, it changes nothing. `repeatable`: yes, if no other process can
+ * still be running it. `once`: it must never be repeated silently.
  */
 export type Effect = "none" | "repeatable" | "once"
-/** `tell`: the model is told that the outcome is unknown. `pause`: a person decides. */
+/** `tell`: the model is informed that the outcome is unknown. `pause`: a person decides. */
 export type UnknownOutcome = "tell" | "pause"
 export type Risk = "low" | "medium" | "high"
 
-/** What a model sees of a tool. */
+/** The part of a tool that a model sees. */
 export interface ToolSpec {
   readonly name: string
   readonly description: string
   readonly inputSchema: JsonSchema
 }
 
-/** A tool, complete: `defineTool` fills what its author left out. */
+/** A complete tool: `defineTool` fills in omitted fields. */
 export interface Tool extends ToolSpec {
   readonly effect: Effect
-  /** May run beside others of the same step. */
+  /** May run in parallel with others of the same step. */
   readonly concurrent: boolean
   readonly risk: Risk
-  /** The most bytes of text it may return; absent: the dispatcher's limit. */
+  /** Maximum bytes of text in its result; absent: the dispatcher's limit. */
   readonly maxOutputBytes?: number
-  /** It caps its own text: the dispatcher does not cut it again. */
+  /** It limits its own text: the dispatcher does not cut it again. */
   readonly bounded?: boolean
-  /** What to do where its process died before its outcome was recorded. Absent: what the run says. */
+  /** What to do if its process died before its outcome was recorded. Absent: the run's setting. */
   readonly unknownOutcome?: UnknownOutcome
-  /** Present where a person answers the call: in these words, and `run` is not asked. The run pauses for the answer. */
+  /**
+   * Present if a person answers the call: returns the question, and `run` is not called. The run pauses for the answer.
+   */
   readonly question?: (args: Json) => string
-  /** Present where the author gave a Standard Schema: checks and transforms; absent: `inputSchema` decides. */
+  /** Present if the author passed a Standard Schema: validates and transforms; absent: `inputSchema` decides. */
   readonly validate?: (args: Json) => Promise<ToolInput>
   run(args: unknown, context: ToolContext): unknown
 }
 
-/** Arguments as they passed validation, or every reason why they did not. */
+/** Validated arguments, or every reason why they are invalid. */
 export type ToolInput =
   | { readonly ok: true; readonly args: unknown }
   | { readonly ok: false; readonly issues: readonly string[] }
 
-/** What a tool may rely on while it runs. */
+/** The context of a running tool. */
 export interface ToolContext {
   /** Aborted when the run is cancelled, timed out or fenced. */
   readonly signal: AbortSignal
-  /** The same for every attempt at this call: hand it to systems that deduplicate by key. */
+  /** The same for every attempt at this call: pass it to systems that deduplicate by key. */
   readonly idempotencyKey: string
   readonly runId: string
   readonly callId: string
   readonly agent?: string
   readonly cwd: string
   readonly env: Environment
-  /** Shows what is going on; ephemeral, never journalled. */
+  /** Reports progress; ephemeral, never journalled. */
   progress(message: string): void
 }
 
@@ -64,7 +66,7 @@ export interface ToolOutcome {
   readonly output: readonly ContentPart[]
 }
 
-/** The kernel's own small vocabulary: it tells the model what went wrong, not the host. */
+/** Error codes of tools, for the model rather than the host. */
 export type ToolErrorCode =
   | "not_found"
   | "invalid_input"
@@ -75,7 +77,7 @@ export type ToolErrorCode =
   | "io"
   | "internal"
 
-/** Thrown by a tool to tell the model why; anything else a tool throws reaches the model as `internal` only. */
+/** Thrown by a tool to inform the model; anything else a tool throws reaches the model as `internal` only. */
 export class ToolError extends Error {
   override readonly name = "ToolError"
   readonly code: ToolErrorCode

@@ -11,7 +11,7 @@ export function delay(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** Calls `then` when the signal aborts, at once if it has; the answer takes it back. */
+/** Calls `then` when the signal aborts, or immediately if it already has; the returned function cancels that. */
 export function onAbort(signal: AbortSignal | undefined, then: () => void): () => void {
   if (!signal) return nothing
   const listener = { aborted: then }
@@ -24,13 +24,13 @@ export interface AbortListener {
 }
 
 /**
- * A signal that lives as long as a run gets one listener for all that is ever waited for: adding and removing listeners
- * costs more than what they wait for.
+ * A signal that lives as long as a run gets one listener for all waits: adding and removing listeners costs more than
+ * the work they wait for.
  */
 export function addAbortListener(signal: AbortSignal, listener: AbortListener): void {
-  // Not before the caller goes on.
+  // Not before the caller continues.
   if (signal.aborted) queueMicrotask(() => listener.aborted())
-  // Mostly one or two: a set would make a new table each time that one comes and goes.
+  // Usually one or two: a set would allocate a new table each time one is added and removed.
   else (waitingFor.get(signal) ?? listenTo(signal)).push(listener)
 }
 
@@ -40,7 +40,7 @@ export function removeAbortListener(signal: AbortSignal, listener: AbortListener
   if (at !== -1) waiting?.splice(at, 1)
 }
 
-/** An `AbortController` of our own: those who wait for it here are told without an event, of which a run has no need. */
+/** Our own `AbortController`: internal waiters are notified without an event, which a run does not need. */
 export class Aborter {
   readonly #controller = new AbortController()
   #waiting: AbortListener[] | undefined
@@ -67,7 +67,7 @@ function listenTo(signal: AbortSignal): AbortListener[] {
   return waiting
 }
 
-/** One may take back another while it is called. */
+/** A waiter may remove another while it is called. */
 function tellAll(waiting: AbortListener[]): void {
   for (let next = waiting.shift(); next; next = waiting.shift()) next.aborted()
 }

@@ -15,8 +15,8 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * Gives memory back at once. Left to the collector it would stay for long: what has waited for a model or a disk is old to
- * it. Nobody may read it from here on.
+ * Releases memory immediately. The collector would keep it for long, because buffers that waited for a model or disk
+ * are old. It must not be read afterwards.
  */
 export function letGo({ buffer }: Uint8Array<ArrayBuffer>): void {
   structuredClone(buffer, { transfer: [buffer] })

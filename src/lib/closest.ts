@@ -1,10 +1,10 @@
-/** The candidate that was probably meant; undefined where none is near. */
+/** The candidate that was probably meant; undefined if none is close. */
 export function closest(word: string, candidates: readonly string[]): string | undefined {
   const near = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
     .sort((left, right) => left.distance - right.distance)[0]
   const isPrefix = candidates.find((candidate) => word.length > 1 && candidate.startsWith(word))
-  // Two neighbours swapped are two edits.
+  // A swap of two neighbours is two edits.
   const allowed = (near?.candidate.length ?? 0) > 3 ? 2 : 1
   return near && near.distance <= allowed ? near.candidate : isPrefix
 }

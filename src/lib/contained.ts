@@ -1,6 +1,6 @@
 import type { Logger } from "../contract/run.ts"
 
-/** Calls code of the host whose failure must not reach the run: neither what it throws nor a promise that it rejects. */
+/** Calls host code whose failure must not reach the run: neither exceptions nor rejections. */
 export function contain(call: () => unknown): void {
   try {
     containPromise(call())

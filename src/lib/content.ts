@@ -1,6 +1,6 @@
 import type { ContentPart } from "../contract/content.ts"
 
-/** The text in what was said; of an image or a document, what it is. */
+/** The text of the content; an image or a document becomes a description. */
 export function plainText(content: readonly ContentPart[], separator: string): string {
   return content.map((part) => (part.type === "text" ? part.text : attachmentLabel(part))).join(separator)
 }

@@ -1,4 +1,4 @@
-/** CRC-32 (IEEE 802.3) of a range of bytes, as a flush's end mark carries it. */
+/** CRC-32 (IEEE 802.3) of a range of bytes, as in a flush's end mark. */
 export function crc32(bytes: Uint8Array, start = 0, end = bytes.length): number {
   let crc = 0xffffffff
   let at = start

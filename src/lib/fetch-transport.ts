@@ -3,21 +3,21 @@ import type { Transport } from "../contract/provider.ts"
 import { onAbort } from "./abort.ts"
 import { canRefuseRedirects, isRedirect, statusOf } from "./redirect.ts"
 
-/** The portable transport, and how a user's own `fetch` (header rewriting, proxies) becomes one. */
+/** The portable transport, also for a user's own `fetch` (header rewriting, proxies). */
 export function fetchTransport(fetchLike: typeof fetch = fetch): Transport {
-  // No redirect is followed: it would take the key along. Where it is an answer, whoever asked learns of it; where it is an
-  // error, nobody keeps the body for a second time. So it is an error only after an answer that was no redirect.
+  // Redirects are not followed, because they would receive the key. As a response, a redirect is visible to the caller;
+  // as an error, `fetch` need not keep the body. So it is an error only after a response that was not a redirect.
   let redirect: "manual" | "error" = "manual"
   return {
     async stream({ url, headers, body, signal }, sink) {
-      // One signal for each request: `fetch` never takes its listener back from one that lives as long as a run.
+      // One signal per request: `fetch` never removes its listener from a long-lived one.
       const abort = new AbortController()
       const unlink = onAbort(signal, () => abort.abort(signal?.reason))
       try {
         const response = await fetchLike(url, {
           method: "POST",
           headers,
-          // A copy: ours is valid until the next request, and whoever wrote this `fetch` may keep what it was given.
+          // A copy: our buffer is valid until the next request, and a custom `fetch` may keep its input.
           body: body.slice(),
           signal: abort.signal,
           redirect,

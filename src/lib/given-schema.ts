@@ -3,16 +3,16 @@ import type { Json, JsonObject, JsonSchema } from "../contract/json.ts"
 import type { StandardSchema } from "../contract/standard-schema.ts"
 import { isStandardSchema } from "./standard-schema.ts"
 
-/** Says what is wrong with a schema that somebody gave, and what to do about it. */
+/** Describes the problem of a schema and its fix. */
 export type SchemaProblem = (what: string, fix: string, cause?: unknown) => LonghaulError
 
-/** Which schema it is: a word for people, and the setting it was given as. */
+/** Which schema it is: a word for people, and the name of the setting. */
 export interface SchemaPlace {
   readonly kind: string
   readonly setting: string
 }
 
-/** A schema that somebody gave, as frozen JSON Schema of our own: nothing they do later changes what a model was told. */
+/** A copy of the given schema as frozen JSON Schema, so that later changes do not affect what a model received. */
 export function givenSchema(
   given: StandardSchema | JsonSchema,
   place: SchemaPlace,
@@ -41,7 +41,7 @@ function convertStandard(schema: StandardSchema, place: SchemaPlace, problem: Sc
       cause,
     )
   }
-  // The dialect is the same for all: models need not read it each time.
+  // The dialect is always the same: models need not read it each time.
   const { $schema: _, ...rest } = copyAsJson(converted, place, problem)
   return rest
 }

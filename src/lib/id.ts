@@ -6,7 +6,7 @@ export function isId(id: string): boolean {
   return shape.test(id)
 }
 
-/** Ids become names in a store: one that could leave its workspace is refused. */
+/** Ids become names in a store: an id that could escape its workspace is rejected. */
 export function checkedId(what: "runId" | "nodeId" | "workspaceId", id: string): string {
   if (typeof id === "string" && isId(id)) return id
   throw new LonghaulError("config_invalid", `${what} ${JSON.stringify(String(id).slice(0, 80))} is not a valid id.`, {
@@ -18,7 +18,7 @@ export function newRunId(): string {
   return `run_${crypto.randomUUID()}`
 }
 
-/** 128 random bits as hex: tells one writer's bytes from another's. */
+/** 128 random bits as hex: distinguishes the bytes of different writers. */
 export function newNonce(): string {
   return crypto.randomUUID().replaceAll("-", "")
 }

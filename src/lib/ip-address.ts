@@ -1,14 +1,14 @@
 /**
- * The bytes of an address, 4 or 16; undefined: it is none. Only the forms that URLs and resolvers put out: what is
- * written in octal, in hex, in one number or with a zone is none.
+ * The bytes of an address, 4 or 16; undefined: not an address. Accepts only the forms that URLs and resolvers output:
+ * octal, hex, single numbers and zones are rejected.
  */
 export function parseIp(text: string): readonly number[] | undefined {
   return text.includes(":") ? parseIpv6(text) : parseIpv4(text)
 }
 
 /**
- * Whether an address can belong to somebody on the internet. False for this computer, private and local networks, ranges
- * set apart for anything else, IPv6 that carries such an IPv4 address, and what is no address.
+ * True if an address can belong to a host on the internet. False for this computer, private and local networks,
+ * reserved ranges, IPv6 that embeds such an IPv4 address, and invalid addresses.
  */
 export function isPublicIp(text: string): boolean {
   const bytes = parseIp(text)
@@ -42,10 +42,10 @@ const notPublic4 = ranges(
   "240.0.0.0/4", // reserved, and broadcast
 )
 
-/** IPv4 in IPv6 as it is in use: mapped, and as DNS64 answers. Which it is depends on the address that they carry. */
+/** IPv4 in IPv6 as used in practice: mapped, and DNS64. The embedded address decides. */
 const carriers = ranges("::ffff:0:0/96", "64:ff9b::/96")
 
-/** All that is given out so far; everything else is local, special or nobody's. */
+/** All ranges allocated so far; everything else is local, special or unassigned. */
 const globalUnicast = ranges("2000::/3")
 
 const notPublic6 = ranges(
@@ -84,7 +84,7 @@ function parseIpv6(text: string): readonly number[] | undefined {
   const after = groupBytes(right ?? "", true)
   if (before === undefined || after === undefined) return undefined
   const missing = 16 - before.length - after.length
-  // "::" stands for one group at least.
+  // "::" stands for at least one group.
   if (right === undefined ? missing !== 0 : missing < 2) return undefined
   return [...before, ...Array.from({ length: missing }, () => 0), ...after]
 }

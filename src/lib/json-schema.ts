@@ -3,8 +3,8 @@ import type { Json, JsonSchema } from "../contract/json.ts"
 import { formatPath } from "./standard-schema.ts"
 
 /**
- * Every way in which a value does not fit a schema; none: it fits. `whole` is what the value is called. A promise only
- * while the schema library loads. Throws what a hostile value or a broken schema provokes.
+ * All mismatches of a value with a schema; empty: it matches. `whole` is the name of the value. A promise only while
+ * the schema library loads. Throws for a hostile value or a broken schema.
  */
 export function schemaIssues(
   schema: JsonSchema,
@@ -18,7 +18,7 @@ export function schemaIssues(
 
 let validatorClass: typeof Validator | undefined
 
-/** Not imported before the first value that needs it: it would be part of everybody's start-up time. */
+/** Imported with the first value that needs it, to keep it out of the start-up time. */
 async function loadValidatorClass(): Promise<void> {
   validatorClass = (await import("@cfworker/json-schema")).Validator
 }
@@ -29,7 +29,7 @@ function validatorFor(schema: JsonSchema): Validator {
   let validator = compiled.get(schema)
   if (validator === undefined) {
     if (validatorClass === undefined) throw new Error("The schema library is not loaded.")
-    // A clone, because the library notes things in the schema it compiles, and ours is frozen.
+    // A clone, because the library annotates the schema it compiles, and ours is frozen.
     const copy: Schema = structuredClone(schema)
     validator = new validatorClass(copy, draftOf(copy), false)
     compiled.set(schema, validator)

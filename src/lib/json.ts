@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../contract/json.ts"
 
-/** One text for one value: keys sorted, so that equal values have equal digests. */
+/** Canonical text: keys are sorted, so that equal values have equal digests. */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value)
   let inside = ""
@@ -16,8 +16,8 @@ export function canonicalJson(value: Json): string {
 }
 
 /**
- * Why a value cannot be written as JSON: undefined where it can. Nesting is bounded, because writing recurses: what was
- * parsed in one place could not be written in another that has less stack left.
+ * Why a value cannot be written as JSON; undefined if it can. Nesting is bounded, because writing recurses: a value
+ * parsed in one place might not be writable in another with less stack.
  */
 export function whyNotJson(value: unknown, name: string): string | undefined {
   try {

@@ -1,7 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import { closest } from "./closest.ts"
 
-/** The keys of a type as a list; the compiler rejects a list that is not complete. */
+/** The keys of a type as a list; the compiler rejects an incomplete list. */
 export function keys<T>() {
   return <K extends (keyof T & string)[]>(
     ...names: K & (Exclude<keyof T & string, K[number]> extends never ? unknown : never)
@@ -9,9 +9,9 @@ export function keys<T>() {
 }
 
 /**
- * Throws `config_invalid` unless `given` is an object whose keys are all known: a misspelt key would be a setting, perhaps
- * a gate, that silently does nothing. Where it may have members of its own (`open`, and any instance of a class), only a
- * key that is spelt nearly like a known one is refused.
+ * Throws `config_invalid` unless `given` is an object with known keys only: a misspelt key would be a setting, perhaps
+ * a gate, that silently does nothing. If it may have other members (`open`, and any class instance), only near misses
+ * of a known key are rejected.
  */
 export function checkKeys(where: string, given: unknown, known: readonly string[], open = false): void {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
@@ -30,7 +30,7 @@ export function checkKeys(where: string, given: unknown, known: readonly string[
   }
 }
 
-/** A short name for what a value is, never its content. */
+/** A short name for the kind of a value, never its content. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null"
   if (Array.isArray(value)) return "an array"

@@ -90,7 +90,7 @@ describe("compileLinearPattern", () => {
   )
 
   test("results agree with JavaScript's engine on arbitrary small patterns and texts, also in parts of them", async () => {
-    // No surrogate pairs: V8 finds a \\B inside one, which the specification does not.
+    // No surrogate pairs: V8 finds a \\B inside one, contrary to the specification.
     const character = fc.constantFrom("a", "b", "B", " ", "é", "中", "\n")
     const leaf = fc.oneof(
       character,

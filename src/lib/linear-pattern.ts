@@ -1,19 +1,19 @@
 import type { RE2JS } from "re2js"
 
-/** A regular expression in RE2 syntax whose time grows with the text only, whatever the pattern. */
+/** A regular expression in RE2 syntax with time linear in the text, for any pattern. */
 export interface LinearPattern {
   /**
-   * True where `text` has a match that begins at `from` or later and ends at `to` or earlier. The characters around that
-   * range decide `^`, `$` and `\b` at its ends, but are not part of a match.
+   * True if `text` has a match that starts at `from` or later and ends at `to` or earlier. The surrounding characters
+   * decide `^`, `$` and `\b` at the ends, but are not part of a match.
    */
   test(text: string, from?: number, to?: number): boolean
-  /** Instructions of the compiled pattern: the worst cost of a character grows with it. */
+  /** Number of instructions of the compiled pattern: the worst cost per character grows with it. */
   readonly size: number
 }
 
 export interface LinearPatternOptions {
   readonly ignoreCase?: boolean
-  /** `^` and `$` match at the ends of lines, which `\n` ends. */
+  /** `^` and `$` match at the ends of lines, separated by `\n`. */
   readonly multiline?: boolean
 }
 
@@ -23,8 +23,8 @@ export class PatternError extends Error {
 }
 
 /**
- * Throws PatternError. JavaScript's own engine backtracks, and a pattern from a model could block the loop for hours.
- * The engine is loaded with the first pattern.
+ * Throws PatternError. JavaScript's own engine backtracks, and a pattern from a model could block the event loop for
+ * hours. The engine is loaded with the first pattern.
  */
 export async function compileLinearPattern(
   source: string,
@@ -50,7 +50,7 @@ export async function compileLinearPattern(
     )
   }
   const cut = new Map<string, RE2JS>()
-  /** A character of any kind on a side stands for the text that goes on there. */
+  /** A character of any kind on a side represents the text that continues there. */
   const compileCut = (isCutBefore: boolean, isCutAfter: boolean): RE2JS => {
     const pattern = `${isCutBefore ? anyCharacter : ""}(?:${source})${isCutAfter ? anyCharacter : ""}`
     const compiled = cut.get(pattern) ?? compile(pattern)
@@ -68,11 +68,11 @@ export async function compileLinearPattern(
 }
 
 const maxSourceLength = 1000
-/** Near it, a line of 5,000 characters takes a fifth of a second at worst. `.{0,400}error` has 807. */
+/** Near this limit, a line of 5,000 characters takes at most a fifth of a second. `.{0,400}error` has 807. */
 const maxProgramSize = 1000
 const anyCharacter = "(?s:.)"
 
-/** An open quotation swallows what is written after it, so that the pattern cannot be part of another. */
+/** An open quotation swallows the text after it, so such a pattern cannot be embedded in another. */
 function compileQuoted(compile: () => unknown): void {
   try {
     compile()

@@ -1,11 +1,11 @@
 import { concatBytes } from "./bytes.ts"
 
-/** The first and the last part of bytes that come in pieces, in fixed memory however many they are. */
+/** The first and last part of a byte stream, in fixed memory. */
 export class OutputWindow {
   readonly #head: Uint8Array
   readonly #tail: Uint8Array
   #headLength = 0
-  /** Of all that went past the head; the tail holds the last of it, as a ring. */
+  /** Bytes after the head; the tail is a ring with the last of them. */
   #pastHead = 0
 
   constructor(maxBytes: number) {
@@ -28,8 +28,8 @@ export class OutputWindow {
   }
 
   /**
-   * What came since it was last taken, as text that says in its middle what it leaves out. A character that has only
-   * begun waits for its rest while there is `more` to come; bytes that are no UTF-8 are replaced.
+   * The new content as text, with a notice in the middle for omitted bytes. An incomplete character waits for its rest
+   * while there is `more` to come; invalid UTF-8 is replaced.
    */
   take(more: boolean): { readonly text: string; readonly leftOutBytes: number } {
     const head = this.#head.subarray(0, this.#headLength)
@@ -58,7 +58,7 @@ export class OutputWindow {
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 
-/** Where the last character that is there as a whole ends. */
+/** End of the last complete character. */
 function wholeEnd(bytes: Uint8Array): number {
   for (let at = bytes.length - 1; at >= 0 && at >= bytes.length - 3; at--) {
     const byte = bytes[at] ?? 0
@@ -69,7 +69,7 @@ function wholeEnd(bytes: Uint8Array): number {
   return bytes.length
 }
 
-/** Where the first character that is there from its beginning starts. */
+/** Start of the first complete character. */
 function wholeStart(bytes: Uint8Array): number {
   let at = 0
   while (at < 3 && isContinuation(bytes[at] ?? 0)) at++

@@ -1,4 +1,4 @@
-/** The run's own records and what governs it. Spelt as loosely as any file system compares names. */
+/** The run's own records and its control files. Matched as loosely as any file system compares names. */
 export function isOurs(name: string): boolean {
   const plain = name
     .normalize("NFKC")

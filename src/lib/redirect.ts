@@ -1,14 +1,14 @@
 /**
- * Whether this runtime's requests can call a redirect an error; those of Cloudflare's workers cannot.
+ * True if requests of this runtime can treat a redirect as an error; Cloudflare workers cannot.
  *
- * `fetch` then need not keep the body to send it once more, on Node about a tenth of what a turn costs.
+ * `fetch` then need not keep the body for a second request, on Node about a tenth of the cost of a turn.
  */
 export function canRefuseRedirects(): boolean {
   refuses ??= acceptsError()
   return refuses
 }
 
-/** A browser hides everything about a redirect that it does not follow, its status too. */
+/** A browser hides everything about a redirect that it does not follow, including its status. */
 export function statusOf(response: Response): number {
   return response.status || HIDDEN_REDIRECT
 }
@@ -28,5 +28,5 @@ function acceptsError(): boolean {
 
 const HIDDEN_REDIRECT = 302
 
-/** Asked when it is needed first: on Node the question loads all of `fetch`. */
+/** Evaluated on first use: on Node the check loads all of `fetch`. */
 let refuses: boolean | undefined

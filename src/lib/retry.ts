@@ -1,31 +1,31 @@
 import type { Failure } from "../contract/error.ts"
 
 export interface RetryPolicy {
-  /** How often a call is tried at most. */
+  /** Maximum number of attempts of a call. */
   readonly attempts: number
-  /** The first wait; doubles with each attempt, up to `longestMs`. */
+  /** The first delay; doubles with each attempt, up to `longestMs`. */
   readonly firstMs: number
   readonly longestMs: number
 }
 
 /** The attempts at one call. */
 export interface Retry {
-  /** How many have failed. */
+  /** Number of failed attempts. */
   readonly attempt: number
-  /** How long to wait before the next attempt, or null to give up. */
+  /** Delay before the next attempt, or null to stop. */
   delayAfter(failure: Failure): number | null
 }
 
 export const defaultRetry: RetryPolicy = { attempts: 6, firstMs: 500, longestMs: 30_000 }
 
-/** A provider that says so many times in a row that it is overloaded is left alone. */
+/** Number of consecutive overload responses after which retries stop. */
 const CONSECUTIVE_OVERLOADS = 5
-/** Longer than this is for a caller to wait, not for an open run. */
+/** A longer delay is up to the caller, not to an open run. */
 const LONGEST_ASKED_MS = 120_000
 
 /**
- * Decides after each failure of one call whether and when to try again. The only retry layer: transports and
- * conversations below it never repeat a call.
+ * Decides after each failure of a call whether and when to retry. The only retry layer: transports and conversations
+ * below it never repeat a call.
  */
 export function createRetry(policy: RetryPolicy, random: () => number = Math.random): Retry {
   let attempt = 0

@@ -1,12 +1,12 @@
-/** By its name: a key, a token, a password. A number of tokens is none. */
+/** Detected by name: a key, a token, a password. A number of tokens is not a secret. */
 export function isSecretName(name: string): boolean {
   return /(keys?|token|secrets?|passwords?|passwd|credentials?)$/i.test(name)
 }
 
-/** Replaces every known secret in a text. What is shorter than 8 characters is a word, and no secret. */
+/** Replaces every known secret in a text. Values shorter than 8 characters are ordinary words, not secrets. */
 export function scrub(text: string, secrets: readonly string[]): string {
   let scrubbed = text
-  // The longest first: one may hold another, whose mark would leave the rest of it readable.
+  // Longest first: one may contain another, whose replacement would leave the rest readable.
   const known = secrets.filter(({ length }) => length >= 8).sort((left, right) => right.length - left.length)
   for (const secret of known) scrubbed = scrubbed.replaceAll(secret, "[secret]")
   return scrubbed

@@ -1,4 +1,4 @@
-/** SHA-256 as hex. Synchronous, so that digests of a step's calls do not cost a turn of the event loop each. */
+/** SHA-256 as hex. Synchronous, so that digests of a step's calls do not each cost an event loop iteration. */
 export function sha256(text: string): string {
   const message = new TextEncoder().encode(text)
   const blocks = ((message.length + 8) >>> 6) + 1

@@ -5,13 +5,13 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   return ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value
 }
 
-/** `path: what is wrong`, as for JSON Schema. */
+/** `path: problem`, as for JSON Schema. */
 export function describeStandardIssue(issue: StandardIssue, whole: string): string {
   const keys = (issue.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment))
   return `${formatPath(keys, whole)}: ${issue.message}`
 }
 
-/** `files[0].path`; the value itself is called `whole`. */
+/** `files[0].path`; the value itself is named `whole`. */
 export function formatPath(keys: readonly PropertyKey[], whole: string): string {
   let path = ""
   for (const key of keys) {

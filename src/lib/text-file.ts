@@ -1,4 +1,4 @@
-/** How a text file is written in bytes. `latin1` takes any bytes: what is no other text survives unchanged. */
+/** The byte encoding of a text file. `latin1` accepts any bytes, so any other content survives unchanged. */
 export type TextEncoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "latin1"
 
 export interface TextFile {
@@ -21,15 +21,15 @@ export function decodeText(bytes: Uint8Array): TextFile | undefined {
 }
 
 /**
- * The encoding of a text by its beginning, for those who only want to show it; undefined: binary. A few broken bytes do
- * not make a text Latin-1 that has other characters in UTF-8.
+ * The encoding of a text judged by its beginning, for display only; undefined: binary. A few invalid bytes do not make
+ * a text Latin-1 if it has other characters in UTF-8.
  */
 export function sniffEncoding(start: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" | "latin1" | undefined {
   if (startsWith(start, 0xff, 0xfe)) return "utf-16le"
   if (startsWith(start, 0xfe, 0xff)) return "utf-16be"
   if (start.subarray(0, SNIFFED).includes(0)) return undefined
   try {
-    // What follows may complete a character that is cut here.
+    // The following bytes may complete a character that is cut here.
     new TextDecoder("utf-8", { fatal: true }).decode(start, { stream: true })
     return "utf-8"
   } catch {
@@ -37,7 +37,7 @@ export function sniffEncoding(start: Uint8Array): "utf-8" | "utf-16le" | "utf-16
   }
 }
 
-/** The inverse of `decodeText`, to the byte. Undefined: the encoding has no such character. */
+/** The exact inverse of `decodeText`. Undefined: the encoding lacks a character. */
 export function encodeText({ text, encoding }: TextFile): Uint8Array | undefined {
   switch (encoding) {
     case "utf-8":
@@ -58,7 +58,7 @@ function startsWith(bytes: Uint8Array, ...mark: readonly number[]): boolean {
   return mark.every((byte, index) => bytes[index] === byte)
 }
 
-/** By hand: decoders put a sign in place of half a character, and then it is gone. */
+/** Done manually, because decoders replace half a character and lose it. */
 function utf16(bytes: Uint8Array, encoding: "utf-16le" | "utf-16be"): TextFile | undefined {
   if (bytes.length % 2 === 1) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -82,7 +82,7 @@ function utf16Bytes(text: string, littleEndian: boolean): Uint8Array {
   return bytes
 }
 
-/** One character for each byte, whatever it is. */
+/** One character per byte. */
 export function latin1(bytes: Uint8Array): string {
   const pieces: string[] = []
   for (let at = 0; at < bytes.length; at += PIECE) pieces.push(String.fromCharCode(...bytes.subarray(at, at + PIECE)))
@@ -99,5 +99,5 @@ function latin1Bytes(text: string): Uint8Array | undefined {
   return bytes
 }
 
-/** The arguments of one call are limited. */
+/** The number of arguments of one call is limited. */
 const PIECE = 8192

@@ -1,7 +1,7 @@
 export interface Truncation {
   readonly text: string
   readonly truncated: boolean
-  /** How many UTF-8 bytes were cut; 0 where nothing was. */
+  /** Number of UTF-8 bytes cut; 0 if none. */
   readonly bytes: number
 }
 
@@ -11,9 +11,9 @@ export interface TruncationLimits {
   readonly maxCharacters?: number
 }
 
-/** The longest start of a text that fits both limits, never ending inside a character. */
+/** The longest start of a text within both limits, never ending inside a character. */
 export function truncateUtf8(text: string, { maxBytes, maxCharacters = Infinity }: TruncationLimits): Truncation {
-  // No UTF-16 unit takes more than three bytes, so most texts need no counting.
+  // A UTF-16 unit takes at most three bytes, so most texts need no counting.
   if (text.length * 3 <= maxBytes && text.length <= maxCharacters) return { text, truncated: false, bytes: 0 }
 
   let end = 0
@@ -29,7 +29,7 @@ export function truncateUtf8(text: string, { maxBytes, maxCharacters = Infinity 
   return { text: text.slice(0, end), truncated: true, bytes: utf8Length(text, end) }
 }
 
-/** The longest end of a text that fits both limits, never beginning inside a character. */
+/** The longest end of a text within both limits, never starting inside a character. */
 export function lastOfUtf8(text: string, { maxBytes, maxCharacters = Infinity }: TruncationLimits): string {
   let start = text.length
   let keptBytes = 0
@@ -63,6 +63,6 @@ function unitsAt(text: string, index: number): 1 | 2 {
 function bytesAt(text: string, index: number, units: 1 | 2): number {
   if (units === 2) return 4
   const unit = text.charCodeAt(index)
-  // A lone surrogate is written as U+FFFD, three bytes like its neighbours.
+  // A lone surrogate is written as U+FFFD, which also has three bytes.
   return unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3
 }

@@ -2,7 +2,7 @@ import type { Usage } from "../contract/result.ts"
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
-/** Once a bucket is unknown its sum is. */
+/** An unknown bucket makes the sum unknown. */
 export function addUsage(sum: Usage, more: Usage): Usage {
   return {
     inputTokens: add(sum.inputTokens, more.inputTokens),
@@ -13,7 +13,7 @@ export function addUsage(sum: Usage, more: Usage): Usage {
   }
 }
 
-/** Null where a bucket that counts is not told. */
+/** Null if a relevant bucket is not reported. */
 export function totalTokens(usage: Usage): number | null {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
   if (inputTokens === null || outputTokens === null) return null

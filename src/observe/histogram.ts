@@ -1,11 +1,11 @@
-/** Each bucket ends 2 % above where it begins, and a value is told as one less than 1 % from either end. */
+/** Each bucket ends 2 % above its start, and a value is reported within 1 % of either end. */
 const GROWTH = 1.02
 const LONGEST_MS = 30 * 24 * 3_600_000
 const BUCKETS = Math.ceil(Math.log(LONGEST_MS) / Math.log(GROWTH)) + 2
 
 /**
- * Durations in a fixed 9 KB, however many there are. A percentile is within 1 % of the exact one from 1 ms to 30 days;
- * less than 1 ms counts as nothing, more than 30 days as 30 days.
+ * Durations in a fixed 9 KB. A percentile is within 1 % of the exact one from 1 ms to 30 days; shorter durations count
+ * as zero, longer ones as 30 days.
  */
 export class Histogram {
   readonly #counts = new Float64Array(BUCKETS)
@@ -22,7 +22,7 @@ export class Histogram {
     this.#total++
   }
 
-  /** The smallest value that at least this share of all values does not exceed; null where there are none. */
+  /** The smallest value that at least this share of all values does not exceed; null without values. */
   percentile(share: number): number | null {
     let left = Math.max(1, Math.ceil(share * this.#total))
     for (let bucket = 0; bucket < BUCKETS; bucket++) {

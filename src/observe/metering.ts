@@ -3,7 +3,7 @@ import type { RunMetric } from "../contract/observe.ts"
 import type { Usage } from "../contract/result.ts"
 import { addUsage, noUsage } from "../lib/usage.ts"
 
-/** The metrics of one run as a fold over its records: hand over each once, in order. */
+/** The metrics of one run as a fold over its records: pass each once, in order. */
 export class Metering {
   #backend = ""
   #model: string | null = null

@@ -220,7 +220,7 @@ function expectWithin(told: number | null, exact: number): void {
   expect(Math.abs((told as number) - exact)).toBeLessThanOrEqual(exact * 0.01)
 }
 
-/** Whole milliseconds, as likely short as long. */
+/** Whole milliseconds, short and long equally likely. */
 function durations(): fc.Arbitrary<number> {
   return fc.oneof(fc.nat(20), fc.nat(5000), fc.nat(30 * 24 * 3_600_000))
 }
@@ -251,7 +251,7 @@ function runs(): fc.Arbitrary<readonly Timed[]> {
   })
 }
 
-/** One event at a time, from whichever run is picked; each run keeps its order. */
+/** One event at a time, from a random run; each run keeps its order. */
 function interleave(streams: readonly (readonly Told[])[], picks: fc.Stream<number>): readonly Told[] {
   const left = streams.map((stream) => [...stream]).filter((stream) => stream.length > 0)
   const merged: Told[] = []
@@ -266,7 +266,7 @@ function interleave(streams: readonly (readonly Told[])[], picks: fc.Stream<numb
 
 type Numbers = Readonly<Record<string, number>>
 
-/** Every sum of a snapshot, by its path; ratios and percentiles are none. */
+/** Every total of a snapshot, by its path, without ratios and percentiles. */
 function numbersOf({ turns, cache: { hitRatio: _, ...cache }, ...rest }: MetricsSnapshot): Numbers {
   const flat: Record<string, number> = { turns: turns.count }
   const add = (value: object, path: string) => {

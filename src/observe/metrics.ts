@@ -2,9 +2,11 @@ import type { RunEvent, RunRecord } from "../contract/event.ts"
 import type { ObservedRun, Observer } from "../contract/observe.ts"
 import { Histogram } from "./histogram.ts"
 
-/** Sums over all runs since the observer was made or reset. */
+/** Totals over all runs since the observer was created or reset. */
 export interface MetricsSnapshot {
-  /** `started` counts each start and resume, `paused` each pause: what is not `active` ended in one of four ways. */
+  /**
+   * `started` counts each start and resume, `paused` each pause: runs that are not `active` have one of four endings.
+   */
   readonly runs: {
     readonly started: number
     readonly done: number
@@ -14,38 +16,38 @@ export interface MetricsSnapshot {
     readonly active: number
   }
   readonly events: number
-  /** What the providers told; a bucket that one does not tell adds nothing. */
+  /** As reported by the providers; an unreported bucket adds nothing. */
   readonly tokens: {
     readonly input: number
     readonly output: number
     readonly cacheRead: number
     readonly cacheWrite: number
   }
-  /** Of the calls whose cost is known; `unpricedCalls` are the others. */
+  /** Cost of calls with a known price; `unpricedCalls` counts the others. */
   readonly costUsd: number
   readonly unpricedCalls: number
-  /** Of the calls whose provider tells; the ratio is null where there are none. */
+  /** Calls whose provider reports caching; the ratio is null if there are none. */
   readonly cache: {
     readonly hits: number
     readonly misses: number
     readonly hitRatio: number | null
     readonly readTokens: number
   }
-  /** By the tool's name; beyond the first hundred names, `other`. An error is also an outcome that nobody knows. */
+  /** By tool name; after the first hundred names, `other`. An unknown outcome counts as an error. */
   readonly tools: {
     readonly callsByName: Counts
     readonly errorsByName: Counts
     readonly deniedByName: Counts
   }
-  /** What ended a run that failed, and what was tried again. */
+  /** Errors that ended a run or were retried. */
   readonly errors: { readonly total: number; readonly byCode: Counts }
-  /** Turns that came to their end, tools included. Percentiles are within 1 %; null where there are none. */
+  /** Completed turns, including tools. Percentiles are within 1 %; null without turns. */
   readonly turns: { readonly count: number; readonly p50Ms: number | null; readonly p95Ms: number | null }
 }
 
 export type Counts = Readonly<Record<string, number>>
 
-/** Counts what every run does, in memory that does not grow with their number. */
+/** Counts the events of all runs in constant memory. */
 export function createMetricsObserver(): Observer & { snapshot(): MetricsSnapshot; reset(): void } {
   let metrics = new Metrics()
   return {
@@ -58,13 +60,13 @@ export function createMetricsObserver(): Observer & { snapshot(): MetricsSnapsho
   }
 }
 
-/** What is kept of a run while it is under way. */
+/** State of an active run. */
 interface LiveRun {
   turnStartedAt: number | undefined
   readonly toolNames: Map<string, string>
 }
 
-/** A run whose journal was lost never ends for those who listen: beyond this many, the oldest is given up. */
+/** A run whose journal was lost never ends for listeners: beyond this number, the oldest is dropped. */
 const LIVE_RUNS = 65_536
 
 class Metrics {
@@ -79,7 +81,7 @@ class Metrics {
   #costUsd = 0
   #unpricedCalls = 0
 
-  /** What is under way goes on. */
+  /** Active runs stay. */
   constructor(before?: Metrics) {
     this.#live = before ? before.#live : new Map()
   }
@@ -147,7 +149,7 @@ class Metrics {
     }
   }
 
-  /** A run that is taken up again without having ended here was lost in between: it is still the same one. */
+  /** A run that is resumed without having ended here was lost in between: it is still the same run. */
   #begin(key: string): void {
     if (!this.#live.has(key)) this.#runs.started++
     this.#live.set(key, { turnStartedAt: undefined, toolNames: new Map() })
@@ -181,7 +183,7 @@ class Metrics {
 
   #settleCall({ callId, outcome }: RunRecord & { readonly type: "tool-result" }, run: ObservedRun): void {
     const names = this.#live.get(keyOf(run))?.toolNames
-    // The call of a run that was taken over was told to another process.
+    // The call of a run that was taken over was published in another process.
     const name = names?.get(callId) ?? OTHER
     names?.delete(callId)
     if (outcome.status === "denied") this.#tools.denied.add(name)
@@ -193,7 +195,7 @@ const OTHER = "other"
 const MOST_NAMES = 100
 const LONGEST_NAME = 200
 
-/** Counts by name. Names are the model's own words: there may be any number of them, of any length. */
+/** Counts by name. Names come from the model: there may be any number of them, of any length. */
 class Tally {
   readonly #counts = new Map<string, number>()
   #total = 0

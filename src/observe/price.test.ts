@@ -182,7 +182,7 @@ test("the first price in a fresh process is reported with its load time", async 
   }
 })
 
-/** Theirs counts cached tokens as input too. */
+/** Their package counts cached tokens as input too. */
 function inclusive({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Usage) {
   const [input, read, write] = [inputTokens ?? 0, cacheReadTokens ?? 0, cacheWriteTokens ?? 0]
   return {
@@ -193,7 +193,7 @@ function inclusive({ inputTokens, outputTokens, cacheReadTokens, cacheWriteToken
   }
 }
 
-/** Theirs charges nothing for the tokens of a model that is paid by the hour or page; for us that is no price. */
+/** Their package charges nothing for a model paid by the hour or page; for us that is an unknown price. */
 function pricedByToken(prices: object): boolean {
   return Object.keys(prices).length === 0 || "input_mtok" in prices
 }
@@ -211,7 +211,7 @@ function usages(random: (below: number) => number): readonly Usage[] {
   )
 }
 
-/** One moment, and those around every change of price. */
+/** One time, and those around every price change. */
 function momentsOf({ prices }: ModelInfo): readonly Date[] {
   if (!Array.isArray(prices)) return [now]
   const changes = prices.flatMap(({ constraint }) => {
@@ -222,7 +222,7 @@ function momentsOf({ prices }: ModelInfo): readonly Date[] {
   return [now, ...changes.flatMap((time) => [new Date(time - 1), new Date(time)])]
 }
 
-/** The model's id, what its rules look for, and what almost fits. */
+/** The model's id, the strings of its rules, and near misses. */
 function namesOf({ id, match }: ModelInfo): readonly string[] {
   const leaves = wordsOf(match)
   const around = leaves.flatMap((leaf) => [leaf, leaf.toUpperCase(), `${leaf}-20250514`, `x-${leaf}`])
@@ -235,7 +235,7 @@ function wordsOf(match: MatchLogic): readonly string[] {
   )
 }
 
-/** A small generator of Lehmer's kind: the same usages each time. */
+/** A small Lehmer generator: the same usages each time. */
 function seeded(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

@@ -2,11 +2,11 @@ import type { Price, Pricing } from "../contract/pricing.ts"
 import type { Usage } from "../contract/result.ts"
 
 /**
- * What a model cost at a moment, from the table that ships with us; null: not known, which is not the same as free.
- * `provider` is ours or the AI SDK's name, such as `openai.responses`.
+ * The price of a model at a time, from the included table; null: unknown, which differs from free. `provider` is our
+ * name or the AI SDK's, such as `openai.responses`.
  */
 export async function lookUpPricing(provider: string, model: string, at: Date): Promise<Pricing | null> {
-  // Read once, by the first who asks: nobody else pays for the table.
+  // Parsed once, on first use.
   loading ??= import("./price-table.ts").then(({ priceTable }) => JSON.parse(priceTable))
   const providers = await loading
   const known = findProvider(providers, provider.toLowerCase().trim())
@@ -18,7 +18,7 @@ export async function lookUpPricing(provider: string, model: string, at: Date): 
   return prices === null ? null : pricingOf(prices)
 }
 
-/** What a call costs by its tokens; null where a bucket is not told and makes a difference. */
+/** The cost of a call by its tokens; null if an unreported bucket makes a difference. */
 export function costOf(usage: Usage, pricing: Pricing): number | null {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
   const whole = (inputTokens ?? 0) + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)
@@ -41,7 +41,7 @@ function costOfBucket(tokens: number | null, price: Price, whole: number): numbe
   return (priceFor(price, whole) * tokens) / 1_000_000
 }
 
-/** Cached tokens that are not told are among those of input: without a price of their own that changes nothing. */
+/** Unreported cached tokens are part of the input: without their own price that changes nothing. */
 function costOfCache(tokens: number | null, own: Price | undefined, input: Price, whole: number): number | null {
   if (own === undefined) return tokens === null ? 0 : costOfBucket(tokens, input, whole)
   return costOfBucket(tokens, own, whole)
@@ -57,25 +57,25 @@ function priceFor(price: Price, whole: number): number {
 /** The rows of price-table.ts, as scripts/prices.mjs writes them. */
 type ProviderRow = readonly [id: string, match: Rule | null, fallbacks: readonly string[], models: readonly ModelRow[]]
 type ModelRow = readonly [match: Rule, prices: PriceRow | null, later?: readonly DatedRow[]]
-/** Holds always, from a Unix time in milliseconds on, or between two seconds of the UTC day. */
+/** Valid always, from a Unix time in milliseconds on, or between two seconds of the UTC day. */
 type DatedRow = readonly [prices: PriceRow | null, from?: number, until?: number]
 /** Input, output, cache read, cache write, and dollars per call. Empty: free. */
 type PriceRow = readonly [PriceCell?, PriceCell?, PriceCell?, PriceCell?, perCall?: number]
 /** A price, or the base price and pairs of a tier's start and its price. */
 type PriceCell = number | readonly [base: number, ...tiers: number[]] | null
-/** An operator and what a name is compared with; a list where one of many must hold. */
+/** An operator and the value a name is compared with; a list if one of many must match. */
 type Rule = string | readonly Rule[] | { readonly and: readonly Rule[] }
 
 let loading: Promise<readonly ProviderRow[]> | undefined
 
-/** Names that the table does not know by itself. */
+/** Aliases of models that the table lacks. */
 const aliases: ReadonlyMap<string, string> = new Map([
   ["togetherai", "together"],
   ["azure-openai", "azure"],
 ])
 
 function findProvider(providers: readonly ProviderRow[], name: string): ProviderRow | undefined {
-  // Whoever only speaks a vendor's protocol has prices of its own.
+  // A service that only uses a vendor's protocol has its own prices.
   if (name.includes("compatible")) return undefined
   const [vendor = name] = name.split(".")
   const id = aliases.get(vendor) ?? vendor
@@ -120,7 +120,7 @@ function fits(rule: Rule, name: string): boolean {
 function withDashedDate(name: string): string {
   return name.replace(/-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/g, (written, year, month, day) => {
     const dashed = `${year}-${month}-${day}`
-    // No such day becomes another one or none.
+    // An invalid day becomes another one or none.
     const date = new Date(dashed)
     return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(dashed) ? `-${dashed}` : written
   })

@@ -3,18 +3,18 @@ import type { AnswerPart, AnswerSink } from "../contract/provider.ts"
 import { malformed } from "./failure.ts"
 
 /**
- * The parts of one answer while it streams, in the model's order. Deltas that came together are put and told together:
- * nobody gains from taking them one by one. A call is given out only when its arguments are whole.
+ * The parts of one answer while it streams, in the model's order. Deltas that arrive together are stored and delivered
+ * together. A call is delivered only when its arguments are complete.
  */
 export class AnswerParts {
-  /** The provider's own id of the request, once it is known. */
+  /** The provider's request id, once known. */
   requestId: string | undefined
   /** Grows with each piece of content. */
   progress = 0
   readonly #sink: AnswerSink
   readonly #parts: Part[] = []
-  #untold = ""
-  #untoldIndex = 0
+  #pending = ""
+  #pendingIndex = 0
 
   constructor(sink: AnswerSink) {
     this.#sink = sink
@@ -36,55 +36,55 @@ export class AnswerParts {
     return this.#open({ kind: "reasoning", text, whole: null, ...(opaque !== undefined && { opaque }) })
   }
 
-  /** `args`: what counts where no delta follows. */
+  /** `args`: used if no delta follows. */
   openCall(wireId: string, name: string, args: Json = {}): number {
     return this.#open({ kind: "call", text: "", whole: null, wireId, name, args })
   }
 
-  /** A part of a kind that is not ours: whatever it holds is dropped, and it keeps its place. */
+  /** A part of an unknown kind: its content is dropped, and it keeps its position. */
   openOther(): number {
     return this.#open({ kind: "other", text: "", whole: null })
   }
 
   grow(index: number, text: string): void {
-    if (index !== this.#untoldIndex) this.tell()
-    this.#untoldIndex = index
-    this.#untold += text
+    if (index !== this.#pendingIndex) this.deliver()
+    this.#pendingIndex = index
+    this.#pending += text
   }
 
-  /** What only its origin can read of a part; a string joins the one before it. */
+  /** Opaque data of a part; a string is appended to the previous one. */
   addOpaque(index: number, opaque: Json): void {
     const part = this.#openAt(index)
     part.opaque = typeof part.opaque === "string" && typeof opaque === "string" ? part.opaque + opaque : opaque
   }
 
-  /** Puts and tells what has come since the last time. */
-  tell(): void {
-    if (this.#untold === "") return
-    const delta = this.#untold
-    this.#untold = ""
-    const part = this.#openAt(this.#untoldIndex)
+  /** Stores and delivers the content since the last time. */
+  deliver(): void {
+    if (this.#pending === "") return
+    const delta = this.#pending
+    this.#pending = ""
+    const part = this.#openAt(this.#pendingIndex)
     this.progress++
     if (part.kind === "other") return
     part.text += delta
-    if (part.kind !== "call") this.#sink.delta?.(part.kind, this.#untoldIndex, delta)
+    if (part.kind !== "call") this.#sink.delta?.(part.kind, this.#pendingIndex, delta)
   }
 
   close(index: number): void {
-    this.tell()
+    this.deliver()
     const part = this.#openAt(index)
     part.whole = wholeOf(part)
     if (part.whole.type === "tool-call") this.#sink.call?.(part.whole, index)
   }
 
-  /** Closes a call whose arguments can hold nothing more, for protocols that do not say where one ends. */
+  /** Closes a call whose arguments are complete, for protocols that do not mark its end. */
   closeIfWhole(index: number): void {
-    this.tell()
+    this.deliver()
     const { text, whole } = this.#parts[index] ?? { text: "", whole: null }
     if (whole === null && isWholeJson(text)) this.close(index)
   }
 
-  /** For protocols that do not say where a part ends. */
+  /** For protocols that do not mark the end of a part. */
   closeAll(): void {
     for (const [index, { whole }] of this.#parts.entries()) if (whole === null) this.close(index)
   }
@@ -97,7 +97,7 @@ export class AnswerParts {
   }
 
   #open(part: Part): number {
-    this.tell()
+    this.deliver()
     this.progress++
     const index = this.#parts.push(part) - 1
     if (part.kind === "text" || part.kind === "reasoning") this.#sink.partStart?.(part.kind, index)
@@ -114,7 +114,7 @@ export class AnswerParts {
 
 interface Part {
   readonly kind: "text" | "reasoning" | "call" | "other"
-  /** What its deltas added up to: text, reasoning or the JSON of a call's arguments. */
+  /** The accumulated deltas: text, reasoning or the JSON of a call's arguments. */
   text: string
   opaque?: Json
   readonly wireId?: string
@@ -124,7 +124,7 @@ interface Part {
   whole: AnswerPart | null
 }
 
-/** Nothing but white space can follow a whole object. */
+/** Only white space can follow a complete object. */
 function isWholeJson(text: string): boolean {
   if (!text.trimEnd().endsWith("}")) return false
   try {
@@ -139,7 +139,7 @@ function wholeOf({ kind, text, opaque, wireId = "", name = "", args = {} }: Part
   if (kind === "text" || kind === "other") return { type: "text", text }
   const sealed = opaque === undefined ? {} : { opaque }
   if (kind === "reasoning") return { type: "reasoning", text, ...sealed }
-  // Not `{ ...call, args }`: what begins with a spread and adds to it becomes an object of a kind of its own, each time anew.
+  // Not `{ ...call, args }`: a spread with additions creates a new hidden class each time.
   try {
     const parsed: Json = text.trim() === "" ? args : JSON.parse(text)
     return { type: "tool-call", wireId, name, args: parsed, ...sealed }

@@ -1,29 +1,32 @@
 import type { Message } from "../contract/message.ts"
 import { letGo } from "../lib/bytes.ts"
 
-/** How a provider writes a conversation: everything before the messages, each message, everything after them. */
+/** How a provider serialises a conversation: everything before the messages, each message, everything after them. */
 export interface BodyShape {
   readonly prefix: string
   readonly suffix: string
-  /** The most tokens of one answer, as the prefix says. */
+  /** Maximum tokens of one answer, as stated in the prefix. */
   readonly maxOutputTokens?: number
   /** One message as JSON. */
   fragment(message: Message): string
-  /** Marks the last message, such as for a cache: every fragment ends in `plain`, which gives way to `marked`. ASCII. */
+  /**
+   * Marks the last message, for example for a cache: every fragment ends in `plain`, which is replaced by `marked`.
+   * ASCII.
+   */
   readonly lastMessage?: { readonly plain: string; readonly marked: string }
 }
 
 /**
- * The request body of one conversation. It grows with it: what was serialised for earlier calls is kept as bytes, so the
- * cost of a call follows what is new, not the whole history. The bytes handed out are valid until the next call.
+ * The request body of one conversation. It grows with it: serialised bytes of earlier calls are kept, so the cost of a
+ * call depends on what is new, not on the whole history. The returned bytes are valid until the next call.
  */
 export class BodyBuffer {
   readonly #shape: BodyShape
   #buffer = new Uint8Array(2048)
   readonly #messages: Message[] = []
-  /** As they were handed in the last time. */
+  /** As passed the last time. */
   #last: readonly Message[] | undefined
-  /** Where each message's fragment ends. */
+  /** End offset of each message's fragment. */
   readonly #ends: number[] = []
   readonly #prefixLength: number
 
@@ -53,7 +56,7 @@ export class BodyBuffer {
     return this.#ends.at(-1) ?? this.#prefixLength
   }
 
-  /** How many messages at the front are the very ones that were serialised. */
+  /** Number of leading messages that are identical to the serialised ones. */
   #shared(messages: readonly Message[]): number {
     const known = this.#messages.length
     if (messages === this.#last && messages[known - 1] === this.#messages[known - 1]) return known
@@ -63,7 +66,7 @@ export class BodyBuffer {
     return most
   }
 
-  /** Drops what no longer belongs, and unmarks what was the last message of the call before. */
+  /** Drops outdated fragments, and unmarks the last message of the previous call. */
   #keep(count: number): void {
     this.#messages.length = count
     this.#ends.length = count
@@ -71,7 +74,7 @@ export class BodyBuffer {
     if (plain !== undefined && count > 0) this.#put(plain, this.#length() - plain.length)
   }
 
-  /** Writes text at an offset; answers where it ends. Most text is ASCII, so room is made for more only where needed. */
+  /** Writes text at an offset; returns its end. Most text is ASCII, so the buffer grows only if needed. */
   #put(text: string, at: number): number {
     this.#makeRoom(at + text.length, at)
     const { read, written } = encoder.encodeInto(text, this.#buffer.subarray(at))

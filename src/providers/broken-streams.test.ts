@@ -58,12 +58,12 @@ afterEach(() => {
     try {
       controller.close()
     } catch {
-      // It was closed already.
+      // It was already closed.
     }
   }
 })
 
-/** A server that always sends the same; counts what it was asked. */
+/** A server that always sends the same; counts its requests. */
 function serving({ status = 200, type = "text/event-stream", body, open = false }: Served) {
   const requests: Request[] = []
   const send: typeof fetch = async (input, init) => {

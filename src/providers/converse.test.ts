@@ -15,7 +15,7 @@ const providers: readonly [string, (options: { model: string; apiKey: string; fe
   ["google", google],
 ]
 
-/** The error of one call whose request is answered like this. */
+/** The error of one call whose request gets this response. */
 async function errorOf(create: (typeof providers)[number][1], answer: () => Response): Promise<LonghaulError> {
   const conversation = create({ model: "m", apiKey, fetch: async () => answer() }).converse({
     tools: [],

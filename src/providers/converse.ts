@@ -9,27 +9,27 @@ import { incomplete, type Refusal } from "./failure.ts"
 import type { ProviderOptions } from "./options.ts"
 import { SseCutter, type SseSink } from "./sse.ts"
 
-/** How one provider speaks, for one conversation. */
+/** The protocol of one provider, for one conversation. */
 export interface Wire {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly shape: BodyShape
-  /** The response header that names the request. */
+  /** The response header with the request id. */
   readonly requestIdHeader: string
-  /** Takes one answer apart. */
+  /** Parses one answer. */
   reader(parts: AnswerParts): AnswerReader
   refused(refusal: Refusal): LonghaulError
 }
 
-/** Assembles one streamed answer. Throws where the stream breaks its protocol; never gives out half a tool call. */
+/** Assembles one streamed answer. Throws if the stream violates its protocol; never delivers half a tool call. */
 export interface AnswerReader extends SseSink {
-  /** The protocol's own end mark has come: nothing that follows is needed. */
+  /** The protocol's end mark has arrived: nothing after it is needed. */
   readonly ended: boolean
-  /** The stream is over: the answer, or why there is none. */
+  /** The stream has ended: returns the answer, or throws the reason why there is none. */
   finish(): Answer
 }
 
-/** One request after the other over one transport, with deadlines. */
+/** Sequential requests over one transport, with deadlines. */
 export class WireConversation implements Conversation, WatchedSink {
   readonly maxOutputTokens?: number
   readonly #wire: Wire
@@ -81,7 +81,7 @@ export class WireConversation implements Conversation, WatchedSink {
 
   head(status: number, header: Refusal["header"]): void {
     if (this.#parts) this.#parts.requestId = header(this.#wire.requestIdHeader)
-    // Some servers and proxies put an error into a body of JSON and call it a success.
+    // Some servers and proxies put an error in a JSON body with a success status.
     const isStream = status === 200 && !/^application\/([\w.-]+\+)?json/i.test(header("content-type") ?? "")
     if (isStream) return
     this.#refusal = { status, header, body: "" }
@@ -92,7 +92,7 @@ export class WireConversation implements Conversation, WatchedSink {
     return this.#wire.refused(withoutKey(refusal, this.#apiKey))
   }
 
-  /** Where the body ended without its last blank line. Half an event is no event. */
+  /** For a body that ended without its last blank line. Half an event is dropped. */
   #endStream(reader: AnswerReader): void {
     try {
       this.#cutter?.end()
@@ -102,7 +102,7 @@ export class WireConversation implements Conversation, WatchedSink {
     }
   }
 
-  /** An answer that was complete when its connection failed is not asked for, and paid for, again. */
+  /** An answer that was complete when its connection failed is not requested, and paid for, again. */
   #salvaged(error: unknown, signal: AbortSignal): Answer {
     if (signal.aborted || this.#refusal || this.#reader === undefined) throw error
     let answer: Answer
@@ -117,13 +117,13 @@ export class WireConversation implements Conversation, WatchedSink {
   chunk(bytes: Uint8Array): void {
     if (this.#refusal === undefined) {
       this.#cutter?.push(bytes)
-      this.#parts?.tell()
+      this.#parts?.deliver()
     } else if (this.#refusal.body.length < LONGEST_REFUSAL)
       this.#refusal.body += this.#decoder?.decode(bytes, { stream: true })
   }
 }
 
-/** A key copied together with something else would fail at every request, in words that nobody understands. */
+/** A key with stray characters would fail at every request with an incomprehensible error. */
 function refuseBadHeaders(headers: Wire["headers"]): void {
   const bad = Object.keys(headers).find((name) => /[^\t\x20-\x7e\x80-\xff]/.test(headers[name] ?? ""))
   if (bad === undefined) return
@@ -132,7 +132,7 @@ function refuseBadHeaders(headers: Wire["headers"]): void {
   })
 }
 
-/** Servers quote the key that they do not know: it must not reach a journal. What is shorter is a word, and no secret. */
+/** Servers quote unknown keys: they must not reach a journal. Shorter values are ordinary words, not secrets. */
 function withoutKey(refusal: Refusal, apiKey = ""): Refusal {
   return apiKey.length < 8 ? refusal : { ...refusal, body: refusal.body.replaceAll(apiKey, "…") }
 }

@@ -3,38 +3,38 @@ import type { Transport, TransportRequest, TransportSink } from "../contract/pro
 import { Aborter, onAbort } from "../lib/abort.ts"
 
 export interface StreamDeadlines {
-  /** From the request to the first byte of its answer's body. */
+  /** From the request to the first byte of the response body. */
   readonly firstByteMs: number
   /** Between two chunks. */
   readonly idleMs: number
 }
 
-/** What a watched exchange is for: tells how far it has got. */
+/** The consumer of a watched exchange: reports its progress. */
 export interface WatchedSink extends TransportSink {
-  /** The answer is complete: nothing that follows is needed. */
+  /** The answer is complete: nothing after it is needed. */
   readonly ended: boolean
-  /** Grows with each piece of content; comments and pings add nothing. */
+  /** Grows with each piece of content; comments and pings do not count. */
   readonly progress: number
 }
 
 export const defaultDeadlines: StreamDeadlines = { firstByteMs: 120_000, idleMs: 60_000 }
 
 /**
- * Streams through a transport, one exchange after the other, and fails with `stream_stalled` where nothing comes for too
- * long, or nothing but pings for ten times as long. A body that stays open behind a complete answer is not waited for. A
- * sink may throw: that ends the exchange, and is what it rejects with. It is its own sink and keeps what it needs from one
- * exchange to the next: a conversation has one at a time.
+ * Streams through a transport, one exchange at a time, and fails with `stream_stalled` if nothing arrives for too long,
+ * or only pings for ten times as long. It does not wait for a body that stays open after a complete answer. A sink may
+ * throw: that ends the exchange with its error. The object is its own sink and is reused between exchanges: a
+ * conversation has one at a time.
  */
 export class WatchedTransport implements Transport, TransportSink {
   readonly #transport: Transport
   readonly #deadlines: StreamDeadlines
-  /** Kept as long as nothing aborted it. */
+  /** Reused as long as nothing aborted it. */
   #abort = new Aborter()
   #linked: AbortSignal | undefined
   #sink: WatchedSink | undefined
   #allowed = 0
   #since = 0
-  /** When content last came, and how much there was by then. */
+  /** Time of the last content, and its amount by then. */
   #contentSince = 0
   #content = 0
   #ended: { readonly error: unknown } | undefined
@@ -42,7 +42,7 @@ export class WatchedTransport implements Transport, TransportSink {
   readonly #look = () => this.#lookAfter()
   readonly #over = () => {
     clearTimeout(this.#timer)
-    // Whatever became of the connection since.
+    // Whatever happened to the connection since.
     if (this.#ended && !this.#sink?.ended) throw this.#ended.error
   }
   readonly #failed = (error: unknown) => {
@@ -64,7 +64,7 @@ export class WatchedTransport implements Transport, TransportSink {
     this.#since = performance.now()
     this.#contentSince = this.#since
     this.#content = 0
-    // One timer looks after the whole exchange: resetting it for each chunk would cost more than reading the chunk.
+    // One timer watches the whole exchange: resetting it per chunk would cost more than reading the chunk.
     this.#timer = setTimeout(this.#look, Math.min(firstByteMs, idleMs))
     const exchange = this.#transport.stream({ url, headers, body, signal: this.#abort.signal }, this)
     return exchange.then(this.#over, this.#failed)
@@ -106,7 +106,7 @@ export class WatchedTransport implements Transport, TransportSink {
     }
   }
 
-  /** Most servers end the body at once, which keeps the connection for the next request. */
+  /** Most servers end the body immediately, which keeps the connection for the next request. */
   #closeSoon(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#abort.abort(), BODY_END_MS)
@@ -128,7 +128,7 @@ export class WatchedTransport implements Transport, TransportSink {
   }
 }
 
-/** How many times `idleMs` a stream of pings may last. */
+/** Factor of `idleMs` that a stream of pings may last. */
 const PINGS_ALONE = 10
-/** How long the end of a body is awaited once its answer is complete. */
+/** How long to wait for the end of a body after a complete answer. */
 const BODY_END_MS = 1_000

@@ -2,35 +2,39 @@ import { type ErrorCode, type Failure, LonghaulError } from "../contract/error.t
 import { isRedirect } from "../lib/redirect.ts"
 import { parseRetryAfter } from "../lib/retry.ts"
 
-/** A request that a server refused. */
+/** A request that a server rejected. */
 export interface Refusal {
   readonly status: number
   readonly body: string
   readonly header: (name: string) => string | undefined
 }
 
-/** What a refusal's body says in its protocol's own words. */
-export interface ToldError {
-  /** What the body says it is, where that says more than the status. */
+/** The error in a response body, in the protocol's format. */
+export interface ReportedError {
+  /** The code from the body, if it is more specific than the status. */
   readonly code?: ErrorCode | undefined
   readonly message: string
   readonly requestId?: string | undefined
-  /** How long to wait, where the body says so and no header does. */
+  /** The delay, if the body has one and no header does. */
   readonly retryAfterMs?: number | undefined
 }
 
-/** A refused request as an error of the taxonomy. `keyName`: the variable that its key is usually in. */
-export function refusalError({ status, header }: Refusal, told: ToldError, keyName: string): LonghaulError {
-  // A general server error in the body says less than a status that names the reason.
-  const code = told.code === undefined || told.code === "provider_error" ? codeOfStatus(status) : told.code
+/** A rejected request as an error of the taxonomy. `keyName`: the usual variable of its key. */
+export function refusalError({ status, header }: Refusal, reported: ReportedError, keyName: string): LonghaulError {
+  // A general server error in the body is less specific than a status with a reason.
+  const code = reported.code === undefined || reported.code === "provider_error" ? codeOfStatus(status) : reported.code
   const fix = fixOf(code, status, keyName)
-  const retryAfterMs = retryAfter(header) ?? told.retryAfterMs
-  return new LonghaulError(code, `The provider responded with ${status}: ${clip(told.message) || "no reason given"}`, {
-    data: { status },
-    ...(fix !== undefined && { fix }),
-    ...withRequestId(told.requestId),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  })
+  const retryAfterMs = retryAfter(header) ?? reported.retryAfterMs
+  return new LonghaulError(
+    code,
+    `The provider responded with ${status}: ${clip(reported.message) || "no reason given"}`,
+    {
+      data: { status },
+      ...(fix !== undefined && { fix }),
+      ...withRequestId(reported.requestId),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    },
+  )
 }
 
 /** The server's own error in the middle of a stream. */
@@ -38,7 +42,7 @@ export function brokenOff(code: ErrorCode, message: string, requestId: string | 
   return new LonghaulError(code, `The provider aborted the response: ${clip(message)}`, withRequestId(requestId))
 }
 
-/** A stream that breaks its protocol. `what` is ours: the stream is never quoted. */
+/** A stream that violates its protocol. `what` is our text: the stream is never quoted. */
 export function malformed(what: string, requestId: string | undefined): LonghaulError {
   const message = `The provider's stream violates its protocol: ${what}.`
   return new LonghaulError("stream_malformed", message, withRequestId(requestId))
@@ -54,16 +58,16 @@ export function unexpectedStop(reason: string, requestId: string | undefined): L
   return new LonghaulError("unexpected_stop", message, withRequestId(requestId))
 }
 
-/** Whether a message means that the conversation is too long, in the words of the servers we know. */
-export function tellsOverflow(message: string): boolean {
+/** True if a message means that the conversation is too long, in the wording of known servers. */
+export function isOverflow(message: string): boolean {
   return /prompt is too long|context[ _](window|length|size)|maximum context|too many tokens|exceeds? the (maximum|available) (number of|input|context)/i.test(
     message,
   )
 }
 
-/** What a status means where nothing else is said. */
+/** Default meaning of a status. */
 export function codeOfStatus(status: number): ErrorCode {
-  // An error that calls itself a success.
+  // An error with a success status.
   if (status < 300) return "provider_error"
   if (status === 401 || status === 403) return "auth"
   if (status === 402) return "billing"

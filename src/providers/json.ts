@@ -8,17 +8,17 @@ export function parseEvent(data: string, requestId: string | undefined): JsonObj
     const event: unknown = JSON.parse(data)
     if (isJsonObject(event)) return event
   } catch {
-    // Told below: the parser's own words would quote the stream.
+    // Reported below: the parser's message would quote the stream.
   }
   throw malformed("an event is not JSON", requestId)
 }
 
-/** A number of tokens as a server reports it; null: it does not. */
+/** A token count as reported by a server; null: not reported. */
 export function count(value: Json | undefined): number | null {
   return typeof value === "number" ? value : null
 }
 
-/** What stands between the quotes of a JSON string; undefined where it is none. */
+/** The content of a JSON string; undefined if it is not one. */
 export function unescaped(raw: string): string | undefined {
   if (!raw.includes("\\") && !raw.includes('"')) return raw
   try {

@@ -4,7 +4,7 @@ import type { StreamDeadlines } from "./deadline.ts"
 
 export type { StreamDeadlines }
 
-/** Throws `config_invalid` for options that a provider would ignore. `own`: those that only this provider has. */
+/** Throws `config_invalid` for options that a provider would ignore. `own`: options of this provider only. */
 export function checkProviderOptions(name: string, options: ProviderOptions, own: readonly string[]): void {
   checkKeys(name, options, [...sharedKeys, ...own])
   if (typeof options.model !== "string" || options.model === "") {
@@ -13,20 +13,20 @@ export function checkProviderOptions(name: string, options: ProviderOptions, own
   if (options.deadlines !== undefined) checkKeys(`deadlines of ${name}`, options.deadlines, deadlineKeys)
 }
 
-/** What every provider of ours takes. */
+/** Options of every built-in provider. */
 export interface ProviderOptions {
   readonly model: string
   readonly apiKey?: string
-  /** Any compatible server, spelt as the vendor's own SDK does. */
+  /** Address of a compatible server, in the convention of the vendor's SDK. */
   readonly baseUrl?: string
-  /** Added to every request; wins over our own. */
+  /** Added to every request; override our own. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The most tokens of one answer, where a run does not say. */
+  /** Default maximum tokens of one answer. */
   readonly maxOutputTokens?: number
   readonly topP?: number
   readonly stopSequences?: readonly string[]
   readonly deadlines?: Partial<StreamDeadlines>
-  /** In place of the runtime's transport: rewrites headers, goes through proxies. It is asked to follow no redirect. */
+  /** Replaces the runtime's transport: rewrites headers, uses proxies. It is asked not to follow redirects. */
   readonly fetch?: typeof fetch
 }
 

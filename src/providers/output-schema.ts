@@ -2,8 +2,8 @@ import type { Json, JsonObject, JsonSchema } from "../contract/json.ts"
 import { isJsonObject } from "../lib/json.ts"
 
 /**
- * A schema as servers take it for constrained answers: objects closed, and without what they refuse. Whatever fits it
- * still has to be held against the schema itself, which may ask for more.
+ * A schema as servers accept it for constrained answers: objects closed, and without unsupported keywords. The answer
+ * still has to be checked against the original schema, which may require more.
  */
 export function closedSchema(schema: JsonSchema): JsonSchema {
   const closed: Record<string, Json> = {}
@@ -17,7 +17,7 @@ export function closedSchema(schema: JsonSchema): JsonSchema {
   return closed
 }
 
-/** True where every object of a closed schema lists all its properties as required and allows no others. */
+/** True if every object of a closed schema lists all its properties as required and allows no others. */
 export function isStrict(schema: Json | undefined): boolean {
   if (Array.isArray(schema)) return schema.every(isStrict)
   if (!isJsonObject(schema)) return true

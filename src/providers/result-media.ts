@@ -3,8 +3,8 @@ import type { ToolMessage } from "../contract/message.ts"
 import type { WireIds } from "./wire-ids.ts"
 
 /**
- * The images and documents among tool results, each behind a line that says whose it is: for wires whose results are text
- * alone, where a user's message has to carry them. None where there are none.
+ * The images and documents of tool results, each after a line that names its call: for protocols with text-only
+ * results, where a user message has to carry them. Empty if there are none.
  */
 export function resultMedia({ content }: ToolMessage, ids: WireIds): readonly ContentPart[] {
   return content.flatMap(({ callId, output }) => {

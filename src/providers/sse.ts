@@ -7,10 +7,10 @@ export interface SseSink {
 }
 
 /**
- * Cuts a byte stream into the data of its server-sent events; their names are left out, since every protocol of ours
- * repeats them in the data. Chunks are cut at their last line feed, so each is decoded once and a
- * character split over two chunks stays whole. Lines end in LF or CRLF. Bytes are valid only during the call. An event that
- * does not end is refused as `stream_malformed` once it is longer than any answer.
+ * Splits a byte stream into the data of its server-sent events; event names are dropped, since every protocol repeats
+ * them in the data. Chunks are cut at their last line feed, so each is decoded once and a character split over two
+ * chunks stays whole. Lines end in LF or CRLF. Bytes are valid only during the call. An endless event is rejected as
+ * `stream_malformed` once it is longer than any answer.
  */
 export class SseCutter {
   readonly #sink: SseSink
@@ -35,7 +35,7 @@ export class SseCutter {
     this.#cut(text)
   }
 
-  /** The stream has ended: an event whose last line or blank line is missing is whole all the same. */
+  /** The stream has ended: an event without its last line end or blank line is still complete. */
   end(): void {
     const text = decoder.decode(concatBytes(this.#rest))
     this.#forget()
@@ -54,8 +54,8 @@ export class SseCutter {
   }
 
   /**
-   * An event of one data line, which nearly all are, is found and taken with two native searches, and its value without
-   * `fieldValue`: called for each delta, that would be compiled for itself and again in here.
+   * An event with one data line, which nearly all are, is found with two native searches, and its value is taken
+   * without `fieldValue`: called for each delta, that would be compiled for itself and again in here.
    */
   #cut(text: string): void {
     let at = this.#data === null ? 0 : this.#lines(text, 0)
@@ -72,7 +72,7 @@ export class SseCutter {
     }
   }
 
-  /** Line by line up to the end of one event, or of the text: the rest of that event is yet to come then. */
+  /** Line by line up to the end of one event, or of the text: the rest of that event has not arrived then. */
   #lines(text: string, start: number): number {
     for (let at = start; at < text.length; ) {
       const newline = text.indexOf("\n", at)
@@ -107,5 +107,5 @@ const LONGEST_EVENT = 128 * 1024 * 1024
 const LF = 10
 const CR = 13
 const SPACE = 32
-/** Shared: it only ever sees whole lines, so it keeps no state between calls. */
+/** Shared: it only sees whole lines, so it keeps no state between calls. */
 const decoder = new TextDecoder()

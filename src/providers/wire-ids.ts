@@ -1,13 +1,13 @@
 import type { ToolCallPart } from "../contract/message.ts"
 
 export interface WireIdRules {
-  /** What an id must not hold. */
+  /** Characters that an id must not contain. */
   readonly refused?: RegExp
-  /** The most characters of an id. */
+  /** Maximum length of an id. */
   readonly longest?: number
 }
 
-/** Gives every call of a conversation an id of its own on the wire: servers and joined histories repeat theirs. */
+/** Gives every call of a conversation a unique id on the wire: servers and joined histories repeat theirs. */
 export class WireIds {
   readonly #rules: WireIdRules
   readonly #used = new Set<string>()
@@ -30,12 +30,12 @@ export class WireIds {
     return id
   }
 
-  /** Results follow their calls directly, so the latest call of that name is theirs. */
+  /** Results follow their calls directly, so the latest call with that id is theirs. */
   ofResult(callId: string): string {
     return this.#latest.get(callId)?.id ?? callId
   }
 
-  /** The tool that a result is of, for protocols that name it again. */
+  /** The tool of a result, for protocols that name it again. */
   toolOf(callId: string): string {
     return this.#latest.get(callId)?.name ?? "unknown"
   }

@@ -1,8 +1,8 @@
 import type { Exchange, Frame, Protocol } from "./protocols/protocol.ts"
 
-/** One misbehaviour, for one request. Bytes and frames count along the body of the stream, from 0. */
+/** One fault for one request. Bytes and frames are counted along the body of the stream, from 0. */
 export type FaultOrder =
-  /** No stream: this status with the protocol's own error body. */
+  /** No stream: this status with the protocol's error body. */
   | {
       readonly kind: "status"
       readonly status: number
@@ -10,26 +10,27 @@ export type FaultOrder =
       readonly type?: string
       readonly message?: string
     }
-  /** After so many bytes: the body ends as if complete, or the connection breaks, or nothing more comes. */
+  /** After this many bytes: the body ends as if complete, the connection breaks, or nothing more comes. */
   | { readonly kind: "cut" | "reset" | "stall"; readonly atByte: number }
-  /** The data of one frame is not JSON. Default: the frame in the middle. */
+  /** The data of one frame is invalid JSON. Default: the frame in the middle. */
   | { readonly kind: "malformed"; readonly atFrame?: number }
   /**
-   * Every frame that adds nothing to text or arguments comes twice (Anthropic: message_start, ping, content_block_stop).
-   * A client takes each pair as one or fails typed; it never doubles a text or a call.
+   * Every frame that adds nothing to text or arguments is sent twice (Anthropic: message_start, ping,
+   * content_block_stop). A client must treat each pair as one or fail with a typed error; it must never duplicate a
+   * text or a call.
    */
   | { readonly kind: "duplicate" }
-  /** At least a byte at a time. */
+  /** At least one byte at a time. */
   | { readonly kind: "slow"; readonly bytesPerSecond: number }
-  /** The server's own error event in place of a frame and all after it. Default: the frame in the middle. */
+  /** The server's own error event replaces a frame and all after it. Default: the frame in the middle. */
   | { readonly kind: "error-event"; readonly type: string; readonly message: string; readonly atFrame?: number }
 
-/** Who decides: a list, one entry for each request in turn, or a function. */
+/** The faults: a list, one entry per request in order, or a function. */
 export type Faults<Request> =
   | readonly (FaultOrder | null | undefined)[]
   | ((request: Request) => FaultOrder | null | undefined)
 
-/** What a stream's body does: its bytes in chunks, how fast, and how it ends. */
+/** The behaviour of a stream's body: its chunks, speed and end. */
 interface BodyPlan {
   readonly chunks: readonly Uint8Array<ArrayBuffer>[]
   readonly ending: "close" | "reset" | "stall"
@@ -56,8 +57,8 @@ export function planBody(
 }
 
 /**
- * Gives a chunk only when asked for one, so that everything before a reset has been taken. It keeps hold of the request:
- * a request's signal follows the caller's only as long as the request itself is there.
+ * Provides a chunk only on demand, so that everything before a reset has been read. It keeps a reference to the
+ * request, because a request's signal follows the caller's only while the request exists.
  */
 export function streamBody(plan: BodyPlan, request: Request): ReadableStream<Uint8Array<ArrayBuffer>> {
   const source = plan.bytesPerSecond === undefined ? plan.chunks.values() : pieces(plan.chunks, pieceSize(plan))
@@ -137,7 +138,7 @@ function firstBytes(chunks: readonly Uint8Array<ArrayBuffer>[], count: number): 
   return kept
 }
 
-/** Timers tick in milliseconds: faster than a thousand bytes a second, a piece is what one tick may carry. */
+/** Timers have millisecond resolution: above a thousand bytes per second, a piece is the amount of one tick. */
 function pieceSize(plan: BodyPlan): number {
   return Math.max(1, Math.floor((plan.bytesPerSecond ?? 0) / 1000))
 }

@@ -1,13 +1,13 @@
 import type { Files } from "../contract/env.ts"
 import { ToolError, type ToolErrorCode } from "../contract/tool.ts"
 
-/** One promise of the contract of files; throws where it is broken. `cwd` is an empty folder that they may use. */
+/** One requirement of the files contract; throws if it is violated. `cwd` is an empty folder that the case may use. */
 export interface FilesCase {
   readonly name: string
   run(files: Files, cwd: string): Promise<void>
 }
 
-/** What every file system that tools work on must do, as data. */
+/** The requirements for every file system of tools, as data. */
 export const filesCases: readonly FilesCase[] = [
   {
     name: "a path that does not exist cannot be read, inspected, listed, changed or removed",

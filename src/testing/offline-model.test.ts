@@ -100,7 +100,7 @@ function userMessage(text: string): Message {
   return { role: "user", content: [{ type: "text", text }] }
 }
 
-/** Plays the loop: asks, answers each call from the workspace, until there are no more calls. */
+/** Simulates the loop: calls the model and answers each tool call from the workspace, until there are no more calls. */
 async function play(task: string, tools: readonly string[], results: Workspace) {
   const specs = tools.map((name) => ({ name, description: "", inputSchema: { type: "object" } }))
   const conversation = offlineModel().converse({ tools: specs, transport })

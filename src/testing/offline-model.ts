@@ -7,8 +7,8 @@ import type { ToolFact } from "./offline-report.ts"
 import { describeFacts, entriesIn, matchesIn } from "./offline-report.ts"
 
 /**
- * A planner made of rules, for trying the runtime out without a provider. From the words of the task it lists, searches,
- * reads and, where asked to, writes a report; all it says is taken from what the tools returned.
+ * A rule-based planner for trying the runtime without a provider. From the words of the task it lists, searches, reads
+ * and, on request, writes a report; all its text comes from tool results.
  */
 export function offlineModel(): Model {
   return {
@@ -39,7 +39,7 @@ const fillerWords = new Set(
 
 interface Task {
   readonly text: string
-  /** Where its message stands: what was said before belongs to other tasks. */
+  /** Index of its message: earlier messages belong to other tasks. */
   readonly start: number
   readonly words: readonly string[]
   readonly inputPaths: readonly string[]
@@ -71,14 +71,16 @@ function readTask(messages: readonly Message[]): Task {
   }
 }
 
-/** "write a summary of a.md to b.md" means b.md: a path after "to" goes before the first path after the verb. */
+/**
+ * "write a summary of a.md to b.md" means b.md: a path after "to" takes precedence over the first path after the verb.
+ */
 function findOutputPath(text: string): string | undefined {
   const wish = /\b(?:write|save|create|store|put|produce|generate)\b([\s\S]*)/i.exec(text)?.[1] ?? ""
   const named = new RegExp(`\\b(?:to|into|as|named|called)\\s+["'\`]?(${pathWord.source})`, "i").exec(wish)?.[1]
   return named ?? wish.match(pathWord)?.[0]
 }
 
-/** Every call since the task, with what came back. An earlier report at the same path is no source for the new one. */
+/** Every call since the task, with its result. An earlier report at the same path is not a source for the new one. */
 function gather(messages: readonly Message[], outputPath: string | undefined): readonly ToolFact[] {
   const ownReport = outputPath?.replace(/^\.\//, "")
   const isSource = (line: string) => line.trim() !== "" && line !== ownReport && !line.startsWith(`${ownReport}:`)
@@ -128,7 +130,10 @@ function searchPattern(words: readonly string[]): string {
   return unique(forms.map((form) => form.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"))).join("|")
 }
 
-/** What the task names, then the files with most matches, then what the listing shows, named after the task first. */
+/**
+ * Files named in the task, then those with most matches, then those in the listing, with names related to the task
+ * first.
+ */
 function pathsToRead(task: Task, facts: readonly ToolFact[]): readonly string[] {
   const counts = new Map<string, number>()
   for (const { path } of matchesIn(facts)) counts.set(path, (counts.get(path) ?? 0) + 1)
@@ -151,8 +156,8 @@ function finalText(task: Task, facts: readonly ToolFact[]): string {
     written?.status === "ok" ? `Wrote ${written.target}.` : missed || "These are the results of the tools."
   // The report has the rest.
   const isFound = written?.status === "ok" && matchesIn(facts).length > 0
-  const told = isFound ? facts.filter(({ name, status }) => name === "Grep" || status !== "ok") : facts
-  return [outcome, ...describeFacts(told, task.words)].join("\n\n")
+  const shown = isFound ? facts.filter(({ name, status }) => name === "Grep" || status !== "ok") : facts
+  return [outcome, ...describeFacts(shown, task.words)].join("\n\n")
 }
 
 function answer(text: string, calls: Step["calls"], seed: number, sink: AnswerSink): Answer {

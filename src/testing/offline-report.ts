@@ -1,6 +1,6 @@
 import type { ToolStatus } from "../contract/tool.ts"
 
-/** One tool call of the run and what came back. */
+/** One tool call of the run and its result. */
 export interface ToolFact {
   readonly name: string
   readonly target: string
@@ -14,7 +14,7 @@ interface Match {
   readonly text: string
 }
 
-/** What the results show, as sections of Markdown, what was searched for first. Nothing comes from anywhere else. */
+/** The results as sections of Markdown, searches first. Nothing comes from anywhere else. */
 export function describeFacts(facts: readonly ToolFact[], words: readonly string[]): readonly string[] {
   const matches = matchesIn(facts)
   const used = (name: string) => facts.filter((fact) => fact.name === name && fact.status === "ok")
@@ -28,7 +28,7 @@ export function describeFacts(facts: readonly ToolFact[], words: readonly string
 
 export function entriesIn(facts: readonly ToolFact[]): string[] {
   const lines = facts.filter(({ name, status }) => name === "List" && status === "ok").flatMap((fact) => fact.lines)
-  // Lines in brackets are the tool's own remarks.
+  // Lines in brackets are the tool's own notices.
   return lines.filter((line) => !/^[[(\u2026]/.test(line))
 }
 
@@ -42,7 +42,7 @@ export function matchesIn(facts: readonly ToolFact[]): readonly Match[] {
 
 const lineLimit = 20
 
-/** Under a heading for each word where there are several. */
+/** With a heading per word if there are several. */
 function describeMatches(pattern: string, matches: readonly Match[], words: readonly string[]): readonly string[] {
   const files = unique(matches.map(({ path }) => path)).length
   const shown = (some: readonly Match[]) => bulleted(some.map(({ path, line, text }) => `${path}:${line}: ${text}`))

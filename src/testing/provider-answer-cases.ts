@@ -1,7 +1,7 @@
 import { check, type ProviderCase, ProviderScene, same, say, TEXT, toolResult } from "./provider-bench.ts"
 import type { SimulatedAnswer } from "./simulated.ts"
 
-/** What becomes of an answer. */
+/** Cases about answers. */
 export const answerCases: readonly ProviderCase[] = [
   {
     name: "text arrives complete and in order while it streams",
@@ -10,8 +10,8 @@ export const answerCases: readonly ProviderCase[] = [
       const answer = await scene.ask()
       same(answer.parts, [{ type: "text", text: TEXT }], "the parts")
       same(answer.stopReason, "end", "the stop reason")
-      same(told(scene, "text 0 "), TEXT, "the deltas")
-      same(scene.heard[0], "start text 0", "the first event")
+      same(deltasOf(scene, "text 0 "), TEXT, "the deltas")
+      same(scene.events[0], "start text 0", "the first event")
       check((answer.requestId ?? "") !== "", "the answer must contain the request's id")
       check(answer.model !== "", "the answer must name its model")
     },
@@ -35,7 +35,7 @@ export const answerCases: readonly ProviderCase[] = [
       )
       same(answer.stopReason, "tool-calls", "the stop reason")
       check(new Set(got.map(({ wireId }) => wireId)).size === 3, "each call must have a unique id")
-      same(scene.heard.filter((line) => line.startsWith("call ")).length, 3, "the reported calls")
+      same(scene.events.filter((line) => line.startsWith("call ")).length, 3, "the reported calls")
     },
   },
   {
@@ -54,7 +54,7 @@ export const answerCases: readonly ProviderCase[] = [
       same(answer.parts[0]?.type, "reasoning", "the first part")
       same(answer.parts[0]?.type === "reasoning" && answer.parts[0].text, "Let me think", "the reasoning")
       same(answer.parts.at(-1), { type: "text", text: TEXT }, "the last part")
-      same(told(scene, "reasoning 0 "), "Let me think", "the deltas of the reasoning")
+      same(deltasOf(scene, "reasoning 0 "), "Let me think", "the deltas of the reasoning")
     },
   },
   {
@@ -101,15 +101,15 @@ export const answerCases: readonly ProviderCase[] = [
   },
 ]
 
-function told(scene: ProviderScene, prefix: string): string {
-  return scene.heard.flatMap((line) => (line.startsWith(prefix) ? [line.slice(prefix.length)] : [])).join("")
+function deltasOf(scene: ProviderScene, prefix: string): string {
+  return scene.events.flatMap((line) => (line.startsWith(prefix) ? [line.slice(prefix.length)] : [])).join("")
 }
 
 const signedAnswer: SimulatedAnswer = {
   parts: [{ reasoning: "Let me think", signature: "sealed-1" }, { toolCall: { name: "Read", args: {} } }],
 }
 
-/** Gives the first answer back as said by `origin`; what the second request held of its sealed part. */
+/** Sends the first answer back as written by `origin`; returns the second request's copy of its opaque part. */
 async function handBack(scene: ProviderScene, origin: string): Promise<readonly string[]> {
   const answer = await scene.ask()
   const content = answer.parts.map((part, index) => {

@@ -6,11 +6,11 @@ import type { FaultOrder } from "./faults.ts"
 import type { SimulatedAnswer } from "./simulated.ts"
 import { createSimulator, type Simulator } from "./simulator.ts"
 
-/** A provider under test: how a model of it is made that talks to a simulator. */
+/** A provider under test: creates a model that talks to a simulator. */
 export interface ProviderBench {
-  /** `provider:model` of the models it makes: reasoning with this origin goes back to them. */
+  /** `provider:model` of the models it creates: reasoning with this origin is sent back to them. */
   readonly origin: string
-  /** Cases of which its wire has no such thing, each with the reason. */
+  /** Cases that its protocol cannot express, each with the reason. */
   readonly lacks?: Readonly<Record<string, string>>
   connect(
     simulator: Simulator,
@@ -25,16 +25,16 @@ export interface BenchOptions {
   readonly stopSequences?: readonly string[]
 }
 
-/** One promise of the provider contract; throws where it is broken. */
+/** One requirement of the provider contract; throws if it is violated. */
 export interface ProviderCase {
   readonly name: string
   run(bench: ProviderBench): Promise<void>
 }
 
-/** One conversation with a simulator, and everything that was seen of it. */
+/** One conversation with a simulator, and everything observed of it. */
 export class ProviderScene {
   readonly simulator: Simulator
-  readonly heard: string[] = []
+  readonly events: string[] = []
   readonly #bench: ProviderBench
   readonly #options: BenchOptions
   readonly #abort = new AbortController()
@@ -59,7 +59,7 @@ export class ProviderScene {
     })
   }
 
-  /** One call, with what its sink heard. */
+  /** One call, with the events of its sink. */
   async ask(messages: readonly Message[] = [say("Say it")]): Promise<Answer> {
     this.#conversation ??= this.#bench
       .connect(this.simulator, this.#options)
@@ -67,7 +67,7 @@ export class ProviderScene {
     return (await this.#conversation).call(messages, this.#sink(), this.#abort.signal)
   }
 
-  /** The failure of one call; throws where it is none of the taxonomy. */
+  /** The failure of one call; throws if it is not in the taxonomy. */
   async failure(messages?: readonly Message[]): Promise<LonghaulError> {
     try {
       await this.ask(messages)
@@ -81,11 +81,11 @@ export class ProviderScene {
   #sink(): AnswerSink {
     return {
       partStart: (kind, index) => {
-        this.heard.push(`start ${kind} ${index}`)
+        this.events.push(`start ${kind} ${index}`)
         if (this.abortAtStart) this.#abort.abort()
       },
-      delta: (kind, index, delta) => this.heard.push(`${kind} ${index} ${delta}`),
-      call: ({ name, args }, index) => this.heard.push(`call ${index} ${name} ${JSON.stringify(args)}`),
+      delta: (kind, index, delta) => this.events.push(`${kind} ${index} ${delta}`),
+      call: ({ name, args }, index) => this.events.push(`call ${index} ${name} ${JSON.stringify(args)}`),
     }
   }
 }
@@ -98,13 +98,13 @@ export function check(holds: boolean, what: string): void {
   if (!holds) throw new Error(what)
 }
 
-/** Compares as JSON, whatever the order of keys: what a model is told and says is JSON. */
+/** Compares as JSON, whatever the order of keys. */
 export function same(actual: unknown, expected: unknown, what: string): void {
   const [a, b] = [actual, expected].map((value) => canonicalJson(JSON.parse(JSON.stringify(value ?? null))))
   check(a === b, `${what}: ${a}, expected ${b}`)
 }
 
-/** Long enough for something to be cut off, with characters of every width. */
+/** Long enough to be cut, with characters of every width. */
 export const TEXT = "I will öook that up ☕, and a little more so that there is something to cut"
 
 export const toolResult = (callId: string, wireId: string, status: "ok" | "error", text: string) =>

@@ -5,5 +5,8 @@ import { requestCases } from "./provider-request-cases.ts"
 
 export type { ProviderCase }
 
-/** What every provider must do, as data: run each in any test runner, except what the bench says its wire lacks. */
+/**
+ * The requirements for every provider, as data: run each in any test runner, except those that the bench lists as
+ * lacking.
+ */
 export const providerCases: readonly ProviderCase[] = [...answerCases, ...requestCases, ...failureCases]

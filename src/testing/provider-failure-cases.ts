@@ -2,7 +2,7 @@ import type { ErrorCode } from "../contract/error.ts"
 import type { FaultOrder } from "./faults.ts"
 import { check, type ProviderCase, ProviderScene, same, TEXT } from "./provider-bench.ts"
 
-/** What becomes of everything that goes wrong. */
+/** Cases about failures. */
 export const failureCases: readonly ProviderCase[] = [
   {
     name: "an unknown API key is an auth failure with a fix",

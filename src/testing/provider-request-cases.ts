@@ -5,7 +5,7 @@ import { type BenchOptions, check, type ProviderCase, ProviderScene, same, say, 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 const PDF = "JVBERi0xLjQKJSVFT0YK"
 
-/** What a request carries. */
+/** Cases about requests. */
 export const requestCases: readonly ProviderCase[] = [
   {
     name: "a request contains system prompt, tools, history and settings",
@@ -37,7 +37,7 @@ export const requestCases: readonly ProviderCase[] = [
       const results = request?.messages.flatMap(({ toolResults }) => toolResults) ?? []
       const owners = results.map(({ id }) => calls.findIndex((call) => call.id === id))
       same(owners, [0, 1], "the call of each result")
-      // Some clients put a failure in words of their own around it.
+      // Some clients wrap a failure in their own text.
       const isWhole = ["alpha", "no such file"].every((words, index) => results[index]?.text.includes(words))
       check(isWhole, `the results: ${JSON.stringify(results)}`)
     },
@@ -180,7 +180,7 @@ const again: readonly Message[] = [
   { role: "tool", content: [toolResult("2.0", "call_1", "ok", "gamma")] },
 ]
 
-/** The first of two calls returns what is no text alone; the second does not, and the conversation goes on after both. */
+/** The first of two calls returns media; the second does not, and the conversation continues after both. */
 function returns(name: string, output: readonly ContentPart[]): ProviderCase {
   return {
     name,

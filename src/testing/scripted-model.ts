@@ -5,18 +5,18 @@ import type { Answer, AnswerCall, AnswerPart, AnswerSink, ConversationSetup, Mod
 import type { CompleteAnswer, CompletePart, SimulatedAnswer } from "./simulated.ts"
 import { completeAnswer, cutIntoDeltas } from "./simulated.ts"
 
-/** What one call is answered with: said beforehand, or made from what was asked. */
+/** The response to one call: fixed, or computed from the request. */
 export type ScriptedStep =
   | ScriptedOutcome
   | ((messages: readonly Message[], setup: ConversationSetup) => ScriptedOutcome | Promise<ScriptedOutcome>)
 
 export type ScriptedOutcome = SimulatedAnswer | { readonly fail: LonghaulError }
 
-/** A model in this process that says its steps in order, and complains where they do not fit what happens. */
+/** An in-process model that returns its steps in order, and fails if they do not match the calls. */
 export interface ScriptedModel extends Model {
-  /** The messages of every call, as they were at that moment. */
+  /** The messages of every call, as they were at that time. */
   readonly calls: readonly (readonly Message[])[]
-  /** Throws where steps are left that nobody asked for. */
+  /** Throws if steps are left over. */
   done(): void
 }
 

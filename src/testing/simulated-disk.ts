@@ -21,12 +21,12 @@ export type DiskStepKind =
   | "create"
   | "created"
 
-/** Called before each step takes place: may hold it by waiting, or make the operation fail by throwing. */
+/** Called before each step: may delay it by waiting, or fail the operation by throwing. */
 export type DiskIntercept = (step: DiskStep) => void | Promise<void>
 
 /**
- * A disk that shows what real ones hide: who does what in which order, torn writes, failed syncs, lost answers and power
- * loss. One folder; each process gets its own view.
+ * A disk with controllable faults: scheduling, torn writes, failed syncs, lost responses and power loss. One folder;
+ * each process has its own view.
  */
 export interface SimulatedDisk {
   /** A process's view. `createOnly`: without appending. */
@@ -34,7 +34,7 @@ export interface SimulatedDisk {
   readonly steps: readonly DiskStep[]
   names(): readonly string[]
   bytes(name: string): Uint8Array | undefined
-  /** What was not synced vanishes wherever `keeps` says no. Processes of before must not go on. */
+  /** Unsynced data is lost wherever `keeps` returns false. Earlier processes must not continue. */
   losePower(keeps?: (what: "bytes" | "name", file: string) => boolean): void
 }
 

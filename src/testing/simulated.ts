@@ -2,37 +2,37 @@ import type { Json, JsonObject } from "../contract/json.ts"
 import type { StopReason } from "../contract/provider.ts"
 import type { Usage } from "../contract/result.ts"
 
-/** What a simulated server received, in words that are the same for every protocol. */
+/** A request to a simulated server, in a format common to all protocols. */
 export interface SimulatedRequest {
-  /** Counts 0, 1, 2 … along one simulator. */
+  /** Counts 0, 1, 2 … within one simulator. */
   readonly index: number
-  /** `unknown` where no protocol lives at the path. */
+  /** `unknown` if no protocol uses the path. */
   readonly protocol: string
   readonly path: string
-  /** Names in lower case. */
+  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** As it was sent; null where it was not JSON. */
+  /** As sent; null if it was not JSON. */
   readonly body: Json
   readonly model: string
   readonly system?: string
   readonly messages: readonly SimulatedMessage[]
   readonly tools: readonly SimulatedTool[]
-  /** The form that the answer must have. */
+  /** The requested output schema. */
   readonly outputSchema?: JsonObject
   readonly settings: SimulatedSettings
-  /** Every tool result that came after the last assistant message. */
+  /** Every tool result after the last assistant message. */
   readonly lastToolResults: readonly SimulatedToolResult[]
-  /** The last text a user wrote; empty where there is none. */
+  /** The last text of a user; empty if there is none. */
   readonly lastUserText: string
 }
 
-/** What was asked of the model beside the conversation; absent: nothing was said of it. */
+/** The model settings of the request; absent: not set. */
 export interface SimulatedSettings {
   readonly maxOutputTokens?: number
   readonly temperature?: number
   readonly topP?: number
   readonly stopSequences?: readonly string[]
-  /** In the protocol's own words. */
+  /** In the protocol's own terms. */
   readonly effort?: string
 }
 
@@ -40,7 +40,7 @@ export interface SimulatedMessage {
   readonly role: "user" | "assistant" | "tool"
   readonly text: string
   readonly attachments: readonly SimulatedAttachment[]
-  /** What only the model can read of its reasoning, as it was handed back. */
+  /** The opaque reasoning data that was sent back. */
   readonly signatures: readonly string[]
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly args: Json }[]
   readonly toolResults: readonly SimulatedToolResult[]
@@ -58,7 +58,7 @@ export interface SimulatedToolResult {
   readonly id: string
   readonly text: string
   readonly isError: boolean
-  /** Absent where there are none. A wire whose results are text alone has them in the message that follows. */
+  /** Absent if there are none. A protocol with text-only results has them in the next message. */
   readonly attachments?: readonly SimulatedAttachment[]
 }
 
@@ -68,18 +68,18 @@ export interface SimulatedTool {
   readonly inputSchema: JsonObject
 }
 
-/** What a script answers; a string is an answer of that text. */
+/** A script's answer; a string is an answer with that text. */
 export type SimulatedAnswer = string | AnswerInParts
 
 export interface AnswerInParts {
   readonly parts: readonly SimulatedPart[]
-  /** Default: `tool-calls` where there is a call, else `end`. */
+  /** Default: `tool-calls` if there is a call, else `end`. */
   readonly stopReason?: StopReason
-  /** Sent as it is in place of `stopReason`: for values that our vocabulary does not have. Only on the wire. */
+  /** Sent unchanged instead of `stopReason`: for values outside our vocabulary. Only over a protocol. */
   readonly wireStopReason?: string
-  /** What is left out is estimated at four characters a token. `costUsd` is heard from a scripted model only. */
+  /** Omitted values are estimated at four characters per token. `costUsd` is used by the scripted model only. */
   readonly usage?: Partial<{ readonly [bucket in keyof Usage]: number }>
-  /** Characters in a delta. Default 12. */
+  /** Characters per delta. Default 12. */
   readonly deltaSize?: number
 }
 
@@ -88,13 +88,13 @@ export type SimulatedPart =
   | { readonly reasoning: string; readonly signature?: string }
   | { readonly toolCall: SimulatedToolCall }
 
-/** `rawArgs` is sent as it is: for arguments that are not JSON. */
+/** `rawArgs` is sent unchanged: for arguments that are not JSON. */
 export type SimulatedToolCall = { readonly name: string; readonly id?: string } & (
   | { readonly args: Json; readonly rawArgs?: never }
   | { readonly rawArgs: string; readonly args?: never }
 )
 
-/** An answer with nothing left to choose. */
+/** An answer with all defaults resolved. */
 export interface CompleteAnswer {
   readonly parts: readonly CompletePart[]
   readonly stopReason: StopReason
@@ -108,7 +108,7 @@ export type CompletePart =
   | { readonly kind: "reasoning"; readonly text: string; readonly signature?: string }
   | { readonly kind: "call"; readonly id: string; readonly name: string; readonly argsText: string }
 
-/** Same answer, same context, same result. Ids it makes up are none of `usedIds`. */
+/** Deterministic for the same answer and context. Generated ids are not in `usedIds`. */
 export function completeAnswer(
   answer: SimulatedAnswer,
   context: { readonly inputCharacters: number; readonly usedIds: ReadonlySet<string>; readonly idPrefix: string },
@@ -131,12 +131,12 @@ export function completeAnswer(
   }
 }
 
-/** As a tool result has them. */
+/** As in a tool result. */
 export function withAttachments(attachments: readonly SimulatedAttachment[]): Pick<SimulatedToolResult, "attachments"> {
   return attachments.length > 0 ? { attachments } : {}
 }
 
-/** Pieces of about `size` characters; a surrogate pair stays whole. */
+/** Pieces of about `size` characters; surrogate pairs stay whole. */
 export function cutIntoDeltas(text: string, size: number): readonly string[] {
   const deltas: string[] = []
   let start = 0

@@ -10,18 +10,18 @@ import type { SimulatedAnswer, SimulatedRequest } from "./simulated.ts"
 import { completeAnswer } from "./simulated.ts"
 
 export interface SimulatorOptions {
-  /** The model: what it answers to what it was sent. What it throws is answered as a 400, which nobody retries. */
+  /** The model: its answer to a request. An exception becomes a 400, which is not retried. */
   readonly script: (request: SimulatedRequest) => SimulatedAnswer | Promise<SimulatedAnswer>
-  /** A list is used up one entry for each request on a known path; null is a request without a fault. */
+  /** A list is used one entry per request on a known path; null is a request without a fault. */
   readonly faults?: Faults<SimulatedRequest>
-  /** The only key that is let in. Default: any. */
+  /** The only accepted key. Default: any. */
   readonly apiKey?: string
 }
 
-/** A model server as a fetch handler: pass `fetch` to `serve`, or use it in place of the global one. */
+/** A model server as a fetch handler: pass `fetch` to `serve`, or use it instead of the global one. */
 export interface Simulator {
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
-  /** Everything that was received, refused requests too. */
+  /** Every received request, including rejected ones. */
   readonly requests: readonly SimulatedRequest[]
 }
 
@@ -75,8 +75,8 @@ export function createSimulator(options: SimulatorOptions): Simulator {
 }
 
 /**
- * The whole stream of an answer as the simulator sends it without a fault: byte for byte where `request` is one that it
- * recorded, and as long as that for a request that is sent again.
+ * The whole stream of an answer as the simulator sends it without a fault: byte for byte if `request` is a recorded
+ * one, and of equal length for a repeated request.
  */
 export function renderAnswer(answer: SimulatedAnswer, request: SimulatedRequest = emptyRequest): string {
   const protocol = protocols.find(({ name }) => name === request.protocol) ?? anthropicProtocol
@@ -141,7 +141,7 @@ function framesOf(protocol: Protocol, request: SimulatedRequest, answer: Simulat
   return protocol.frames(complete, exchangeOf(request))
 }
 
-/** Ids of one length, so that an answer to the same request has the same number of bytes. */
+/** Ids of equal length, so that answers to the same request have the same number of bytes. */
 function exchangeOf({ index, model }: SimulatedRequest): Exchange {
   const number = String(index).padStart(6, "0")
   return { requestId: `req_sim_${number}`, messageId: `msg_sim_${number}`, model }

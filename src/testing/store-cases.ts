@@ -2,7 +2,7 @@ import type { AppendFile, Appending, Folder, Store } from "../contract/store.ts"
 import { concatBytes, equalBytes } from "../lib/bytes.ts"
 import { partOf } from "../lib/list-part.ts"
 
-/** One promise of the store contract. `run` gets a store that holds nothing, and throws where the promise is broken. */
+/** One requirement of the store contract. `run` gets an empty store, and throws if the requirement is violated. */
 export interface StoreCase {
   readonly name: string
   /** Only for stores whose folders append. */
@@ -10,7 +10,7 @@ export interface StoreCase {
   run(store: Store): Promise<void>
 }
 
-/** What every store must do, as data: run each case on a store of its own, in any test runner. */
+/** The requirements for every store, as data: run each case on its own store, in any test runner. */
 export const storeCases: readonly StoreCase[] = [
   {
     name: "readFrom returns exactly the bytes after an offset",
@@ -384,7 +384,7 @@ function text(value: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(value)
 }
 
-/** Bytes of every value, zero and line feed included, the same for the same seed. */
+/** Bytes of every value, including zero and line feed, the same for the same seed. */
 function noise(length: number, seed = 1): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length)
   let state = (seed + 1) * 0x9e3779b1

@@ -1,7 +1,7 @@
 import { type Tool, ToolError } from "../contract/tool.ts"
 import { defineTool } from "./kernel/define-tool.ts"
 
-/** The run pauses for the answer, which may take days and come from anywhere. */
+/** The run pauses for the answer, which may take days and come from any process. */
 export function askUserTool(): Tool {
   return defineTool({
     name: "AskUser",

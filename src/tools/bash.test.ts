@@ -35,7 +35,7 @@ function contextWith(shell: Shell | undefined, more: Partial<ToolContext> = {}):
   }
 }
 
-/** Answers every command with the same ending. */
+/** Ends every command in the same way. */
 function shellThat(result: Partial<ShellResult>, containment: Shell["containment"] = "sandbox"): Shell {
   const answer = { ...ended, ...result }
   return {
@@ -246,7 +246,7 @@ describe("Bash on a real shell", () => {
     const started = await call("Bash", { command: `echo up; ${sleep}`, background: true })
     const shellId = /shell_\w+/.exec(started.text)?.[0] ?? ""
     await until(() => isRunning(sleep))
-    // What it said is in the pipe by now, but may not have been read.
+    // Its output is in the pipe by now, but may not have been read.
     await until(async () => (await call("Bash", { shellId })).text === "up\n[still running]")
     expect((await call("Bash", { shellId, stop: true })).text).toBe("[stopped; containment: best-effort]")
     expect(countLiving(sleep)).toBe(0)

@@ -7,11 +7,11 @@ import { defineTool } from "./kernel/define-tool.ts"
 import { stopIfAborted } from "./shared.ts"
 
 export interface BashOptions {
-  /** The most bytes of output that one result shows. Default 32 KB. */
+  /** Maximum bytes of output in one result. Default 32 KB. */
   readonly maxOutputBytes?: number
 }
 
-/** Command lines in the environment's shell. In no set of tools by default: a host decides on it by itself. */
+/** Command lines in the environment's shell. Not in any default set of tools: the host must add it. */
 export function bashTool(options: BashOptions = {}): Tool {
   checkKeys("bashTool", options, keys<BashOptions>()("maxOutputBytes"))
   const { maxOutputBytes = defaultOutputBytes } = options
@@ -102,12 +102,12 @@ async function bash(args: BashArgs, context: ToolContext, maxOutputBytes: number
     shell.containment === "sandbox"
       ? "every process it started was killed"
       : "the processes it started were killed as far as they were found"
-  // The reason comes first: an error message that is too long loses its end.
+  // The reason comes first: a long error message loses its end.
   const reason = `The command ${what} ${after}; ${ended}. Its output so far:`
   throw new ToolError(isTimeout ? "timeout" : "aborted", `${reason}\n${report(result, what, maxOutputBytes)}`)
 }
 
-/** What a background command has said since it was last asked, or before it was stopped. */
+/** The output of a background command since the last poll, or before it was stopped. */
 async function follow(shell: Shell, shellId: string, stop: boolean, maxOutputBytes: number): Promise<string> {
   if (stop) return report(await shell.stop(shellId), `stopped; containment: ${shell.containment}`, maxOutputBytes)
   const output = await shell.poll(shellId)
@@ -119,7 +119,7 @@ function endOf(output: ShellOutput & Partial<ShellResult>): string {
   return `ended by ${output.signalName ?? "a signal"}`
 }
 
-/** The output within its bounds, whatever a shell hands over, and the lines about it. */
+/** The output within its limits, whatever a shell returns, and the lines about it. */
 function report(output: ShellOutput, ending: string, maxOutputBytes: number): string {
   let { text, leftOutBytes } = output
   if (utf8Length(text) > maxOutputBytes + markerRoom) {
@@ -146,5 +146,5 @@ function whereIs({ bytes, spillPath, spilledBytes = bytes }: ShellOutput): strin
     : `the complete output is in ${spillPath}`
 }
 
-/** The line in the middle that a shell puts where it left something out. */
+/** The notice that a shell inserts for omitted output. */
 const markerRoom = 100

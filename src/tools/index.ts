@@ -31,12 +31,12 @@ export { webFetchTool } from "./web/web-fetch.ts"
 export { type WebSearchOptions, webSearchTool } from "./web/web-search.ts"
 export { applyPatchTool, editTool, globTool, grepTool, listTool, multiEditTool, readTool, writeTool }
 
-/** The tools over the environment's file system. */
+/** The tools for the environment's file system. */
 export function fileTools(): readonly Tool[] {
   return [...readTools(), writeTool(), editTool(), multiEditTool(), applyPatchTool()]
 }
 
-/** Those of them that change nothing. */
+/** The read-only ones among them. */
 export function readTools(): readonly Tool[] {
   return [readTool(), listTool(), globTool(), grepTool()]
 }

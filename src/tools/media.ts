@@ -1,4 +1,4 @@
-/** The images that every provider takes, told by their first bytes; undefined: none of them. */
+/** The image type, by its first bytes, if every provider accepts it; else undefined. */
 export function imageTypeOf(start: Uint8Array): string | undefined {
   if (has(start, 0, "\x89PNG\r\n\x1a\n")) return "image/png"
   if (has(start, 0, "\xff\xd8\xff")) return "image/jpeg"
@@ -12,12 +12,12 @@ export function isPdf(start: Uint8Array): boolean {
 }
 
 /**
- * The most characters of base64 that one image or document may have: providers count the encoded form, and one that is
- * refused once is refused with every request after it.
+ * Maximum base64 characters of one image or document: providers count the encoded form, and a rejected one is rejected
+ * with every later request.
  */
 export const MAX_BASE64_LENGTH = 5 * 1024 * 1024
 
-/** As many bytes as that is. */
+/** The same limit in bytes. */
 export const MAX_MEDIA_BYTES = (MAX_BASE64_LENGTH / 4) * 3
 
 export interface ImageSize {
@@ -25,7 +25,7 @@ export interface ImageSize {
   readonly height: number
 }
 
-/** In pixels, as the file's own head says; undefined where it says nothing that can be read. */
+/** In pixels, from the file's header; undefined if it is unreadable. */
 export function imageSizeOf(bytes: Uint8Array): ImageSize | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
@@ -42,7 +42,7 @@ export function imageSizeOf(bytes: Uint8Array): ImageSize | undefined {
         return undefined
     }
   } catch (error) {
-    // A head that is cut short.
+    // A truncated header.
     if (error instanceof RangeError) return undefined
     throw error
   }
@@ -61,7 +61,7 @@ function webpSize(bytes: Uint8Array, view: DataView): ImageSize | undefined {
   return { width: view.getUint16(26, true) & 0x3fff, height: view.getUint16(28, true) & 0x3fff }
 }
 
-/** From segment to segment up to the one that begins a frame. */
+/** From segment to segment up to the one that starts a frame. */
 function jpegSize(view: DataView): ImageSize | undefined {
   for (let at = 2; view.getUint8(at) === 0xff; at += 2 + view.getUint16(at + 2)) {
     while (view.getUint8(at + 1) === 0xff) at++
@@ -72,7 +72,7 @@ function jpegSize(view: DataView): ImageSize | undefined {
   return undefined
 }
 
-/** `sign`: one character for each byte. */
+/** `sign`: one character per byte. */
 function has(bytes: Uint8Array, at: number, sign: string): boolean {
   for (let index = 0; index < sign.length; index++) if (bytes[at + index] !== sign.charCodeAt(index)) return false
   return true

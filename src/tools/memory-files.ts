@@ -2,7 +2,7 @@ import type { FileEntry, FileInfo, Files } from "../contract/env.ts"
 import { ToolError } from "../contract/tool.ts"
 import { isOurs } from "../lib/own-names.ts"
 
-/** Files that live in memory, by their paths from `/`: for tests, and for places without a disk. */
+/** Files in memory, by their paths from `/`: for tests, and for hosts without a disk. */
 export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array>> = {}): Files {
   const tree = new FileTree()
   const begun = Date.now()
@@ -117,7 +117,7 @@ function display(path: string, cwd: string): string {
   return resolvePath(cwd, path).slice(1) || "."
 }
 
-/** Like a disk's own: `..` above the root stays at the root. */
+/** As on disk: `..` above the root stays at the root. */
 function resolvePath(cwd: string, path: string): string {
   const names: string[] = []
   for (const name of (path.startsWith("/") ? path : `${cwd}/${path}`).split("/")) {

@@ -2,7 +2,7 @@ import { StartupError } from "../contract/error.ts"
 
 export * from "./index.ts"
 
-/** `longhaul/tools` has the same names and types everywhere; these need Node, and say so where it is missing. */
+/** `longhaul/tools` has the same names and types everywhere; these need Node, and report it if missing. */
 export const createAgentTools = needsNode("createAgentTools")
 export const nodeFetch = needsNode("nodeFetch")
 export const nodeFiles = needsNode("nodeFiles")

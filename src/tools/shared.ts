@@ -16,7 +16,7 @@ export function stopIfAborted(context: ToolContext): void {
   if (context.signal.aborted) throw new ToolError("aborted", "The run is being stopped.")
 }
 
-/** File names may hold line breaks, which would pass for lines of their own. */
+/** File names may contain line breaks, which would look like separate lines. */
 export function onOneLine(name: string): string {
   return name.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`)
 }
@@ -26,10 +26,10 @@ export function byName(left: FileEntry, right: FileEntry): number {
   return left.name < right.name ? -1 : left.name > right.name ? 1 : 0
 }
 
-/** Folders that searches do not enter. */
+/** Folders that searches skip. */
 export const skippedFolders: readonly string[] = [".git", "node_modules"]
 
-/** A pattern that a model got wrong is told to it. */
+/** An invalid pattern is reported to the model. */
 export async function compileOrRefuse<Compiled>(
   argument: string,
   compile: () => Compiled | Promise<Compiled>,

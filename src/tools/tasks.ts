@@ -4,13 +4,13 @@ import { defineTool } from "./kernel/define-tool.ts"
 import { onOneLine } from "./shared.ts"
 
 export interface TaskToolsOptions {
-  /** How many runs' lists are kept; of more, the list that was not added to for longest is forgotten. Default 1000. */
+  /** Maximum number of runs with a list; beyond it, the least recently extended list is dropped. Default 1000. */
   readonly maxRuns?: number
 }
 
 /**
- * A list of tasks for each run: TaskCreate, TaskGet, TaskList and TaskUpdate. It is in memory only: where a run goes on in
- * another process, the list begins anew.
+ * A list of tasks for each run: TaskCreate, TaskGet, TaskList and TaskUpdate. In memory only: if a run continues in
+ * another process, the list starts empty.
  */
 export function taskTools(options: TaskToolsOptions = {}): readonly Tool[] {
   checkKeys("taskTools", options, keys<TaskToolsOptions>()("maxRuns"))
@@ -30,7 +30,7 @@ interface Task {
 
 interface TaskList {
   readonly tasks: Map<string, Task>
-  /** Which task a call made, so that it makes none twice. */
+  /** The task that a call created, so that it creates none twice. */
   readonly made: Map<string, Task>
 }
 
@@ -55,7 +55,7 @@ function createTool(lists: TaskLists): Tool {
     description:
       "Adds a pending task to this run's list and returns its number. Use the list to plan work with several steps " +
       `and to keep track of it. At most ${mostTasks} tasks; the list is lost when the program ends.`,
-    // Not `once`: a second attempt at the same call finds the task that the first one made.
+    // Not `once`: a second attempt at the same call finds the first one's task.
     effect: "repeatable",
     risk: "low",
     input: {
@@ -146,12 +146,12 @@ class TaskLists {
     this.#maxRuns = maxRuns
   }
 
-  /** To look at: a run without tasks takes no room. */
+  /** Read access: a run without tasks takes no memory. */
   of({ runId }: ToolContext): TaskList {
     return this.#lists.get(runId) ?? { tasks: new Map(), made: new Map() }
   }
 
-  /** To add to: it is now the last to be forgotten. */
+  /** Write access: it becomes the last one to be dropped. */
   open(context: ToolContext): TaskList {
     const list = this.of(context)
     this.#lists.delete(context.runId)

@@ -1,7 +1,7 @@
 import type { Tool, ToolSpec } from "../contract/tool.ts"
 import { defineTool } from "./kernel/define-tool.ts"
 
-/** Finds tools among those that it is given, by the words of their names and descriptions. */
+/** Finds tools by the words of their names and descriptions. */
 export function toolSearchTool(tools: readonly ToolSpec[]): Tool {
   const entries = tools.map((tool) => ({ tool, name: wordsOf(tool.name), description: wordsOf(tool.description) }))
   return defineTool({
@@ -57,7 +57,7 @@ interface Entry {
   readonly description: readonly string[]
 }
 
-/** A word counts once, where it counts most: as the name, in the name, in the description, as a part of a word. */
+/** A word counts once, with its best match: as the name, in the name, in the description, as part of a word. */
 function scoreOf({ tool, name, description }: Entry, wanted: ReadonlySet<string>, query: string): number {
   let score = tool.name.toLowerCase() === query.trim().toLowerCase() ? 100 : 0
   for (const word of wanted) {

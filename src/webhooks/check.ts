@@ -4,7 +4,7 @@ import { checkKeys, keys } from "../lib/known-keys.ts"
 import { isPrivateHost } from "../lib/target-host.ts"
 import { secretBytes } from "./sign.ts"
 
-/** What a webhook needs beside what may be on record. */
+/** The parts of a webhook that must not be recorded. */
 export interface InlineValues {
   readonly secrets?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
@@ -15,13 +15,13 @@ export interface CheckedWebhook {
   readonly inline: InlineValues
 }
 
-/** What a host allows and has. */
+/** The host's permissions and secrets. */
 export interface WebhookRules {
   isAllowed(url: URL): boolean
   hasSecret(name: string): boolean
 }
 
-/** Refuses what can never be sent, before a run relies on it. */
+/** Rejects a webhook that can never be sent, before a run relies on it. */
 export function checkWebhook(webhook: Webhook, rules: WebhookRules): CheckedWebhook {
   checkKeys("webhook", webhook, webhookKeys)
   const secretRef = listed(webhook.secretRef)
@@ -47,7 +47,7 @@ export function checkWebhook(webhook: Webhook, rules: WebhookRules): CheckedWebh
   }
 }
 
-/** Values that come by reference are seen only when they are sent. */
+/** Referenced values are checked only at sending time. */
 export function checkHeaderValue(name: string, value: string): void {
   if (typeof value === "string" && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return
   throw invalid(`sets ${name} to a value that is not valid in a header`, "Use text without line breaks.")
@@ -61,7 +61,7 @@ function checkHeaderName(name: string): void {
   )
 }
 
-/** They decide how a request is read, which is the transport's business. */
+/** They control how a request is parsed, which is up to the transport. */
 const reserved: readonly string[] = [
   "host",
   "connection",

@@ -5,14 +5,14 @@ import { parseRetryAfter } from "../lib/retry.ts"
 import { meaningOf, REQUEST_TIMEOUT_MS } from "./schedule.ts"
 import { signWebhook } from "./sign.ts"
 
-/** Sends a body to an address, if that may be reached at all; a redirect is an answer. Fails as `GuardedFetch` does. */
+/** Sends a body to a URL, if it may be reached; a redirect is a response. Fails like `GuardedFetch`. */
 export type WebhookPost = (
   url: string,
   body: string,
   options: FetchOptions,
 ) => Promise<Pick<FetchedBody, "status" | "retryAfter">>
 
-/** One attempt to tell an event. */
+/** One delivery attempt of an event. */
 export interface Sending {
   readonly url: string
   readonly id: string
@@ -25,7 +25,7 @@ export interface Sending {
   readonly signal: AbortSignal
 }
 
-/** Makes one attempt; null: it was broken off, and nobody knows whether it arrived. */
+/** Makes one attempt; null: it was aborted, and its outcome is unknown. */
 export async function deliver(sending: Sending, post: WebhookPost): Promise<WebhookAttempt | null> {
   const startedAt = Date.now()
   const delivery = crypto.randomUUID()
@@ -65,7 +65,7 @@ async function headersOf(sending: Sending, delivery: string, now: number): Promi
     "longhaul-run-id": runId,
     "longhaul-delivery": delivery,
   }
-  // A receiver that trusts our names must find in them what we say, also where we say nothing.
+  // A receiver that trusts our headers must find our values in them, even if empty.
   const theirs = Object.entries(sending.headers)
     .map(([name, value]) => [name.toLowerCase(), value] as const)
     .filter(([name]) => !isOurHeader(name))

@@ -6,16 +6,16 @@ import { equalBytes } from "../lib/bytes.ts"
 import { canonicalJson, isJsonObject } from "../lib/json.ts"
 import { delayAfter } from "./schedule.ts"
 
-/** An event that a receiver is to hear of. */
+/** An event to deliver to a receiver. */
 export interface OwedEvent {
-  /** Of the record that is told. */
+  /** Of the reported record. */
   readonly seq: number
   readonly at: number
   readonly event: WebhookEvent
   readonly webhook: RecordedWebhook
 }
 
-/** What is owed to receivers: every pause and every end of a stretch of the run whose beginning asks for it. */
+/** The pending events: every pause and end of a part of the run whose start subscribes to them. */
 export function owedEvents(records: readonly RunRecord[]): OwedEvent[] {
   const owed: OwedEvent[] = []
   let webhook: RecordedWebhook | undefined
@@ -38,7 +38,7 @@ function wants({ events }: RecordedWebhook, event: WebhookEvent): boolean {
   return events.includes(event) || (event === "cancelled" && events.includes("failed"))
 }
 
-/** The same in every process, and of no other event anywhere. */
+/** The same in every process, and globally unique. */
 export function webhookId(
   digest: (text: string) => string,
   run: { readonly workspaceId: string; readonly runId: string; readonly nodeId: string },
@@ -47,29 +47,29 @@ export function webhookId(
   return `msg_${digest(canonicalJson([run.workspaceId, run.runId, run.nodeId, seq, at])).slice(0, 32)}`
 }
 
-/** What an outbox holds of an event: how an attempt ended, or that somebody wants the attempts to begin again. */
+/** An outbox entry of an event: the result of an attempt, or a request to restart the attempts. */
 export type OutboxEntry =
   | ({ readonly type: "attempt"; readonly round: number } & WebhookAttempt)
   | { readonly type: "again"; readonly at: number; readonly nonce: string }
 
-/** Where an event stands. */
+/** The delivery state of an event. */
 export interface Standing {
   readonly status: "pending" | "delivered" | "failed"
-  /** How often the attempts were begun again. */
+  /** Number of restarts. */
   readonly round: number
   /** The number of the next attempt. */
   readonly attempt: number
-  /** How long to wait for it, and since when. */
+  /** The delay before it, and its start time. */
   readonly delayMs: number
   readonly since: number
 }
 
-/** Two processes may have made the same attempt: both are on record, and count once. */
+/** Two processes may have made the same attempt: both are recorded, and count once. */
 export function standingOf({ at }: OwedEvent, entries: readonly OutboxEntry[]): Standing {
   let standing: Standing = { ...fresh, round: 0, since: at }
   for (const entry of entries) {
     if (entry.type === "again") standing = { ...fresh, round: standing.round + 1, since: entry.at }
-    // What was under way when somebody asked for more is not what they asked for.
+    // Attempts that were in progress at the restart do not belong to it.
     else if (entry.round < standing.round) continue
     else if (entry.status === "delivered") standing = { ...standing, status: "delivered" }
     else if (standing.status === "pending" && entry.attempt >= standing.attempt) standing = after(standing, entry)
@@ -98,7 +98,7 @@ export async function readOutbox(folder: Folder, seq: number): Promise<OutboxEnt
   }
 }
 
-/** Puts an entry behind those that are there. Written after the send, never before: it is no claim. */
+/** Adds an entry after the existing ones. Written after sending, never before: it is not a claim. */
 export async function addToOutbox(folder: Folder, seq: number, entry: OutboxEntry, from: number): Promise<void> {
   const bytes = new TextEncoder().encode(JSON.stringify(entry))
   for (let slot = from; ; slot++) {
@@ -113,7 +113,7 @@ function outboxName(seq: number, slot: number): string {
   return `outbox/${String(seq).padStart(6, "0")}-${String(slot).padStart(3, "0")}.json`
 }
 
-/** Files appear whole and only we write them: their kind is all that needs to be known. */
+/** Files appear complete and only we write them: checking their type is enough. */
 function isEntry(entry: unknown): entry is OutboxEntry {
   return isJsonObject(entry) && (entry.type === "attempt" || entry.type === "again")
 }

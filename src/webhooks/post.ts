@@ -5,8 +5,8 @@ import { isPrivateHost } from "../lib/target-host.ts"
 import type { WebhookPost } from "./deliver.ts"
 
 /**
- * Sends over `fetch`. What a URL says by itself to be private is refused; where a name leads is known to `fetch` alone, so
- * a host that can look must bring a post of its own.
+ * Sends over `fetch`. Rejects a visibly private URL; only `fetch` knows where a name resolves to, so a host that can
+ * check must provide its own post.
  */
 export function fetchPost(isAllowed: (url: URL) => boolean, fetchLike: typeof fetch = fetch): WebhookPost {
   return async (url, body, { headers = {}, signal, timeoutMs }) => {
@@ -20,7 +20,7 @@ export function fetchPost(isAllowed: (url: URL) => boolean, fetchLike: typeof fe
     try {
       const request = { method: "POST", headers, body, redirect: "manual", signal: ending.signal } as const
       const response = await fetchLike(target, request)
-      // What it says beside its status is of no use here; an open body would hold the connection.
+      // The response body is not needed; an open body would hold the connection.
       await response.body?.cancel()
       const retryAfter = response.headers.get("retry-after")
       return { status: statusOf(response), ...(retryAfter !== null && { retryAfter }) }

@@ -6,19 +6,19 @@ import type { WebhookPost } from "./deliver.ts"
 import { fetchPost } from "./post.ts"
 import { secretBytes } from "./sign.ts"
 
-/** What a runtime sends webhooks with. */
+/** The webhook settings of a runtime. */
 export interface WebhookSettings {
   readonly rules: WebhookRules
   readonly post: WebhookPost
-  /** Of runs that name no other. */
+  /** Default webhook of runs. */
   readonly own?: CheckedWebhook
-  /** What is sent beside ours, or null where some of it is not there now. `inline`: what is in memory for it. */
+  /** Headers and secrets to send, or null if some are unavailable now. `inline`: values in memory for it. */
   resolve(webhook: RecordedWebhook, inline: InlineValues | undefined): SentValues | null
 }
 
 export type SentValues = Required<InlineValues>
 
-/** `postOf`: how a host sends, where it can do better than `fetch`. */
+/** `postOf`: a host's own way to send, if better than `fetch`. */
 export function webhookSettings(
   { webhook, webhookAllow = [], secrets = {}, fetch }: RuntimeConfig,
   postOf?: (allow: readonly string[]) => WebhookPost,
@@ -34,7 +34,7 @@ export function webhookSettings(
 
   function resolved({ url, secretRef = [], headerRefs = {}, inline = [] }: RecordedWebhook, kept?: InlineValues) {
     const given = kept ?? (own?.recorded.url === url ? own.inline : {})
-    // Only what it was asked with: anything else may be meant for another receiver.
+    // Only the values of this webhook: others may be meant for another receiver.
     const inlineSecrets = inline.includes("secret") ? given.secrets : []
     const inlineHeaders = inline.includes("headers") ? given.headers : {}
     if (!inlineSecrets || !inlineHeaders) return null
@@ -54,7 +54,7 @@ export function webhookSettings(
       try {
         return resolved(recorded, kept)
       } catch {
-        // What a host's own function throws, or a value that no header can have: it may be right the next time.
+        // An exception of a host function, or an invalid header value: it may succeed the next time.
         return null
       }
     },

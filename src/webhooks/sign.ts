@@ -3,13 +3,13 @@ import { base64ToBytes, bytesToBase64, concatBytes } from "../lib/bytes.ts"
 
 export interface SignedContent {
   readonly id: string
-  /** Unix seconds, as the header says them. */
+  /** Unix seconds, as in the header. */
   readonly timestamp: string
-  /** As it is sent. */
+  /** Exactly as sent. */
   readonly body: string | Uint8Array
 }
 
-/** The value of `webhook-signature`: one signature for each secret. */
+/** The value of `webhook-signature`: one signature per secret. */
 export async function signWebhook(content: SignedContent, secrets: readonly string[]): Promise<string> {
   const bytes = signedBytes(content)
   const signatures = await Promise.all(
@@ -27,7 +27,7 @@ export function signedBytes({ id, timestamp, body }: SignedContent): Uint8Array<
   return new Uint8Array(concatBytes([encoder.encode(`${id}.${timestamp}.`), content]))
 }
 
-/** Compared by the platform, which takes the same time for every wrong signature. */
+/** Compared by the platform in constant time. */
 export async function isSignedWith(
   secret: string,
   signatures: readonly Uint8Array<ArrayBuffer>[],
@@ -44,7 +44,7 @@ function importSecret(secret: string) {
   return crypto.subtle.importKey("raw", secretBytes(secret), use, false, ["sign", "verify"])
 }
 
-/** `whsec_` and base64, as Standard Webhooks writes secrets, or any other text as it is. */
+/** `whsec_` and base64, as in Standard Webhooks, or any other text unchanged. */
 export function secretBytes(secret: string): Uint8Array<ArrayBuffer> {
   const bytes = secret.startsWith(PREFIX) ? decoded(secret.slice(PREFIX.length)) : new TextEncoder().encode(secret)
   if (bytes.length > 0) return new Uint8Array(bytes)

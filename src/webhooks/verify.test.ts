@@ -4,7 +4,7 @@ import { LonghaulError } from "../contract/error.ts"
 import { signWebhook } from "./sign.ts"
 import { type ReceivedWebhook, verifyWebhook } from "./verify.ts"
 
-/** The vectors that the implementations of Standard Webhooks share, and the one in each of their suites. */
+/** The test vectors shared by the implementations of Standard Webhooks, and the one in each of their suites. */
 const vectors = [
   {
     id: "msg_p5jXN8AQM9LWM0D4loKWxJek",

@@ -4,20 +4,20 @@ import { base64ToBytes } from "../lib/bytes.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { isSignedWith, signedBytes } from "./sign.ts"
 
-/** A request as a receiver got it. */
+/** A request as received. */
 export interface ReceivedWebhook {
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
-  /** As it came: text that was parsed and written again has another signature. */
+  /** The raw body: text that was parsed and serialised again has another signature. */
   readonly body: string | Uint8Array
-  /** Any one of them may have signed it. */
+  /** Any of them may have signed it. */
   readonly secrets: string | readonly string[]
-  /** How far the sender's clock may be from ours, either way. Default 300. */
+  /** Maximum clock difference to the sender, in either direction. Default 300. */
   readonly toleranceSeconds?: number
   /** Unix milliseconds. Default: now. */
   readonly now?: number
 }
 
-/** What `data.reason` of a refusal says. */
+/** The values of `data.reason` in an error. */
 export type WebhookRefusal =
   | "header_missing"
   | "timestamp_malformed"
@@ -27,8 +27,8 @@ export type WebhookRefusal =
   | "body_not_raw"
 
 /**
- * Returns the result in a webhook if it was signed with a known secret and is not old. Throws `auth` otherwise.
- * The same event may come more than once: remember its `webhook-id` to act once.
+ * Returns the result in a webhook if it was signed with a known secret and is recent. Throws `auth` otherwise. The same
+ * event may arrive more than once: deduplicate by `webhook-id`.
  */
 export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebhook): Promise<Payload> {
   checkKeys("verifyWebhook", received, receivedKeys)
@@ -49,7 +49,7 @@ export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebho
   const known = typeof secrets === "string" ? [secrets] : secrets
   const matches = await Promise.all(known.map((secret) => isSignedWith(secret, given, bytes)))
   if (!matches.includes(true)) throw refusal("signature_mismatch", "No signature matches a known secret.")
-  // Whoever has the secret vouches for its form.
+  // A valid signature vouches for the shape of the body.
   return JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body)) as Payload
 }
 
@@ -70,7 +70,7 @@ function checkAge(timestamp: string, toleranceSeconds: number, now: number): voi
   if (ageSeconds < -toleranceSeconds) throw refusal("too_new", "Its timestamp is in the future.")
 }
 
-/** Of our version only; those of others are for receivers that know them. */
+/** Only our version; other versions are for receivers that know them. */
 function signaturesIn(header: string): Uint8Array<ArrayBuffer>[] {
   return header.split(" ").flatMap((each) => {
     const [version, text] = each.split(",")

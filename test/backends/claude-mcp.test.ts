@@ -14,11 +14,11 @@ const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url))
 const base = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-claude-")))
 afterAll(() => rmSync(base, { recursive: true, force: true }))
 
-/** Edits the file through our server, then says what the server said. */
+/** Edits the file through our server, then repeats the server's response. */
 function model({ tools, lastToolResults: [result] }: SimulatedRequest): SimulatedAnswer {
-  // Behind our answer claude writes something of its own.
+  // Claude adds its own text after our answer.
   if (result !== undefined) return `The tool said: ${result.text.split("\n")[0]}`
-  // What is asked beside the turn, such as a title, comes without tools.
+  // Side requests, such as for a title, come without tools.
   if (!tools.some(({ name }) => name === "mcp__longhaul__Edit")) return "Nothing to do."
   const args = { path: "tide.txt", oldText: "04:17", newText: "16:40" }
   return { parts: [{ toolCall: { name: "mcp__longhaul__Edit", args } }] }
@@ -36,14 +36,14 @@ interface Line {
 
 const token = "a-token-of-our-own-choice"
 
-/** What the guide tells people to write down for Claude Code: a server that it starts, and one that runs already. */
+/** The guide's configuration for Claude Code: a server that it starts, and one that is already running. */
 const [started, running] = Array.from(
   readFileSync(new URL("../../docs/guides/mcp.md", import.meta.url), "utf8").matchAll(/```json\n(.*?)```/gs),
   ([, text = ""]) =>
     (JSON.parse(text) as { mcpServers: { longhaul: { args: readonly string[] } } }).mcpServers.longhaul,
 )
 
-/** The guide's words with this machine's paths, and how our server ends. */
+/** The guide's text with this machine's paths, and how our server ends. */
 async function serverFor(transport: "stdio" | "http", root: string) {
   if (transport === "stdio") {
     const args = started?.args.map((arg) => (arg === "longhaul" ? main : arg.replace("/path/to/project", root)))
@@ -91,7 +91,7 @@ test.each(["stdio", "http"] as const)(
           ANTHROPIC_API_KEY: "x",
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
           CLAUDE_CODE_MAX_RETRIES: "0",
-          // Else the tools of a server are in no request before the model has searched for them.
+          // Otherwise a server's tools are in no request before the model has searched for them.
           ENABLE_TOOL_SEARCH: "false",
         },
       },
@@ -114,7 +114,7 @@ test.each(["stdio", "http"] as const)(
     )
     expect(used).toEqual(["mcp__longhaul__Edit"])
     expect(lines[0]?.mcp_servers).toMatchObject([{ name: "longhaul", status: "connected" }])
-    // Every process that has anything to do with this test has its folder in its command line.
+    // Every process of this test has its folder in its command line.
     expect(countLiving(base)).toBe(0)
   },
 )

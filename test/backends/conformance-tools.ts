@@ -6,7 +6,7 @@ import { defineTool } from "../../src/tools/kernel/define-tool.ts"
 /** One red pixel. */
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 const image = { type: "image", mediaType: "image/png", data: png }
-// A document: what is text goes to a model as text.
+// A document: text files are sent to a model as text.
 const file = { type: "file", mediaType: "application/pdf", data: btoa("%PDF-1.4\n%%EOF\n"), name: "embedded.pdf" }
 
 function tool(
@@ -17,7 +17,7 @@ function tool(
   return defineTool({ name, description: `What the conformance suite calls ${name}.`, input, effect: "none", run })
 }
 
-/** The tools that the suite asks a server for, as far as a tool of ours can be one. */
+/** The tools that the suite requires of a server, as far as ours can provide them. */
 export const conformanceTools: readonly Tool[] = [
   tool("test_simple_text", () => "This is a simple text response for testing."),
   tool("test_image_content", () => [image]),

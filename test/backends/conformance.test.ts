@@ -8,7 +8,7 @@ import { createMcpHandler } from "../../src/hosts/node/mcp/http.ts"
 import { conformanceTools } from "./conformance-tools.ts"
 import { programs, runProgram } from "./programs.ts"
 
-/** The server scenarios that a server of tools can be asked to pass. */
+/** The server scenarios that a tool server can pass. */
 const applying = [
   "server-initialize",
   "ping",
@@ -24,7 +24,7 @@ const applying = [
   "dns-rebinding-protection",
 ]
 
-/** All others, each with what it would need. */
+/** All others, each with its missing requirement. */
 const notApplying: Readonly<Record<string, string>> = {
   "logging-set-level": "we send no log messages",
   "tools-call-with-logging": "we send no log messages",
@@ -65,7 +65,7 @@ beforeAll(async () => {
   const token = "conformance"
   tools = createAgentTools({ root: join(scratch, "root"), tools: conformanceTools })
   const handler = await createMcpHandler(tools, { version: "1", token })
-  // The suite knows no tokens: it is given ours on the way, and everything else is as it sent it.
+  // The suite does not support tokens: a proxy adds ours and leaves everything else unchanged.
   const served = await serve((request) => {
     const headers = new Headers(request.headers)
     headers.set("authorization", `Bearer ${token}`)
@@ -107,7 +107,7 @@ test.each(applying)("MCP conformance: %s", async (scenario) => {
   const checks = JSON.parse(readFileSync(join(results, run, "checks.json"), "utf8")) as readonly Check[]
   const passed = checks.filter(({ status }) => status === "SUCCESS").length
   rows.push(`${scenario.padEnd(32)} ${passed}/${checks.length - passed}`)
-  // The suite calls a scenario without a check, or with a warning, a success.
+  // The suite counts a scenario without a check, or with a warning, as a success.
   expect(checks.length, stdout + stderr).toBeGreaterThan(0)
   expect(checks.filter(({ status }) => status !== "SUCCESS")).toEqual([])
   expect(code).toBe(0)

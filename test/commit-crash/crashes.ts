@@ -17,13 +17,13 @@ import { dirname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { build } from "esbuild"
 
-/** What happens to a process at one of its operations. */
+/** The event of a process at one of its operations. */
 export interface Blow {
   readonly at: number
   readonly what: "kill-before" | "kill-after" | "kill-within" | "stop-before" | "stop-within" | "fail"
 }
 
-/** How a process ended, and the operations that changed the disk, each with its paths. */
+/** How a process ended, and its operations that changed the disk, each with its paths. */
 export interface Ending {
   readonly signal: string | null
   readonly error: string | null
@@ -35,9 +35,9 @@ export interface Scene {
   readonly workspace: string
   readonly redoFolder: string
   commit(blow?: Blow): Promise<Ending>
-  /** A process that only reads, and so settles what others left. */
+  /** A process that only reads, and so settles commits of others. */
   read(blow?: Blow): Promise<Ending>
-  /** A commit that stands still until `continueRun`. */
+  /** A commit that is stopped until `continueRun`. */
   commitUntil(blow: Blow): Promise<{ continueRun(): Promise<Ending> }>
   tree(): string
   notes(): readonly string[]
@@ -48,9 +48,9 @@ export interface Crashes {
   close(): void
 }
 
-/** Made of a file in new folders, two in one, two that are replaced, one that goes and one that moves. */
+/** Contains a file in new folders, two in one, two replaced, one deleted and one moved. */
 export async function prepareCrashes(): Promise<Crashes> {
-  // In memory where there is such a place: the order of operations is the same, and nothing is worn out.
+  // In memory if possible: the order of operations is the same, without wear.
   const root = realpathSync(mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "longhaul-crash-")))
   const bundle = join(root, "files.mjs")
   const entry = fileURLToPath(new URL("../../src/hosts/node/files/files.ts", import.meta.url))
@@ -129,7 +129,7 @@ function start(order: object) {
   const stopped = new Promise<void>((resolve) => {
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text
-      // The first words of a process that is to stop, and the only ones until it goes on.
+      // The first output of a process that is about to stop, and the only one until it continues.
       if (output === "stopped\n") standsStill(child.pid).then(resolve)
     })
   })
@@ -143,13 +143,13 @@ function start(order: object) {
   return { ended, stopped, kill: (signal: NodeJS.Signals) => child.kill(signal) }
 }
 
-/** It says so right before it stops: whoever went on at once would wake it too early, and then never again. */
+/** Printed right before it stops: continuing it immediately would wake it too early, and then never again. */
 async function standsStill(pid: number | undefined): Promise<void> {
   const state = () => /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1]
   for (let tries = 0; tries < 5000 && state() !== "T"; tries++) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
-/** Every name with its kind, its permissions and its content. */
+/** Every name with its kind, permissions and content. */
 function snapshot(folder: string): string {
   const names = readdirSync(folder, { recursive: true }).map(String).sort()
   return names

@@ -4,15 +4,15 @@ import { type ChildPlan, PLAN_VARIABLE } from "../../src/cli/crashtest/plan.ts"
 import type { AppendFile, Store } from "../../src/contract/store.ts"
 import { crc32 } from "../../src/lib/crc32.ts"
 
-/** What a runtime would be that breaks its promises: the harness has to notice. */
+/** Runtimes that violate their guarantees, which the harness must detect. */
 const sabotages: Readonly<Record<string, Sabotage>> = {
-  /** Nothing is on record of an effect before it happens. */
+  /** Nothing is recorded before an effect. */
   "no-intents": {
     tools: (tools) => tools.map((tool) => (tool.effect === "once" ? { ...tool, effect: "none" } : tool)),
   },
-  /** Records are told before they are durable. */
+  /** Records are published before they are durable. */
   "early-acks": { store: acknowledgingEarly },
-  /** A shard without a header does not say who made it. */
+  /** A shard without a header does not name its creator. */
   "nameless-claims": { store: hidingClaims },
 }
 

@@ -1,8 +1,8 @@
-/** What a process whose clock is set by somebody else is to do. */
+/** The task of a process whose clock is set by the test. */
 export type ClockOrder = {
   readonly root: string
   readonly workspace: string
-} /** Owns a run of so many steps; each takes this long, or until the clock jumps and then this long. */ & (
+} /** Owns a run with this many steps; each takes this long, or until the clock jumps and then this long. */ & (
   | {
       readonly role: "owner"
       readonly runId: string
@@ -12,8 +12,8 @@ export type ClockOrder = {
     }
   /** Runs against a model server. */
   | { readonly role: "caller"; readonly url: string }
-  /** Looks for runs that lost their process. */
+  /** Finds runs whose process died. */
   | { readonly role: "watcher"; readonly staleMs: number }
-  /** Wants a run before the clock jumps, and again after it. */
+  /** Tries to take a run before the clock jumps, and again after it. */
   | { readonly role: "resumer"; readonly runId: string }
 )

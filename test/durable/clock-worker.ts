@@ -5,12 +5,12 @@ import { scriptedModel } from "../../src/testing/index.ts"
 import { defineTool } from "../../src/tools/kernel/define-tool.ts"
 import type { ClockOrder } from "./clock-order.ts"
 
-/** One process whose clock somebody else sets. What it tells of its own time is told on a clock that nobody sets. */
+/** One process whose clock the test sets. It reports its own times on a clock that is not changed. */
 const order = JSON.parse(process.argv[2] ?? "") as ClockOrder
 const tell = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`)
 const begun = { clock: Date.now(), time: performance.now() }
 
-/** How far the clock went beside the time that passed. */
+/** How far the clock moved beyond the elapsed time. */
 const jumped = () => Date.now() - begun.clock - (performance.now() - begun.time)
 const DAY_MS = 86_400_000
 
@@ -37,7 +37,7 @@ const runtime = createRuntime({
     order.role === "caller"
       ? anthropic({ model: "claude-test", apiKey: "key", baseUrl: order.url })
       : scriptedModel([...Array.from({ length: steps }, () => call), "Done."]),
-  // Nobody can tell whether such an owner is gone.
+  // It is unknown whether such an owner is dead.
   owner: {},
   fetch: (...given) => {
     tell({ asked: performance.now() })

@@ -9,27 +9,27 @@ import type { RunState } from "../../src/contract/run.ts"
 import { createRuntime, fsStore } from "../../src/hosts/node/index.ts"
 import type { Deed } from "../support/workload.ts"
 
-/** What a worker is to do. */
+/** The task of a worker. */
 export interface Order {
-  /** Where runs are kept. */
+  /** Where runs are stored. */
   readonly root: string
   readonly workspace: string
   readonly form?: "append" | "create-only"
-  /** How long the results of `once` tools are. */
+  /** Length of the results of `once` tools. */
   readonly resultBytes?: number
-  /** How many stretches it goes on for, from pause to pause. */
+  /** Number of parts to work on, from pause to pause. */
   readonly most?: number
-  /** Only says this to the run. */
+  /** Only sends this message to the run. */
   readonly steer?: string
-  /** Only begins the run, and tells this address how far it got. */
+  /** Only starts the run, and reports its progress to this address. */
   readonly webhook?: string
 }
 
-/** What a worker told before it ended. */
+/** The output of a worker before it ended. */
 export interface Told {
   readonly told: readonly RunRecord[]
   readonly deeds: readonly Deed[]
-  /** How its last stretch ended; absent where it did not. */
+  /** How its last part ended; absent if it did not. */
   readonly state?: RunState
   /** All of it. */
   readonly lines: readonly { readonly [name: string]: unknown }[]
@@ -37,7 +37,7 @@ export interface Told {
 
 export interface Worker {
   readonly ended: Promise<Told>
-  /** It has said this. Rejects where it ended without. */
+  /** Resolves when it has printed this. Rejects if it ended without. */
   said(words: string): Promise<void>
   kill(): void
 }
@@ -54,7 +54,7 @@ export class Bench {
     await build({ entryPoints, external, bundle: true, platform: "node", format: "esm", outfile: this.#program })
   }
 
-  /** New places for a run and its work. */
+  /** New folders for a run and its work. */
   places(): { readonly root: string; readonly workspace: string } {
     const scene = mkdtempSync(join(this.scratch, "scene-"))
     const workspace = join(scene, "workspace")
@@ -62,7 +62,7 @@ export class Bench {
     return { root: join(scene, "store"), workspace }
   }
 
-  /** `through`: what the program is started with in its turn. */
+  /** `through`: a program that starts it. */
   start(order: object, through: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Worker {
     const [command = "", ...rest] = [...through, process.execPath, this.#program, JSON.stringify(order)]
     const child = spawn(command, rest, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] })
@@ -116,7 +116,7 @@ function toldIn(text: string): Told {
   }
 }
 
-/** What stands on the disk, read by a process that has nothing to do with the run. */
+/** The state on disk, read by an unrelated process. */
 export async function standing({ root, workspace }: Order): Promise<{ state: RunState; history: RunRecord[] }> {
   const runtime = createRuntime({ store: fsStore(root), workspace })
   const history: RunRecord[] = []

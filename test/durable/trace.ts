@@ -1,19 +1,19 @@
 import { readFileSync } from "node:fs"
 
-/** One system call, as strace saw it. One is before another if it had ended when the other began. */
+/** One system call, as seen by strace. It precedes another if it had ended when the other began. */
 export interface SystemCall {
   readonly name: string
   readonly text: string
-  /** Of the file that it is about: of its descriptor, else the first one it names. */
+  /** Of its file: of its descriptor, else the first one it names. */
   readonly path: string
-  /** Where it makes a second name. */
+  /** If it creates a second name. */
   readonly target: string
   readonly began: number
   readonly ended: number
   readonly failed: boolean
 }
 
-/** How a program is started so that `readTrace` can read what it did. */
+/** How a program is started so that `readTrace` can parse its trace. */
 export function tracing(file: string, more: readonly string[] = []): string[] {
   const calls = "open,openat,write,pwrite64,writev,fsync,fdatasync,link,linkat,rename,renameat2,mkdir,stat,statx"
   return ["strace", "-f", "-y", "-s", "1000000", "-o", file, "-e", `trace=${calls}`, ...more]
@@ -43,7 +43,7 @@ export function readTrace(file: string): SystemCall[] {
   return calls
 }
 
-/** What a write carries, without strace's escapes of quotes. */
+/** The content of a write, without strace's escapes of quotes. */
 export function written({ text }: SystemCall): string {
   return text.replaceAll('\\"', '"')
 }

@@ -3,7 +3,7 @@ import { createOnlyStore, createRuntime, fsStore } from "../../src/hosts/node/in
 import { continueRun, found, records, workload } from "../support/workload.ts"
 import type { Order } from "./program.ts"
 
-/** One process of a durable run. It tells what happens line by line, at once: it may be killed at any moment. */
+/** One process of a durable run. It reports events line by line, immediately: it may be killed at any time. */
 const order = JSON.parse(process.argv[2] ?? "") as Order
 const { root, workspace, form = "append", resultBytes = 0, most = 9, steer, webhook } = order
 const tell = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`)

@@ -15,7 +15,7 @@ afterAll(() => bench.close())
 const library = execFileSync("sh", ["-c", "ls /usr/lib/*/faketime/libfaketimeMT.so.1"], { encoding: "utf8" }).trim()
 
 interface Clocked extends Worker {
-  /** Sets its clock forward or back. The time that passes, it still measures rightly. */
+  /** Sets its clock forward or back. Elapsed time is still measured correctly. */
   jump(by: "+3d" | "-3d"): void
 }
 
@@ -47,7 +47,7 @@ test.each(jumps)("clock %s during a lease: a quiet but live run is not taken", a
   const refused = await resumer.ended
   expect(of(refused, "resumed")).toEqual(["run_active", "run_active"])
   expect(of(refused, "jumped")).toEqual([days[by]])
-  // Now that of the owner itself: its work goes on, and its records stand in the order in which they were made.
+  // Now the clock of the owner itself: its work continues, and its records stay in order.
   owner.jump(by)
   const done = await owner.ended
   expect(done.state).toMatchObject({ status: "done", text: "Done.", toolCalls: [{ status: "ok" }] })

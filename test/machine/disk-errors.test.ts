@@ -20,12 +20,12 @@ interface Trouble {
   readonly error: "EIO" | "ENOSPC"
   /** Which of these calls fails, counted from 1; with a plus, all from there on. */
   readonly when: string
-  /** Only calls about these files count. */
+  /** Only calls on these files count. */
   readonly files?: readonly string[]
 }
 
 let traces = 0
-/** A worker for whom the disk fails. One thread does all its work with files, so that their calls can be counted. */
+/** A worker with a failing disk. One thread does all its file work, so that the calls can be counted. */
 async function troubled(order: Order, { call, error, when, files = [] }: Trouble) {
   const file = join(bench.scratch, `trace-${traces++}`)
   const inject = ["-e", `inject=${call}:error=${error}:when=${when}`, ...files.flatMap((path) => ["-P", path])]
@@ -141,7 +141,7 @@ function mount(...given: string[]): void {
   execFileSync(command, rest)
 }
 
-/** A disk of its own, of this size. Needs root. */
+/** A separate disk of this size. Needs root. */
 class SmallDisk {
   readonly path: string
 

@@ -7,7 +7,7 @@ import { expect, test } from "vitest"
 import { filesBelow } from "../../src/tools/find/walk.ts"
 import { memoryFiles } from "../../src/tools/memory-files.ts"
 
-// Without braces and open brackets, which ripgrep and git read differently: there we go with ripgrep.
+// Without braces and open brackets, which ripgrep and git parse differently: we follow ripgrep there.
 const name = fc.constantFrom("a", "b", "ab", "a.b", "c d", "x+y", "[z]")
 const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join("/"))
 const segment = fc.constantFrom("a", "b", "*", "a*", "?", "**", "[ab]", "[!a]", "*.b", "\\[z\\]", "x+y", "c d", "a\\*")
@@ -38,7 +38,7 @@ test("ignore files exclude exactly what git excludes, from the root and from a s
     expect({ rules, found: await walk(".", content) }).toEqual({ rules, found: expected })
     const folder = files.find((each) => each.includes("/"))?.split("/")[0]
     const inFolder = expected.filter((each) => each.startsWith(`${folder}/`))
-    // Asked for by its name, a folder is searched even where it is ignored itself.
+    // A folder given by name is searched even if it is ignored itself.
     if (folder !== undefined && inFolder.length > 0) expect(await walk(folder, content)).toEqual(inFolder)
   }
 })

@@ -7,7 +7,7 @@ import { ShellScene } from "../support/shell-scene.ts"
 
 const attacks = countAttacks("sandbox escapes")
 
-// A sandbox has a /tmp of its own: files beside the root must not be in there.
+// A sandbox has its own /tmp: files next to the root must not be in there.
 const scene = new ShellScene("/var/tmp")
 const readOnlyRoots = process.execPath.startsWith("/usr/") ? [] : [dirname(dirname(process.execPath))]
 const sandboxed = { sandbox: "required", readOnlyRoots } as const

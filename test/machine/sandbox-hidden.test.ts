@@ -30,7 +30,7 @@ test("sandboxed commands in the home folder see an empty store and cannot write,
   const forge = "grep -r SENTINEL . ; echo forged > .local/state/longhaul/secret.txt; rm -rf .local/state/longhaul"
   const calls = [
     bash(`ls -A .local/state/longhaul; ${forge}`),
-    // Moved aside by one command, it would lie open to the next.
+    // Moved aside by one command, it would be exposed to the next.
     ...[".local/state/longhaul", ".local/state", ".local"].flatMap((path) => [
       bash(`mv ${path} aside; echo moved $?`),
       bash("grep -r SENTINEL .; find . -name secret.txt -exec sh -c 'echo forged > {}' ';'"),

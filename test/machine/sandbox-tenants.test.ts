@@ -7,7 +7,7 @@ import { longSecret, outputOf, runAs, toolCall } from "../support/tenant-scene.t
 
 countAttacks("other tenants from a sandbox")
 
-// A sandbox has a /tmp of its own, so the tenants' folders must not be in there.
+// A sandbox has its own /tmp, so the tenants' folders must not be in there.
 const base = realpathSync(mkdtempSync("/var/tmp/longhaul-tenants-"))
 vi.stubEnv("LONGHAUL_STORE", join(base, "state"))
 afterAll(() => {

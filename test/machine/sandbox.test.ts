@@ -7,9 +7,9 @@ import { setTimeout as pause } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { countLiving, isRunning, ShellHost, ShellScene, uniqueSleep, until } from "../support/shell-scene.ts"
 
-// A sandbox has a /tmp of its own: what is beside the root must not be in there.
+// A sandbox has its own /tmp: files next to the root must not be in there.
 const scene = new ShellScene("/var/tmp")
-/** Node itself, where it is not installed with the system. */
+/** Node itself, if it is not installed with the system. */
 const readOnlyRoots = process.execPath.startsWith("/usr/") ? [] : [dirname(dirname(process.execPath))]
 const sandboxed = { root: scene.root, spillFolder: scene.spillFolder, sandbox: "required", readOnlyRoots } as const
 const shell = scene.shell(sandboxed)
@@ -162,7 +162,7 @@ describe("processes in the sandbox", () => {
     expect((await run("ls /proc | grep -c '^[0-9]'")).text.trim()).toMatch(/^[1-9]$/)
   })
 
-  /** Whoever escapes by all means at once. */
+  /** A process that tries every escape at once. */
   const escapee = (sleep: string) => `(env -i setsid sh -c "trap '' TERM HUP; ${sleep} & ${sleep}" >/dev/null 2>&1 &)`
 
   test("sandboxed processes do not survive their command", async () => {

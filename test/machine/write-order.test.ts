@@ -18,7 +18,7 @@ async function traced(order: Order): Promise<Told & { readonly calls: readonly S
 
 const isBefore = (first: SystemCall, second: SystemCall) => first.ended < second.began
 
-/** Some call like this was over when the other began, and had not begun before `after` was over. */
+/** A matching call had ended when the other began, and had not begun before `after` ended. */
 function happened(
   calls: readonly SystemCall[],
   like: (call: SystemCall) => boolean,
@@ -34,7 +34,7 @@ function happened(
 
 const isShard = (path: string) => /\/\d{6}\.jsonl$/.test(path)
 const syncs = (path: string) => (call: SystemCall) => /^f(data)?sync$/.test(call.name) && call.path === path
-/** What the worker says aloud: that a record is durable, or that it now does something. */
+/** The worker's output: that a record is durable, or that it starts an effect. */
 const said = (calls: readonly SystemCall[], what: "told" | "deed") =>
   calls.filter((call) => call.name === "write" && written(call).includes(`"{"${what}":`))
 
@@ -45,7 +45,7 @@ function foldersFirst(calls: readonly SystemCall[], first: SystemCall): number {
   return made.length
 }
 
-/** A file that appears whole: written and synced under another name, then named, then the name is synced. */
+/** A file that appears complete: written and synced under another name, then linked, then the name is synced. */
 function appearsWhole(calls: readonly SystemCall[], named: SystemCall): SystemCall {
   const isTemporary = (name: string) => (call: SystemCall) => call.name === name && call.path === named.path
   const opened = happened(calls, (call) => isTemporary("openat")(call) && /O_CREAT\|O_EXCL/.test(call.text), named)
@@ -56,7 +56,7 @@ function appearsWhole(calls: readonly SystemCall[], named: SystemCall): SystemCa
   return synced as SystemCall
 }
 
-/** Whatever the worker says stands on the disk, and so does the intent of whatever it does. */
+/** Everything the worker reports is on disk, and so is the intent of every effect. */
 function nothingTooEarly(calls: readonly SystemCall[], isDurable: (mark: string, before: SystemCall) => void): void {
   for (const call of said(calls, "told")) {
     const seq = /"told":\{"seq":(\d+),/.exec(written(call))?.[1]
@@ -77,7 +77,7 @@ test("append: shards appear with their claim, counted bytes and names are synced
   for (const { calls } of workers) {
     expect(calls.filter((call) => isShard(call.path) && call.text.includes("O_CREAT"))).toEqual([])
     for (const link of calls.filter((call) => call.name === "link" && !call.failed && isShard(call.target))) {
-      // Whoever sees its name can read whose it is.
+      // A process that sees its name can read its owner.
       const claim = happened(calls, (call) => call.name === "write" && call.path === link.path, link)
       const [, claimed = ""] =
         /"(\{"v":2,"writer":"\w+","owner":\{.*\}\}\\n)", (\d+)\) += \2$/.exec(written(claim)) ?? []
@@ -88,7 +88,7 @@ test("append: shards appear with their claim, counted bytes and names are synced
       expect(opened).toMatchObject([{ text: expect.stringContaining("O_WRONLY|O_DSYNC") }])
       const writes = calls.filter((call) => call.name === "write" && call.path === link.target)
       const [header] = writes as [SystemCall]
-      // A synchronous write makes its own bytes durable, so the first one begins with the claim once more.
+      // A synchronous write makes its own bytes durable, so the first one repeats the claim.
       expect(written(header)).toContain(`"${claimed}{"base":`)
       happened(calls, syncs(dirname(link.target)), header, link)
       const base = /"base":\{"shard":(\d+),/.exec(written(header))?.[1]
@@ -101,7 +101,7 @@ test("append: shards appear with their claim, counted bytes and names are synced
     nothingTooEarly(calls, (mark, before) => {
       const write = (call: SystemCall) => call.name === "write" && isShard(call.path) && written(call).includes(mark)
       const durable = happened(calls, write, before)
-      // And nobody had taken the run by then.
+      // And the run had not been taken by then.
       const next = String(Number(/(\d{6})\.jsonl$/.exec(durable.path)?.[1]) + 1).padStart(6, "0")
       const looked = calls.some(
         (call) =>

@@ -4,14 +4,14 @@ import type { RunResult } from "../../src/contract/result.ts"
 import { createOnlyStore, createRuntime, defineTool, fsStore } from "../../src/hosts/node/index.ts"
 import { scriptedModel } from "../../src/testing/index.ts"
 
-/** One process of a run that pauses. `diesAt`: the type of the record behind which it is killed. */
+/** One process of a run that pauses. `diesAt`: the type of the record after which it is killed. */
 export interface Order {
   readonly what: "begin" | "decide" | "finish"
   readonly store: "fs" | "create-only"
   readonly root: string
   readonly workspace: string
   readonly ledger: string
-  /** Of the argument that waits. */
+  /** Size of the pending argument. */
   readonly bytes: number
   readonly diesAt?: RunEvent["type"]
 }

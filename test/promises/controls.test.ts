@@ -290,7 +290,7 @@ describe("hooks", () => {
         effect,
         run: () => ++ran,
       })
-      // Safe: types forbid such a hook, callers of plain JavaScript do not know them.
+      // Safe: types forbid such a hook, but plain JavaScript callers have no types.
       const hooks = { preToolCall } as unknown as Hooks
       const { runtime } = setup([call("look"), "Done."], { hooks, tools: [look] })
       expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })

@@ -8,7 +8,7 @@ import { createSimulator, type FaultOrder, type SimulatedAnswer } from "../../sr
 let server: Served | undefined
 afterEach(() => server?.close())
 
-/** A whole run against a model server on loopback that misbehaves as ordered. */
+/** A whole run against a faulty model server on loopback. */
 async function runAgainst(faults: readonly (FaultOrder | null)[], answer: SimulatedAnswer = "Here it is.") {
   const simulator = createSimulator({ script: () => answer, faults })
   server = await serve(simulator.fetch)

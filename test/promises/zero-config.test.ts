@@ -169,7 +169,7 @@ function built(path: string): string {
   return JSON.stringify(pathToFileURL(join(repository, "dist", path)).href)
 }
 
-/** What a script prints as JSON, in a process of its own with exactly this environment. */
+/** The JSON output of a script, in a separate process with exactly this environment. */
 async function runAlone(script: string, env: Readonly<Record<string, string>>) {
   const cwd = mkdtempSync(join(home, "work-"))
   const { stdout } = await execFileAsync(process.execPath, ["--input-type=module", "-e", script], { cwd, env })

@@ -6,12 +6,12 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 
 const repository = fileURLToPath(new URL("../..", import.meta.url))
 
-/** The package as it ships: `dist/`, or a build of its own where that is missing or older than the source. */
+/** The shipped package: `dist/`, or a separate build if that is missing or older than the source. */
 export function builtPackage(): { readonly url: string; readonly temporary: string | null } {
   const dist = join(repository, "dist")
   if (newest(dist, ".js") > newest(join(repository, "src"), ".ts")) return { url: urlOf(dist), temporary: null }
   const temporary = mkdtempSync(join(tmpdir(), "longhaul-dist-"))
-  // What it imports from others is found as if it lay in the repository.
+  // Its imports resolve as if it were in the repository.
   symlinkSync(join(repository, "node_modules"), join(temporary, "node_modules"))
   const arguments_ = ["-p", join(repository, "tsconfig.build.json"), "--outDir", temporary]
   try {
@@ -49,7 +49,7 @@ function urlOf(folder: string): string {
   return `${pathToFileURL(folder).href}/`
 }
 
-/** When the journal or the stores were last written, of the files that count. */
+/** The last modification time of the relevant journal and store files. */
 function newest(folder: string, extension: string): number {
   let time = 0
   for (const part of ["contract", "lib", "journal", "stores/s3", "hosts/node", "hosts/node/store"]) {

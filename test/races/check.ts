@@ -9,11 +9,11 @@ export interface Verdict {
   readonly records: number
   readonly effects: number
   readonly unknown: number
-  /** What is wrong, in words; empty where every invariant held. */
+  /** The violations as text; empty if every invariant held. */
   readonly violations: readonly string[]
 }
 
-/** Holds what a race left on disk against everything its processes were told and did. */
+/** Compares the disk after a race with everything its processes observed and did. */
 export async function checkRace(
   dir: string,
   folder: Folder,
@@ -40,7 +40,7 @@ export async function checkRace(
   return { owners, records: history.length, effects: effects.length, unknown: unknown.length, violations }
 }
 
-/** Whatever the race did, the run can be loaded, taken and ended. */
+/** Whatever happened in the race, the run can be loaded, taken and ended. */
 async function finish(folder: Folder, { takeRun, flagUnknown, project }: Built): Promise<void> {
   const journal = await takeRun(folder, {
     first: (history) => [{ type: "run-resume", cause: "recovery" }, ...flagUnknown(project(history))],
@@ -51,7 +51,7 @@ async function finish(folder: Folder, { takeRun, flagUnknown, project }: Built):
 
 interface Take {
   readonly agent: string
-  /** How many records the owner found when it took the run. */
+  /** The number of records the owner found when it took the run. */
   readonly found: number
   readonly acknowledged: { readonly seq: number; readonly line: string }[]
 }
@@ -93,7 +93,7 @@ function prefix(what: string, records: readonly RunRecord[], lines: readonly str
   return wrong < 0 ? [] : [`${what} is no prefix of history from record ${wrong} on`]
 }
 
-/** An owner's acknowledged records stand, unaltered, right behind the history that it found. */
+/** An owner's acknowledged records are stored unchanged right after the history that it found. */
 function acknowledgedOnce({ agent, found, acknowledged }: Take, lines: readonly string[]): string[] {
   return acknowledged.flatMap(({ seq, line }, index) => [
     ...(seq === found + index ? [] : [`owner ${agent} found ${found} records and was acknowledged seq ${seq}`]),
@@ -101,13 +101,13 @@ function acknowledgedOnce({ agent, found, acknowledged }: Take, lines: readonly 
   ])
 }
 
-/** Once another owner's record stands in history, nothing of the one before it follows. */
+/** After a record of a new owner, no record of the previous one follows. */
 function noZombies(history: readonly RunRecord[]): string[] {
   const gone = new Set<string>()
   const violations: string[] = []
   let current: string | undefined
   for (const { agent, seq } of history) {
-    // The warning of a dropped tail is the journal's own; it stands before its owner's first record.
+    // The warning about a dropped tail is the journal's own; it precedes its owner's first record.
     if (agent === undefined || agent === current) continue
     if (gone.has(agent)) violations.push(`record ${seq} of owner ${agent} stands behind its successor's`)
     if (current !== undefined) gone.add(current)

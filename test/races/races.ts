@@ -17,19 +17,19 @@ export interface RaceOptions {
   readonly broken?: "blind" | "looks-early" | "overwrites"
 }
 
-/** Where a race on an object store is held. */
+/** The location of a race on an object store. */
 export interface Bucket {
-  /** As those who race reach it, and as the judge does. */
+  /** As seen by the racing processes, and by the checker. */
   readonly raced: S3StoreOptions
   readonly judged: S3StoreOptions
-  /** Nothing is on its way to the bucket any more. */
+  /** No write to the bucket is pending. */
   settled(): Promise<void>
 }
 
 export interface RaceReport extends Verdict {
   readonly workers: number
   readonly kills: number
-  /** Workers that died in the middle of a write of their own. */
+  /** Workers that died in the middle of their own write. */
   readonly torn: number
   readonly stops: number
 }
@@ -95,7 +95,7 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
       ops: OPS,
       takes: 1 + pick(4),
       patienceMs: (1 + pick(12)) * pace,
-      // Few processes write much in a bucket: so that enough of them die in the middle of it, more are told to.
+      // Few processes write much in a bucket: more are killed there, so that enough die in the middle of a write.
       diesAtWrite: pick(bucket ? 2 : 4) === 0 ? pick(bucket ? 5 : 8) : -1,
     }
     running.add(runner)
@@ -131,7 +131,7 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
       else if (roll < 7) await read()
     }
   } finally {
-    // Whatever happened, nobody writes here any more when the race is judged and its folder removed.
+    // Whatever happened, no process writes here when the race is checked and its folder removed.
     for (const runner of running) {
       violations.push("a worker did not end in time")
       runner.kill()
@@ -152,7 +152,7 @@ function judgedStore(dir: string, form: RaceOptions["form"], prefix: string, bui
 }
 
 const OPS = 6
-/** How much longer everything takes where each step is a request. */
+/** Slow-down factor where each step is a request. */
 const BUCKET_PACE = 4
 const RACE_MS = 15_000
 const nothing = { owners: 0, records: 0, effects: 0, unknown: 0 }
@@ -191,7 +191,7 @@ class Runner {
     })
   }
 
-  /** Answers when the worker is through or dead: null, or the trouble it met. */
+  /** Resolves when the worker has finished or died: null, or the failure. */
   run(order: object): Promise<string | null> {
     return new Promise((resolve) => {
       this.#finished = resolve
@@ -221,7 +221,7 @@ class Runner {
   }
 }
 
-/** Starting a process costs more than a race: those that lived through one run the next, the dead are replaced early. */
+/** Starting a process costs more than a race: survivors run the next race, dead ones are replaced early. */
 class Stable {
   readonly #distUrl: string
   readonly #all = new Set<Runner>()

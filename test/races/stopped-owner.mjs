@@ -1,4 +1,4 @@
-// An owner on an object store that does one operation each time it is told to, and tells what came of it.
+// An owner on an object store that does one operation per command, and reports the result.
 import { appendFileSync } from "node:fs"
 
 const { LONGHAUL_DIST: dist, EFFECTS: effects, BUCKET: bucket } = process.env

@@ -1,5 +1,5 @@
-// One process of a race. It serves races one after the other until it is killed; everything it was told is on disk
-// before it goes on, so that the checker can hold the history against it.
+// One process of a race. It runs races one after the other until it is killed; everything it observes is on disk before
+// it continues, so that the checker can compare the history with it.
 import { appendFileSync, closeSync, openSync, writeSync } from "node:fs"
 import { join } from "node:path"
 
@@ -20,7 +20,7 @@ process.on("message", (order) => {
 })
 process.send({ type: "ready" })
 
-/** Takes the run again and again, whoever owns it, until its share of takes is used up. */
+/** Takes the run repeatedly, whichever process owns it, until its share of takes is used up. */
 async function race(order) {
   const pick = random(order.seed)
   const folder = nasty(storeOf(order).folder("run"), order, pick)
@@ -30,7 +30,7 @@ async function race(order) {
     for (let take = 0; take < order.takes; take++) {
       await sleep(pick(order.patienceMs))
       await own(folder, order, `${order.worker}.${take}`, pick, tell).catch((error) => {
-        // A bucket may stay in trouble for longer than an owner is patient: the run is then somebody else's to go on with.
+        // A bucket may fail for longer than an owner retries: another process then continues the run.
         if (error?.code !== "fenced" && !(order.bucket && error?.code === "storage")) throw error
       })
     }
@@ -44,7 +44,7 @@ function storeOf({ form, dir, bucket }) {
   return form === "append" ? fsStore(join(dir, "store")) : createOnlyStore(join(dir, "store"))
 }
 
-/** An owner's life: flags what its predecessor left open, then does every operation that nobody began. */
+/** An owner's life: flags open calls of its predecessor, then does every operation that was not started. */
 async function own(folder, { dir, ops }, agent, pick, tell) {
   let found = []
   const journal = await takeRun(folder, {
@@ -88,8 +88,8 @@ const start = {
 }
 
 /**
- * The store as a slow, mortal process sees it: pauses around every step that the protocol orders, a death in the middle
- * of one write where the order says so, and, for the control group, a store that breaks its promise.
+ * The store as seen by a slow process that may die: pauses around every ordered step, a death in the middle of a write
+ * if configured, and, for the control group, a store that violates a guarantee.
  */
 function nasty(folder, { broken, diesAtWrite }, pick) {
   let writes = 0
@@ -113,7 +113,7 @@ function nasty(folder, { broken, diesAtWrite }, pick) {
       await pause()
       if (broken === "overwrites") await folder.replace(name, bytes)
       const answer = broken === "overwrites" ? "created" : await folder.create(name, bytes)
-      // Created, and nobody lives to hear it.
+      // Created, but the process dies before it learns of it.
       if (dies()) process.kill(process.pid, "SIGKILL")
       return answer
     },
@@ -152,7 +152,7 @@ function sleep(ms) {
   return new Promise((resolve) => (ms === 0 ? setImmediate(resolve) : setTimeout(resolve, ms)))
 }
 
-/** mulberry32: what this process decides follows from the seed; what the machine makes of it does not. */
+/** mulberry32: this process's decisions follow from the seed; the machine's scheduling does not. */
 function random(seed) {
   let state = seed
   return (below) => {

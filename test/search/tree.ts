@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
-/** Numbers that are the same every time. */
+/** Pseudo-random numbers, the same every time. */
 export function numbers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -10,7 +10,7 @@ export function numbers(seed: number): (below: number) => number {
   }
 }
 
-/** What ignore files are made of: names that the tree has, and all that their language knows. */
+/** The elements of ignore files: names in the tree, and the whole syntax. */
 export const ignoreLines: readonly string[] = `*.log !keep.log build/ /build dist !dist/ a?.ts [a-c]*.md [!a]b.txt
   **/deep/*.js src/** !src/**/keep* /**/out *.{tmp,log} {a,b*}.txt {a,{b,c}}* {} {,a}b #x \\#name \\!name é* ?.txt [é].txt
   [ [a a[b {a a} \\ ! / // ** *** a**b x/**/y */ deep/ /a/b a/b b/* *.TS [] [!] []a].txt [a-] [a-c-x]* [z-a] [^x].js trail\\
@@ -18,7 +18,7 @@ export const ignoreLines: readonly string[] = `*.log !keep.log build/ /build dis
   .split(/\s+/)
   .concat(["a\\ ", "b ", "keep.log\r", "\t", "a b", "# comment", "d0/\r"])
 
-/** For the root: what leaves most of the tree. */
+/** For the root: rules that leave most of the tree. */
 const mildLines = "*.log build/ !keep.log **/deep/*.js a?.ts *.{tmp,bak} /d1/out b.md !*.ts dist/**".split(" ")
 
 const names =
@@ -32,20 +32,20 @@ const words = "alpha beta Gamma delta function return importantly é straße 中
 
 export interface TreeSize {
   readonly files: number
-  /** Files that one folder holds, about. */
+  /** Approximate number of files per folder. */
   readonly perFolder: number
   /** Without the large files and the links. */
   readonly isPlain?: boolean
 }
 
-/** A project with all that a search can trip over. The same for the same seed. */
+/** A project with all the difficulties of a search. The same for the same seed. */
 export function plantTree(root: string, seed: number, { files, perFolder, isPlain = false }: TreeSize): void {
   const next = numbers(seed)
   const pick = <Item>(items: readonly Item[]): Item => items[next(items.length)] as Item // Never empty.
   const write = (path: string, content: string | Uint8Array) => {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), content)
-    // Whole seconds, and few of them: many files are of the same time.
+    // Whole seconds, and few of them: many files have the same time.
     utimesSync(join(root, path), 1_700_000_000, 1_700_000_000 + next(50))
   }
   const line = () => Array.from({ length: next(9) }, () => pick(words)).join(pick([" ", " ", "", ","]))

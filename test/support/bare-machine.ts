@@ -5,14 +5,14 @@ import type { DoctorReport } from "../../src/cli/doctor/report.ts"
 import { namedProviders } from "../../src/hosts/node/model-names.ts"
 import type { commandLine } from "./command-line.ts"
 
-/** A closed port: what listens on the machine that runs the tests must not show. */
+/** A closed port: servers on the test machine must not be found. */
 export const noServers = Object.fromEntries(
   namedProviders.flatMap(({ localUrl, baseUrlName }) =>
     localUrl && baseUrlName ? [[baseUrlName, "http://127.0.0.1:9/v1"]] : [],
   ),
 )
 
-/** A machine with nothing but Node, for the doctor to look at. */
+/** A machine with only Node, for doctor. */
 export function bareMachine({ place, longhaul }: ReturnType<typeof commandLine>) {
   let bin = ""
   beforeEach(async () => {

@@ -15,7 +15,7 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** The built program as a user starts it, in a folder with one file, knowing nothing of the machine it runs on. */
+/** The built program as a user starts it, in a folder with one file, without knowledge of the machine. */
 export function commandLine() {
   const place = { home: "", workspace: "" }
   const children = new Set<ChildProcess>()
@@ -81,7 +81,7 @@ export function commandLine() {
     script: (text: string, variables?: Readonly<Record<string, string>>) =>
       startProgram("/bin/sh", ["-c", `longhaul() { '${process.execPath}' '${main}' "$@"; }\n${text}`], variables).ended,
     json: async (args: readonly string[]): Promise<unknown> => JSON.parse((await longhaul(args)).stdout),
-    /** What is started after this finds the simulator in its environment. */
+    /** Programs started after this find the simulator in their environment. */
     async simulate(options: SimulatorOptions): Promise<Simulator> {
       const simulator = createSimulator(options)
       provider = await serve(simulator.fetch)
@@ -90,7 +90,7 @@ export function commandLine() {
   }
 }
 
-/** Makes the program take its pipes for terminals. */
+/** Makes the program treat its pipes as terminals. */
 export const takenForTerminal = {
   NODE_OPTIONS: "--import=data:text/javascript,process.stdin.isTTY=process.stdout.isTTY=true",
   TERM: "xterm",

@@ -1,6 +1,6 @@
 import { afterAll, afterEach } from "vitest"
 
-/** Prints how many attacks of a kind a file tried, for `npm run prove`. Each test is one; `tried` adds those that one made. */
+/** Prints how many attacks of a kind a file tried, for `npm run prove`. Each test is one; `tried` adds further ones. */
 export function countAttacks(kind: string): { tried(count: number): void } {
   let tried = 0
   let succeeded = 0

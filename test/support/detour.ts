@@ -1,6 +1,6 @@
 /**
- * For a process of its own: the way to every https address leads to this port of this computer, without TLS, and where it
- * was to lead is kept in `hosts`. Everything else is as it is in life.
+ * For a separate process: every https address is redirected to this local port without TLS, and the original host is
+ * recorded in `hosts`. Everything else is unchanged.
  */
 export function detourTo(port: number | string): string {
   return `

@@ -1,4 +1,4 @@
-/** A terminal that understands what we drive one with: line feed, carriage return, cursor up and across, erase. */
+/** A terminal emulator for the sequences that we use: line feed, carriage return, cursor up and across, erase. */
 export function fakeTerminal(columns: number) {
   let rows = [""]
   let row = 0

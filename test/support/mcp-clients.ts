@@ -6,7 +6,7 @@ import { commandLine, until } from "./command-line.ts"
 
 const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url))
 
-/** How the official client meets the server: over which transport, with which revision of the protocol. */
+/** How the official client connects: transport and protocol revision. */
 export const meetings = [
   { transport: "stdio", protocol: "2025-11-25" },
   { transport: "stdio", protocol: "2026-07-28" },
@@ -21,21 +21,21 @@ export interface ServedHttp {
   readonly token: string
 }
 
-/** The built program as a server, and official clients of it; all of them are gone after each test. */
+/** The built program as a server, and official clients of it; all are closed after each test. */
 export function mcpClients() {
   const line = commandLine()
   const clients: Client[] = []
   const servers: ReturnType<typeof line.start>[] = []
   afterEach(async () => {
     for (const client of clients.splice(0)) await client.close()
-    // Not killed, as others are: it could not end its commands then.
+    // Not killed, unlike others: it could not end its commands then.
     for (const { child, ended } of servers.splice(0)) {
       child.kill("SIGTERM")
       await ended
     }
   })
 
-  /** Resolves once it listens. */
+  /** Resolves when it is listening. */
   async function serveHttp(args: readonly string[] = [], variables?: Readonly<Record<string, string>>) {
     const server = line.start(["mcp", "--http", "--json", ...args], variables)
     servers.push(server)
@@ -62,7 +62,7 @@ export function mcpClients() {
     return client
   }
 
-  /** A client that is connected, to a server that serves `place.workspace`. */
+  /** A client connected to a server for `place.workspace`. */
   async function meet({ transport, protocol }: Meeting, args: readonly string[] = []): Promise<Client> {
     if (transport === "http") return connectHttp(await serveHttp(args), protocol)
     const env = { PATH: process.env.PATH ?? "", HOME: line.place.home, XDG_STATE_HOME: `${line.place.home}/state` }

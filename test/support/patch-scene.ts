@@ -12,14 +12,14 @@ import { applyPatchTool } from "../../src/tools/patch/apply-patch.ts"
 export type Tree = Readonly<Record<string, string | Uint8Array>>
 
 export interface Patched {
-  /** What the model is told: the report, or the code and the message of the refusal. */
+  /** The tool's response: the report, or the code and message of the rejection. */
   readonly told: string
   readonly code: string
   /** Every file afterwards, byte by byte as Latin-1. */
   readonly after: Readonly<Record<string, string>>
 }
 
-/** Where patches are applied: the same cases must come out alike. Close it: it holds a folder. */
+/** Where patches are applied: the same cases must give the same results. Close it: it holds a folder. */
 export class PatchScene {
   readonly #base = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-patch-")))
   #count = 0
@@ -83,17 +83,17 @@ async function filesBelow(files: Files, folder: string, cwd: string): Promise<[p
   return found.sort(([left], [right]) => (left < right ? -1 : 1))
 }
 
-/** A patch that is applied, and what comes of it. */
+/** A patch and its result. */
 export interface PatchCase {
   readonly name: string
   readonly before: Tree
   readonly patch: string
   readonly after: Tree
-  /** What the model is told. */
+  /** The tool's response. */
   readonly told: string
 }
 
-/** A place of each kind: the same cases must come out alike in both. */
+/** A place of each kind: the same cases must give the same results in both. */
 export function describePatches(what: string, cases: readonly PatchCase[]): void {
   const scene = new PatchScene()
   afterAll(() => scene.close())

@@ -1,6 +1,6 @@
 import { deflateSync } from "node:zlib"
 
-/** One object of a PDF: its dictionary, and what a stream holds. */
+/** One object of a PDF: its dictionary and stream content. */
 export interface PdfObject {
   readonly dictionary: string
   readonly stream?: Uint8Array
@@ -48,13 +48,13 @@ export function pdfWithPages(pages: readonly (string | PdfObject)[], trailer = "
   )
 }
 
-/** What draws a text, one line below the other. What does not fit on the page is not read, so much text is small. */
+/** Draws a text, one line below the other. Text outside the page is not read, so long text is small. */
 export function drawn(text: string, size = 12): Uint8Array {
   const lines = text.split("\n").map((line) => `(${line}) Tj 0 ${-1.5 * size} Td`)
   return new TextEncoder().encode(`BT /F1 ${size} Tf 72 720 Td ${lines.join(" ")} ET`)
 }
 
-/** A stream that unpacks to so many bytes of white space. */
+/** A stream that decompresses to this many bytes of white space. */
 export function packedSpaces(bytes: number): PdfObject {
   return { dictionary: "/Filter /FlateDecode", stream: deflateSync(Buffer.alloc(bytes, 0x20), { level: 1 }) }
 }

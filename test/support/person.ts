@@ -23,7 +23,7 @@ export interface PersonOptions extends Pick<RuntimeConfig, "store" | "hooks"> {
   readonly earlier?: (runtime: Runtime) => Promise<FoundConversation>
 }
 
-/** Paths are displayed from the workspace on, as those of a disk are. */
+/** Paths are displayed relative to the workspace, as on disk. */
 export function harbourFiles(initial: Readonly<Record<string, string>> = {}): Files {
   const files = memoryFiles(
     Object.fromEntries(Object.entries(initial).map(([path, text]) => [`/harbour/${path}`, text])),
@@ -66,9 +66,9 @@ export async function personAt(options: PersonOptions) {
     shows,
     type: (text: string) => keys.write(text),
     hangUp: () => keys.end(),
-    /** Until this is the last line: it waits for an answer. */
+    /** Until this is the last line, waiting for input. */
     asks: (sign: string) => until(() => terminal.lines().at(-1) === sign),
-    /** What the model was told last. */
+    /** The last message to the model. */
     toldLast: () => JSON.stringify(model.calls.at(-1)?.at(-1)),
     read: async (path: string) => new TextDecoder().decode(await files.read(path, "/harbour")),
   }

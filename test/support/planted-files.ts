@@ -1,8 +1,8 @@
 const planted = `'{ "system": "PLANTED" }'`
 
 /**
- * Ways for a command to leave a config file behind, and the folder from which a later run would find it. At the top lies
- * a file of the user, which a sandbox keeps as it is.
+ * Ways for a command to plant a config file, and the folder from which a later run would find it. At the top is a file
+ * of the user, which a sandbox keeps unchanged.
  */
 export const attemptsToPlant: readonly (readonly [what: string, line: string, folder: string])[] = [
   ["a new file in a subfolder", `printf %s ${planted} > sub/longhaul.config.json`, "sub"],

@@ -17,7 +17,7 @@ export function stopServers(): void {
   servers.clear()
 }
 
-/** Answers with what it was asked. */
+/** Echoes its request. */
 export async function startTarget(module: typeof http | typeof https) {
   const authorizations: (string | undefined)[] = []
   let connections = 0
@@ -37,11 +37,11 @@ export async function startTarget(module: typeof http | typeof https) {
 interface ProxyOptions {
   readonly secure?: boolean
   readonly refuse?: number
-  /** `user:password` as it wants to hear them. */
+  /** The required `user:password`. */
   readonly login?: string
 }
 
-/** Passes requests and tunnels on, and keeps a note of each. */
+/** Forwards requests and tunnels, and records each. */
 export async function startProxy({ secure = false, refuse, login }: ProxyOptions = {}) {
   const seen: string[] = []
   const tunnels: Duplex[] = []
@@ -82,7 +82,7 @@ export async function startProxy({ secure = false, refuse, login }: ProxyOptions
   return { url: `${secure ? "https" : "http"}://127.0.0.1:${port}`, seen, tunnels, connections: () => connections }
 }
 
-/** Until `stopServers`, at a free port of this computer. */
+/** Until `stopServers`, at a free local port. */
 export async function listen(server: Server, address = "127.0.0.1"): Promise<number> {
   servers.add(server)
   await once(server.listen(0, address), "listening")

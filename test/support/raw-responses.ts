@@ -1,6 +1,6 @@
 import fc from "fast-check"
 
-/** A response as it was meant, and as it lies on the wire. */
+/** A response and its bytes. */
 export interface RawResponse {
   readonly status: number
   /** Names in lower case; repeated ones joined. */
@@ -18,19 +18,19 @@ const text = fc
   .array(fc.oneof(character(0x20, 0x7e), character(0x80, 0xff), fc.constant("\t")), { maxLength: 20 })
   .map((characters) => characters.join(""))
 const white = fc.constantFrom("", " ", "\t", "  \t ")
-/** Few, so that some come twice. */
+/** Few, so that some are repeated. */
 const name = fc.constantFrom("x-a", "X-A", "x-B", "x!#$%&'*+.^_`|~9", "Content-Type", "retry-after")
 const header = fc.tuple(name, white, text, white)
 const headers = fc.uniqueArray(header, {
   maxLength: 6,
-  // Node keeps the first of these where they are repeated.
+  // Node keeps the first of these if they are repeated.
   selector: ([key, , value]) => (key.startsWith("x") || key.startsWith("X") ? `${key}${value}` : key),
 })
 const informational = fc.array(fc.tuple(fc.constantFrom(100, 102, 103), headers), { maxLength: 2 })
 const status = fc.integer({ min: 200, max: 599 }).filter((code) => code !== 204 && code !== 304)
 
 const extension = fc.constantFrom("", ";a", ";a=b", ';a="b;c\\"d"', ";a=1;b=2")
-/** What Node refuses: white space that the grammar allows before an extension, and what some put after a size. */
+/** Syntax that Node rejects: white space before an extension, and extra text after a size. */
 const looseExtension = fc.oneof(extension, fc.constantFrom(" ", "\t ;a", " ; a = b", ";\x80 odd"))
 const chunk = (suffix: fc.Arbitrary<string>) =>
   fc.record({
@@ -107,7 +107,7 @@ interface Body {
 
 const bodiless = response(fc.constantFrom(204, 304), none)
 
-/** Whose connection carries on afterwards. */
+/** Responses after which the connection can be reused. */
 export const reusableResponse = fc.oneof(
   { weight: 3, arbitrary: response(status, chunked(looseExtension)) },
   { weight: 2, arbitrary: response(status, withLength) },
@@ -117,7 +117,7 @@ export const anyResponse = fc.oneof(
   { weight: 4, arbitrary: reusableResponse },
   { weight: 1, arbitrary: response(status, untilClose) },
 )
-/** Without what only we understand. */
+/** Without syntax that only we accept. */
 export const commonResponse = fc.oneof(
   response(status, chunked(extension)),
   response(status, withLength),
@@ -125,7 +125,7 @@ export const commonResponse = fc.oneof(
   bodiless,
 )
 
-/** How many bytes each read brings, over and over. */
+/** Sizes of the reads, repeated. */
 export const readSizes = fc.oneof(
   fc.constant([1]),
   fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 6 }),

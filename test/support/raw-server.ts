@@ -6,9 +6,9 @@ import { listen } from "./proxy-servers.ts"
 export interface RawRequest {
   readonly head: string
   readonly body: Buffer
-  /** Which connection it came over, from 0. */
+  /** Index of the connection. */
   readonly connection: number
-  /** Which request it is of all, from 0. */
+  /** Index of the request. */
   readonly index: number
 }
 
@@ -21,7 +21,7 @@ afterEach(() => {
   sockets.clear()
 })
 
-/** Reads whole requests off real sockets; what is answered, and how it is cut, is the test's. */
+/** Reads whole requests from real sockets; the test controls the response and its chunking. */
 export async function startRaw(
   answer: RawAnswer,
   { server = net.createServer(), event = "connection" } = {} as RawOptions,
@@ -51,11 +51,11 @@ export async function startRaw(
 
 interface RawOptions {
   readonly server?: Server
-  /** Of a TLS server: "secureConnection". */
+  /** For a TLS server: "secureConnection". */
   readonly event?: string
 }
 
-/** Also where it was reset. */
+/** Also if it was reset. */
 export function whenClosed(socket: Socket | undefined): Promise<void> {
   if (!socket) throw new Error("No such connection.")
   return new Promise((resolve) => {
@@ -68,7 +68,7 @@ interface Ask {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
   readonly signal?: AbortSignal
-  /** Hears of head and body as they come. */
+  /** Receives head and body as they arrive. */
   readonly heard?: (what: number | Uint8Array) => void
 }
 

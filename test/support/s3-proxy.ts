@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net"
 import { buffer } from "node:stream/consumers"
 
 /**
- * What can happen to one request. `refused-…`: it never reaches the store; `lost`: it does, and its answer is cut off;
- * `silent`: it does, and no answer ever comes; `late`: its sender is cut off first, and it reaches the store later;
- * `half`: its answer breaks in the middle; `stale`: a listing as it was when it was first asked for.
+ * A fault of one request. `refused-…`: it never reaches the store; `lost`: it does, and its response is cut off;
+ * `silent`: it does, and no response ever comes; `late`: its sender is disconnected first, and it reaches the store
+ * later; `half`: its response breaks in the middle; `stale`: a listing as it was when first requested.
  */
 export type S3Fault =
   | "refused-500"
@@ -19,11 +19,11 @@ export type S3Fault =
   | "stale"
 
 export interface S3Proxy {
-  /** Stands for the store's own endpoint. */
+  /** Replaces the store's own endpoint. */
   readonly endpoint: string
   /** How often each fault really happened. */
   readonly happened: ReadonlyMap<S3Fault, number>
-  /** Everything that was still under way has reached the store. */
+  /** All pending requests have reached the store. */
   settled(): Promise<void>
   close(): Promise<void>
 }
@@ -33,7 +33,7 @@ interface Exchange {
   readonly path: string
 }
 
-/** Stands before a store and breaks what `decide` tells it to; `lateMs` says how late what is late arrives. */
+/** A proxy before a store with the faults chosen by `decide`; `lateMs` is the delay of late requests. */
 export async function startS3Proxy(
   target: string,
   decide: (exchange: Exchange) => S3Fault | undefined,
@@ -70,7 +70,7 @@ export async function startS3Proxy(
     if (path.includes("list-type=2") && listing === undefined) listings.set(path, answered)
     const { status, headers, bytes } = fault === "stale" && listing ? listing : answered
     if (fault === "lost") outgoing.destroy()
-    // Whoever asked gives up, and closes the connection.
+    // The sender gives up and closes the connection.
     if (fault === "lost" || fault === "silent" || fault === "late") return
     outgoing.writeHead(status, headers)
     if (fault !== "half") outgoing.end(bytes)
@@ -98,7 +98,7 @@ interface Answered {
   readonly bytes: Buffer
 }
 
-/** Under the host's name that the sender signed. */
+/** Under the host name that the sender signed. */
 function forward(origin: string, { method, url, headers }: IncomingMessage, body: Buffer): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const sent = request(`${origin}${url}`, { ...(method && { method }), headers }, (answer) => {

@@ -2,11 +2,11 @@ import { Miniflare } from "miniflare"
 import type { Store } from "../../src/contract/store.ts"
 import { type S3StoreOptions, s3Store } from "../../src/stores/s3/index.ts"
 
-/** A real S3 API over real HTTP: R2 as it runs on a developer's machine. */
+/** A real S3 API over real HTTP: R2 as on a developer's machine. */
 export interface S3Server {
   readonly endpoint: string
   readonly options: S3StoreOptions & { readonly endpoint: string }
-  /** A store that holds nothing. */
+  /** An empty store. */
   freshStore(options?: Partial<S3StoreOptions>): Store
   close(): Promise<void>
 }

@@ -62,7 +62,7 @@ export function scene(options: { createOnly?: boolean } = {}) {
       holds.push({ step: { actor, kind, ...(name && { name }) }, reached: reach, wait })
       return { reached, release }
     },
-    /** Makes an actor's next such step fail. */
+    /** Fails an actor's next step of this kind. */
     fail(actor: string, kind: DiskStepKind, error = new Error("EIO")) {
       faults.push({ step: { actor, kind }, error })
     },
@@ -82,12 +82,12 @@ export function scene(options: { createOnly?: boolean } = {}) {
       })
       return { acknowledged, journal, history }
     },
-    /** What a fresh reader, untroubled by holds, makes of the disk now. */
+    /** The current disk as seen by a fresh reader, unaffected by holds. */
     history: (): Promise<RunRecord[]> => readAll(disk, options.createOnly ?? false),
   }
 }
 
-/** What every test owner says first: it began, or it found open calls and flags them. */
+/** The first records of every test owner: its start, or flags for open calls it found. */
 export function opening(history: readonly RunRecord[]): RecordBody[] {
   if (history.length === 0) return [note("start")]
   return [{ type: "run-resume", cause: "takeover" }, ...flagUnknown(project(history))]
@@ -112,7 +112,7 @@ export async function readAll(disk: SimulatedDisk, createOnly: boolean): Promise
   return createReader(disk.view("reader", { createOnly }).folder("run")).next()
 }
 
-/** Lets everything that can go on without a held step go on. */
+/** Lets everything that does not need a held step continue. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto"
 
-/** A fresh certificate for 127.0.0.1 and localhost that vouches for itself, with its key. */
+/** A fresh self-signed certificate for 127.0.0.1 and localhost, with its key. */
 export function selfSigned(): { readonly cert: string; readonly key: string } {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" })
   const algorithm = sequence(oid("2a8648ce3d040302")) // ecdsa-with-SHA256

@@ -20,7 +20,7 @@ export class ShellScene {
     this.root = join(this.base, "root")
     this.spillFolder = join(this.base, "spill")
     mkdirSync(this.root)
-    // Where commands ran is recorded in the user's state folder, which is not the tests' to fill.
+    // Folders where commands ran are recorded in the user's state folder, which tests must not fill.
     process.env.XDG_STATE_HOME ??= join(this.base, "state")
   }
 
@@ -42,22 +42,22 @@ export class ShellScene {
 
 let sleeps = 0
 
-/** A `sleep` that no other has: it is known by how long it sleeps. */
+/** A unique `sleep`, identified by its duration. */
 export function uniqueSleep(): string {
   return `sleep 300.${process.pid}${String(sleeps++).padStart(3, "0")}`
 }
 
-/** How many living processes have these words in their command line, be it inside an argument. */
+/** Number of living processes with this text in their command line. */
 export function countLiving(words: string): number {
   return commandLines().filter((line) => line.includes(words)).length
 }
 
-/** Whether the program itself runs, not only a shell that will start it. */
+/** True if the program itself runs, not only a shell that will start it. */
 export function isRunning(commandLine: string): boolean {
   return commandLines().includes(commandLine)
 }
 
-/** Of all processes that live: one that is dead but not reaped has none. */
+/** All living processes: zombies have none. */
 function commandLines(): readonly string[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return []
@@ -69,12 +69,12 @@ function commandLines(): readonly string[] {
   })
 }
 
-/** Waits for what happens in another process. The test's own timeout ends the waiting. */
+/** Waits for an event in another process. The test's own timeout ends the wait. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await pause(10)
 }
 
-/** A process of its own that has a shell: `script` may use `shell`, `command(line)` and `say(value)`. */
+/** A separate process with a shell: `script` may use `shell`, `command(line)` and `say(value)`. */
 export class ShellHost {
   readonly #program: string
 

@@ -8,7 +8,7 @@ import { bashTool, fileTools } from "../../src/tools/index.ts"
 
 export const toolCall = (name: string, args: JsonObject) => ({ parts: [{ toolCall: { name, args } }] })
 
-/** One run of a tenant whose model makes these calls; each runtime is closed when its run has ended. */
+/** One run of a tenant whose model makes these calls; each runtime is closed after its run. */
 export async function runAs(
   base: string,
   { runId = "same", ...config }: NodeRuntimeConfig & { readonly runId?: string },
@@ -25,10 +25,10 @@ export async function runAs(
   }
 }
 
-/** More than one result shows, so that the whole lies in a file. */
+/** More than one result shows, so that the complete output is in a file. */
 export const longSecret = toolCall("Bash", { command: "seq 1 20000 | sed 's/^/SENTINEL /'" })
 
-/** The file that the result of a command names. */
+/** The file named in the result of a command. */
 export function outputOf({ toolCalls }: RunResult): string {
   return /complete output is in ([^\]\s]+)\]/.exec(toolCalls.map(({ result }) => result).join("\n"))?.[1] ?? ""
 }

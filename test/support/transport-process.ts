@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /**
- * What the code answers, run in a process of its own that trusts the test certificate and must end by itself. It has
+ * The result of the code in a separate process that trusts the test certificate and must exit on its own. It has
  * `given` and `ask(url, variables)`, which resolves with status and body, or with the failure's code and message.
  */
 export async function inProcess(transport: TransportName, code: string, given: Json): Promise<unknown> {

@@ -1,7 +1,7 @@
 import { directTransport } from "../../src/hosts/node/http/direct/index.ts"
 import { nodeTransport } from "../../src/hosts/node/http/http-transport.ts"
 
-/** Both transports of Node, which behave alike. */
+/** Both Node transports, which behave the same. */
 export const transports = [
   { name: "nodeTransport", create: nodeTransport },
   { name: "directTransport", create: directTransport },

@@ -9,7 +9,7 @@ export interface SeenRequest {
   readonly headers: IncomingHttpHeaders
 }
 
-/** A web server on this computer until `stopServers`, and what it was asked. */
+/** A local web server until `stopServers`, and its received requests. */
 export async function startWeb(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const seen: SeenRequest[] = []
   let connections = 0
@@ -28,7 +28,7 @@ export const fetchOptions: FetchOptions = {
   timeoutMs: 10_000,
 }
 
-/** Why a URL could not be fetched; rejects where it could. */
+/** Why a URL could not be fetched; rejects if it could. */
 export async function failureOf(
   url: string,
   settings: NodeFetchOptions,

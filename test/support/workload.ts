@@ -6,15 +6,15 @@ import { type ScriptedOutcome, scriptedModel } from "../../src/testing/index.ts"
 import { askUserTool } from "../../src/tools/ask-user.ts"
 import { defineTool } from "../../src/tools/kernel/define-tool.ts"
 
-/** What a tool did outside of the run. */
+/** An effect of a tool outside the run. */
 export interface Deed {
   readonly key: string
   readonly effect: Effect
 }
 
 /**
- * Calls of every effect, side by side and alone, a gate and a question: each step is made from the conversation alone. What
- * `act` answers is part of the tool's result.
+ * Calls of every effect, in parallel and alone, a gate and a question: each step depends only on the conversation. The
+ * return value of `act` is part of the tool's result.
  */
 export function workload(act: (deed: Deed) => unknown): Pick<RuntimeConfig, "model" | "tools" | "hooks"> {
   const tool = (name: string, effect: Effect) =>
@@ -56,12 +56,12 @@ export const records = (hear: (record: RunRecord) => void) => (event: RunEvent) 
   if ("seq" in event) hear(event)
 }
 
-/** The run as it stands. */
+/** The current state of the run. */
 export function found(runtime: Runtime): Promise<RunState> {
   return runtime.status("r")
 }
 
-/** Brings the run one stretch further: begins it, decides what it waits for, or takes it up again. */
+/** Advances the run by one part: starts it, makes the pending decision, or resumes it. */
 export function continueRun(
   runtime: Runtime,
   state: RunState | undefined,
@@ -75,7 +75,9 @@ export function continueRun(
   return runtime.resume({ ...how, ...said })
 }
 
-/** Everything that a run must be after any crash, held against what was told and what was done; in words what is not so. */
+/**
+ * Checks everything that must hold after any crash against published records and effects; returns violations as text.
+ */
 export function faults(
   history: readonly RunRecord[],
   told: readonly RunRecord[],

@@ -6,18 +6,18 @@ export interface ReceivedRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** What came, as the sender means it. */
+  /** The received request, decoded. */
   readonly result: RunResult
 }
 
-/** What a receiver does with its nth request (from 0): a status, or anything it wants. */
+/** A receiver's response to its nth request (from 0): a status, or anything else. */
 export type Answer = (
   index: number,
   response: ServerResponse,
   request: IncomingMessage,
 ) => number | undefined | Promise<undefined>
 
-/** A receiver on this computer, and what it got. */
+/** A local receiver and its received requests. */
 export async function startReceiver(answer: Answer) {
   const got: ReceivedRequest[] = []
   const server = http.createServer(async (request, response) => {
@@ -43,7 +43,7 @@ export async function startReceiver(answer: Answer) {
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
-/** Turn by turn of the event loop, which no clock decides; a test that waits in vain comes to its own limit. */
+/** By event loop iterations, independent of any clock; a test that waits in vain reaches its own timeout. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise<void>((resolve) => setImmediate(resolve))
 }

@@ -3,8 +3,8 @@ import { scriptedModel } from "../../src/testing/index.ts"
 
 const [what = "", root = "", workspace = "", url = "", secret = ""] = process.argv.slice(2)
 
-// Waits of the schedule pass a hundred times as fast, what a request may take does not. The first process only gets as far
-// as the wait before the third attempt: that one is for whoever comes after it.
+// Scheduled delays pass a hundred times as fast, request timeouts do not. The first process only reaches the delay
+// before the third attempt: that one is for the next process.
 const longest = what === "start" ? 20_000 : Number.POSITIVE_INFINITY
 const wait = globalThis.setTimeout
 globalThis.setTimeout = ((then: () => void, ms = 0) =>

@@ -52,7 +52,7 @@ export default {
   },
 }
 
-/** One file and one page, whatever is asked for. */
+/** One file and one page, whatever is requested. */
 function toolContext() {
   const bytes = (text) => new TextEncoder().encode(text)
   const files = {

@@ -24,7 +24,10 @@ export interface Answered {
   readonly early: ReadonlyMap<number, Promise<ToolOutcome | Suspended>> | undefined
 }
 
-/** One model call with its retries: its answer, or how the run stops for want of one. A failed attempt leaves a `retry` behind and nothing else: its deltas are void. */
+/**
+ * One model call with retries: its answer, or why the run stops without one. A failed attempt leaves only a `retry`
+ * record: its deltas are void.
+ */
 export async function askModel(asking: Asking, turn: number): Promise<Answered | { readonly stop: Stop }> {
   const { dialogue, conversation, host, controls } = asking
   const { signal } = controls
@@ -52,7 +55,7 @@ export async function askModel(asking: Asking, turn: number): Promise<Answered |
   }
 }
 
-/** Hears one attempt. */
+/** Receives the events of one attempt. */
 class Attempt implements AnswerSink {
   early: Map<number, Promise<ToolOutcome | Suspended>> | undefined
   readonly number: number
@@ -78,7 +81,7 @@ class Attempt implements AnswerSink {
     this.#host.show({ type: kind === "text" ? "text-delta" : "reasoning-delta", id: this.#id(index), delta })
   }
 
-  /** One that is harmless starts before its answer is complete. */
+  /** A call without an effect starts before its answer is complete. */
   call(given: AnswerCall, index: number): void {
     const call = recordable(given)
     if (call.invalid !== undefined || !this.#host.startsEarly(call.name)) return
@@ -86,7 +89,7 @@ class Attempt implements AnswerSink {
     this.early.set(index, this.#host.callTool(toolCall(this.#turn, index, call)))
   }
 
-  /** In the result, not in messages: the model never finished saying it. */
+  /** Belongs in the result, not in messages: the model never finished it. */
   keepPartialText(): void {
     if (this.#partial === "") return
     this.#host.emit({ type: "text-end", turn: this.#turn, id: this.#id(0), text: this.#partial, partial: true })

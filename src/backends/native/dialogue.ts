@@ -8,9 +8,9 @@ import type {
 } from "../../contract/message.ts"
 
 /**
- * What was said, always in a form that every provider takes: it starts with the user, roles alternate, nothing is empty,
- * each call has its one result in the message right after it. Normalises what is new as it comes; messages that need
- * nothing keep their identity.
+ * The conversation, always in a form that every provider accepts: it starts with the user, roles alternate, nothing is
+ * empty, each call has exactly one result in the next message. New messages are normalised on arrival; unchanged
+ * messages keep their identity.
  */
 export class Dialogue {
   readonly #messages: Message[] = []
@@ -19,7 +19,7 @@ export class Dialogue {
     for (const message of messages) this.add(message)
   }
 
-  /** The same array all along; its messages never change. */
+  /** Always the same array; its messages never change. */
   get messages(): readonly Message[] {
     return this.#messages
   }
@@ -43,7 +43,7 @@ export class Dialogue {
     }
   }
 
-  /** Results without their call are dropped, calls without a result get one that says so. */
+  /** Drops results without a call, and adds an error result to calls without one. */
   #addResults(message: ToolMessage): void {
     const calls = this.#openCalls()
     if (calls.length === 0) return

@@ -13,11 +13,11 @@ export type { RetryPolicy }
 
 export interface NativeOptions {
   readonly retry?: Partial<RetryPolicy>
-  /** What to advise where a run has no model. Default: to pass one. */
+  /** Advice for a run without a model. Default: to pass one. */
   readonly noModelFix?: string
 }
 
-/** Our own loop over any model. Its sessions live in the journal alone. */
+/** The built-in loop over any model. Its sessions exist only in the journal. */
 export function native(options: NativeOptions = {}): Backend {
   return {
     name: "native",
@@ -78,14 +78,17 @@ function converse(
   })
 }
 
-/** A model whose provider does not hold it to a schema is told of it. */
+/** A model whose provider does not enforce the schema gets it in the system prompt. */
 function systemOf({ system, outputSchema }: OpenRequest, model: Model): string | undefined {
   if (outputSchema === undefined || model.enforcesSchema === true) return system
   const form = `Your final answer must consist of JSON only, matching this JSON Schema:\n${JSON.stringify(outputSchema)}`
   return system === undefined ? form : `${system}\n\n${form}`
 }
 
-/** Where something is limited and nobody knows how long an answer can get, it is capped: else nothing could be reserved. */
+/**
+ * If a limit is set and the maximum answer length is unknown, the answer is capped: otherwise nothing could be
+ * reserved.
+ */
 function outputTokensOf({ settings, limits }: OpenRequest, model: Model): number | undefined {
   if (settings.maxOutputTokens !== undefined) return settings.maxOutputTokens
   return limits.reserved && model.maxOutputTokens === undefined ? CAPPED_OUTPUT_TOKENS : undefined

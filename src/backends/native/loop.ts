@@ -16,7 +16,7 @@ export interface Loop {
   readonly conversation: Conversation
   readonly controls: Controls
   readonly bounds: TurnBounds
-  /** `provider:model`, kept with reasoning, which only its origin may get back. */
+  /** `provider:model`, stored with reasoning so that it is sent back only to its origin. */
   readonly origin: string
   readonly retry: RetryPolicy
   /** Turns of the conversation before this session. */
@@ -24,14 +24,14 @@ export interface Loop {
   readonly host: TurnHost
 }
 
-/** Runs to the stop. Messages that were not delivered by then are recorded for the process that resumes the run. */
+/** Runs until a stop. Undelivered messages are recorded for the process that resumes the run. */
 export async function runLoop(loop: Loop): Promise<Stop> {
   const stop = await takeTurns(loop)
   for (const text of loop.controls.undelivered()) loop.host.emit({ type: "steer", text })
   return stop
 }
 
-/** Asks the model, records its step, runs its calls and returns their results, until it calls nothing more. */
+/** Calls the model, records its step, runs its calls and returns their results, until the model makes no more calls. */
 async function takeTurns(loop: Loop): Promise<Stop> {
   const { controls, bounds, host } = loop
   let cuts = 0
@@ -78,7 +78,7 @@ async function runCalls(
   return "finished"
 }
 
-/** Sends text to the model before its next turn, on record like all of the conversation. */
+/** A message for the model before its next turn, recorded like all its input. */
 function tell({ dialogue, host }: Loop, text: string, reason?: SteerReason): void {
   host.emit({ type: "steer", text, ...(reason && { reason }) })
   dialogue.add({ role: "user", content: [{ type: "text", text }] })

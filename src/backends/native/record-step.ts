@@ -7,7 +7,7 @@ import { partId, recordable, toolCall } from "./names.ts"
 export interface StepCall {
   readonly call: ToolCall
   readonly wireId: string
-  /** Its place among the answer's parts. */
+  /** Index among the answer's parts. */
   readonly index: number
 }
 
@@ -18,8 +18,8 @@ interface Recording {
 }
 
 /**
- * A step enters the record whole and in one go, only when its answer is complete. The calls of an answer that was cut do
- * not: the last may be half of one, and those before it may have needed it.
+ * A step is recorded at once, only when its answer is complete. Calls of a cut answer are not recorded: the last may be
+ * incomplete, and the others may depend on it.
  */
 export function recordStep({ dialogue, host, origin }: Recording, turn: number, answered: Answered): StepCall[] {
   const { answer, attempt, durationMs } = answered
@@ -55,7 +55,7 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
   const { usage, model, requestId, stopReason } = answer
   const named = requestId === undefined ? {} : { requestId }
   host.emit({ type: "usage", turn, usage, model, ...named, stopReason, durationMs })
-  // Copies: an array that grew has room for sixteen more, and these stay.
+  // Copies, because a grown array has room for sixteen more elements, and these arrays are kept.
   dialogue.add({ role: "assistant", content: content.slice() })
   return calls.slice()
 }

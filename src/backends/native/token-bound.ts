@@ -1,12 +1,12 @@
 import type { Message, ToolResultPart } from "../../contract/message.ts"
 import { utf8Length } from "../../lib/truncate.ts"
 
-/** No tokenizer makes more tokens of a text than it has bytes. */
+/** No tokenizer produces more tokens than a text has bytes. */
 export function tokensAtMost(text: string): number {
   return utf8Length(text)
 }
 
-/** The most tokens that a message can take in a request. */
+/** The maximum number of tokens of a message in a request. */
 export function messageTokensAtMost({ content }: Message): number {
   let tokens = AROUND_A_MESSAGE
   for (const part of content) {
@@ -26,11 +26,11 @@ function partTokensAtMost(part: Exclude<Message["content"][number], ToolResultPa
     case "image":
       return AN_IMAGE
     case "file":
-      // Pages count as text and as pictures, and what is packed in them grows.
+      // Pages count as text and as images, and compressed content grows.
       return AN_IMAGE + 2 * part.data.length
   }
 }
 
 const AROUND_A_MESSAGE = 50
-/** More than any provider that we know counts for one. */
+/** More than any known provider counts for one. */
 const AN_IMAGE = 10_000

@@ -9,7 +9,7 @@ countAttacks("calls shown for approval")
 
 const tide = "# Tides\n\nHigh water is at 04:17.\nLow water is at 10:32.\n"
 
-/** The rows that a person would see of a call, and the files afterwards. */
+/** The rows that a person would see for a call, and the files afterwards. */
 async function previewOf(
   name: string,
   args: Json,

@@ -21,7 +21,7 @@ function chat(
 
 const usage = { inputTokens: 1000, outputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0 }
 
-/** Knows the boat only from what was said before. */
+/** Knows the boat only from earlier messages. */
 function boatman({ messages, lastUserText, lastToolResults: [read] }: SimulatedRequest) {
   const name = messages.map(({ text }) => /boat is the (\w+)/.exec(text)?.[1]).find((found) => found !== undefined)
   const parts =

@@ -10,7 +10,7 @@ const { place, start, longhaul, json, simulate } = commandLine()
 
 const usage = { inputTokens: 1000, outputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0 }
 
-/** Knows the boat only from what was said before; writes or runs what it is asked to. */
+/** Knows the boat only from earlier messages; writes or runs what it is asked to. */
 function boatman({ messages, lastUserText, lastToolResults: [result] }: SimulatedRequest) {
   const name = messages.map(({ text }) => /boat is the (\w+)/.exec(text)?.[1]).find((found) => found !== undefined)
   const call = (tool: string, args: JsonObject) => ({ parts: [{ toolCall: { name: tool, args } }], usage })

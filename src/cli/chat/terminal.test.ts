@@ -17,7 +17,7 @@ import { createConversation } from "./conversation.ts"
 let workspace: string
 let runtime: Runtime
 beforeEach(async () => {
-  // Where tests run unattended, NO_COLOR and the like say that nothing is to be drawn.
+  // In unattended environments, NO_COLOR and similar variables disable drawing.
   vi.stubEnv("NO_COLOR", "")
   vi.stubEnv("TERM", "xterm")
   workspace = await mkdtemp(join(tmpdir(), "longhaul-talk-"))
@@ -29,7 +29,7 @@ afterEach(async () => {
   await rm(workspace, { recursive: true })
 })
 
-/** A person at a terminal, whose keys go the way that a real one's go. */
+/** A person at a terminal, with keys delivered as on a real one. */
 function sitDown(steps: readonly ScriptedStep[], first = "") {
   const model = scriptedModel(steps)
   runtime = createRuntime({ workspace, store: memoryStore(), model })
@@ -47,7 +47,7 @@ function sitDown(steps: readonly ScriptedStep[], first = "") {
     ended,
     shows,
     type: (text: string) => keys.write(text),
-    /** Until a line is waited for after what was said. */
+    /** Until a line is awaited after the text. */
     asked: (after: string) =>
       until(() => {
         const lines = terminal.lines()
@@ -58,7 +58,7 @@ function sitDown(steps: readonly ScriptedStep[], first = "") {
 
 const isBusy = (lines: readonly string[]) => /^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/.test(lines.at(-2) ?? "")
 
-/** A model's step that waits until it may go on. */
+/** A model step that waits until it is released. */
 function held(answer: ScriptedStep & (string | object)) {
   let release = () => {}
   const mayAnswer = new Promise<void>((resolve) => {
@@ -195,11 +195,11 @@ test("Ctrl-C during a run finishes the step, a second one stops it; the chat con
   type("Two\r")
   await shows("waiting for the model")
   type("\u0003")
-  // Two that come as one are one: npm repeats what it hears.
+  // Two signals in quick succession count as one: npm repeats the ones it receives.
   await new Promise((resolve) => setTimeout(resolve, 60))
   type("\u0003")
   await new Promise((resolve) => setTimeout(resolve, 60))
-  // Its answer comes all the same, and does not count any more.
+  // Its answer still arrives, but no longer counts.
   never.release()
   await asked("cancelled 0 turns")
 

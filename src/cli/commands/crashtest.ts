@@ -44,7 +44,8 @@ export const command: Command = {
     const { values, positionals } = parseCommandLine("crashtest", args, options)
     noPositionals("crashtest", positionals)
     const program = process.argv[1]
-    if (program === undefined) throw new UsageError("Nobody knows how this program was started.", "Start it by a path.")
+    if (program === undefined)
+      throw new UsageError("Cannot determine how this program was started.", "Start it by its path.")
     const whole = { from: 0, to: 1_000_000, whole: true }
     const kills = numberOption("kills", values.kills, whole) ?? 100
     const sample = numberOption("sample", values.sample, whole)

@@ -17,13 +17,13 @@ const bash = (command: string) => ({ parts: [{ toolCall: { name: "Bash", args: {
 const configured = (settings: JsonObject, folder = ".") =>
   writeFile(inRepository(folder, "longhaul.config.json"), JSON.stringify(settings))
 
-/** Asks for one command whenever it can, which every model may be talked into. */
+/** Requests one command whenever it can, as any manipulated model might. */
 const obedient = {
   script: ({ lastToolResults }: { readonly lastToolResults: readonly unknown[] }) =>
     lastToolResults.length > 0 ? "Done." : bash(`touch ${inRepository("it-ran")}`),
 }
 
-/** A run that the attacker recorded, with Bash, without a sandbox, in a store that comes with the repository. */
+/** A run recorded by the attacker, with Bash, without a sandbox, in a store inside the repository. */
 async function forgedRun(...options: readonly string[]): Promise<void> {
   await simulate(obedient)
   await mkdir(inRepository("work"))

@@ -13,12 +13,12 @@ import { acksFile, ledgerFile } from "./child.ts"
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-check-"))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
-/** A run of one payment whose process was killed before the receipt, so that it is flagged; then another payment. */
+/** A run with one payment whose process was killed before the receipt, so that it is flagged; then another payment. */
 interface Story {
   bodies: RecordBody[]
-  /** The calls whose effect happened, in order. */
+  /** The calls that had their effect, in order. */
   paid: string[]
-  /** What the listeners were told of, where it is not all that is there. */
+  /** The published records, if not all. */
   told?: readonly RunRecord[]
   received: string[]
   kills: number

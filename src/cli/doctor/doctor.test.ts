@@ -32,7 +32,7 @@ test("doctor on a bare machine reports no problems and prints the next steps", a
   ]) {
     expect(stdout).toMatch(line)
   }
-  // It looks and leaves no trace.
+  // It leaves no trace.
   expect((await readdir(place.home)).toSorted()).toEqual(["bin"])
 })
 

@@ -159,7 +159,7 @@ test("an installed sandbox that does not work is detected and reported", async (
   })
 })
 
-/** Writes its own id and that of a child that outlives it, and then does nothing. */
+/** Writes its own pid and that of a child that outlives it, and then does nothing. */
 function hanging(pids: string): string {
   return `
     const { spawn } = require("node:child_process")
@@ -176,7 +176,7 @@ function readPids(path: string): readonly number[] {
   }
 }
 
-/** A dead process that nobody has collected yet is gone, too. */
+/** A zombie process counts as dead, too. */
 function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0)

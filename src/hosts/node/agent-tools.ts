@@ -18,43 +18,43 @@ import { withSessionFolder } from "./store/session-folder.ts"
 import { defaultSpillFolder } from "./store/state-folder.ts"
 
 export interface AgentToolsOptions {
-  /** The folder the tools work in. It must exist. */
+  /** The folder that the tools work in. It must exist. */
   readonly root: string
-  /** Further folders that they may use. */
+  /** Additional folders that they may use. */
   readonly roots?: readonly string[]
-  /** Only the four tools that change nothing. Default false. */
+  /** Only the four read-only tools. Default false. */
   readonly readOnly?: boolean
   /** False: the file tools may use every path. Bash is never confined by this: see `sandbox`. Default true. */
   readonly confine?: boolean
   readonly limits?: {
-    /** The most bytes of one result. Default 256 KB. */
+    /** Maximum bytes of one result. Default 256 KB. */
     readonly maxOutputBytes?: number
-    /** The most characters of one result. Default 100,000. */
+    /** Maximum characters of one result. Default 100,000. */
     readonly maxCharacters?: number
   }
-  /** What Bash runs in: nothing, a sandbox where there is one, or a sandbox or not at all. Default `off`. */
+  /** Sandbox for Bash: `off`, `auto` (if available) or `required`. Default `off`. */
   readonly sandbox?: "off" | "auto" | "required"
-  /** The ripgrep that Grep uses. Default: that of `@vscode/ripgrep`, else `rg` on PATH, else Grep's own search. */
+  /** The ripgrep that Grep uses. Default: from `@vscode/ripgrep`, else `rg` on PATH, else Grep's built-in search. */
   readonly ripgrepPath?: string
   /** Its `doctorCommand` is in the advice of errors. */
   readonly brand?: Partial<Brand>
-  /** Keeps the whole of a result that is too long, and says where. Default: it is cut. */
+  /** Saves the full text of a truncated result and returns its path. Default: it is only cut. */
   readonly persistArtifact?: PersistArtifact
-  /** Further tools, beside ours. */
+  /** Additional tools. */
   readonly tools?: readonly Tool[]
   readonly logger?: Logger
 }
 
-/** The tools alone, for hosts with a loop of their own. What it lists is exactly what it runs. */
+/** The tools alone, for hosts with their own loop. It lists exactly the tools that it runs. */
 export interface AgentTools extends AsyncDisposable {
   listTools(): readonly ToolSpec[]
-  /** One of those that it lists, for hosts that show its effect and its risk. */
+  /** One of the listed tools, for hosts that show its effect and risk. */
   tool(name: string): Tool | undefined
-  /** Never rejects: whatever goes wrong is an outcome. */
+  /** Never rejects: a failure is an outcome. */
   dispatch(call: DispatchCall, options?: CallOptions): Promise<ToolOutcome>
-  /** Never rejects: whatever goes wrong is a result with `isError`. Independent calls run side by side. */
+  /** Never rejects: a failure is a result with `isError`. Independent calls run in parallel. */
   callTool(name: string, args: Json, options?: CallOptions): Promise<{ isError: boolean; text: string }>
-  /** Ends what commands still run in the background. */
+  /** Kills commands that still run in the background. */
   close(): Promise<void>
 }
 
@@ -62,11 +62,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** Where relative paths start. Default: the root. */
   readonly cwd?: string
-  /** Hears what a tool says while it works. */
+  /** Receives progress of a running tool. */
   readonly onProgress?: (message: string) => void
 }
 
-/** Everything is resolved once and frozen; what cannot work throws a `StartupError` here. */
+/** Everything is resolved once and frozen; an invalid option throws a `StartupError` here. */
 export function createAgentTools(options: AgentToolsOptions): AgentTools {
   startup(() => checkOptions(options))
   const root = checkedRoot(options.root)

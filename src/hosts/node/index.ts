@@ -22,17 +22,17 @@ import { artifactsBeside, artifactsIn } from "./store/artifacts.ts"
 import { fsStore } from "./store/fs-store.ts"
 import { defaultSpillFolder, defaultStoreRoot } from "./store/state-folder.ts"
 
-/** What the runtime for Node takes: everything that the portable one does, and where things lie on the disk. */
+/** Settings of the runtime for Node: those of the portable one, and locations on disk. */
 export interface NodeRuntimeConfig extends RuntimeConfig {
-  /** What is too long for a transcript goes to `{toolArtifactDir}/tool-output/{runId}/`. Default: beside the run. */
+  /** Results too long for a transcript go to `{toolArtifactDir}/tool-output/{runId}/`. Default: next to the run. */
   readonly toolArtifactDir?: string
-  /** What Bash runs in, where it is among `tools`: nothing, a sandbox where there is one, or a sandbox or not at all. Default `off`. */
+  /** Sandbox for Bash, if it is among `tools`: `off`, `auto` (if available) or `required`. Default `off`. */
   readonly sandbox?: "off" | "auto" | "required"
 }
 
 /**
- * The runtime wired for Node: runs on disk, tools in `workspace` (default: the current folder), models by name. With no
- * configuration at all it needs nothing but a provider's key in the environment.
+ * The runtime for Node: runs on disk, tools in `workspace` (default: the current folder), models by name. Without any
+ * configuration it needs only a provider's key in the environment.
  */
 export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
   checkKeys("createRuntime", given, [...configKeys, ...ownKeys])
@@ -69,13 +69,13 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       post: (allow) => nodeFetch({ allow, brand: config.brand ?? {} }).post,
       artifacts,
       again: (next) => createRuntime({ ...next, sandbox, ...(toolArtifactDir !== undefined && { toolArtifactDir }) }),
-      // A shell that somebody else handed in is theirs to close.
+      // A shell that the caller passed is closed by the caller.
       close: async () => (config.env ? undefined : env.shell?.close()),
     },
   )
 }
 
-/** The command line opens a bucket that the environment names; a program says itself which store it has. */
+/** The command line opens a bucket named by the environment; a program must pass its store. */
 function refuseBucketName(named: string | undefined): void {
   if (!named?.startsWith("s3://")) return
   throw new LonghaulError("config_invalid", "LONGHAUL_STORE names a bucket, and no store was passed.", {
@@ -85,7 +85,7 @@ function refuseBucketName(named: string | undefined): void {
 
 const ownKeys = keys<Omit<NodeRuntimeConfig, keyof RuntimeConfig>>()("toolArtifactDir", "sandbox")
 
-/** A shell comes with Bash: most runtimes run no command. */
+/** A shell is created only with Bash: most runtimes run no command. */
 function environmentOf(
   workspace: string,
   hidden: readonly string[],
@@ -108,7 +108,7 @@ function valuesOf(secrets: NonNullable<RuntimeConfig["secrets"]>): Record<string
   )
 }
 
-/** Looked up when first needed, and once: a run loads the module anyway, an import need not. */
+/** Evaluated on first use, and once: a run loads the module anyway, an import need not. */
 let hash: typeof Hash | undefined
 
 function sha256(text: string): string {

@@ -1,4 +1,7 @@
-/** What most programs never need, loaded together when first needed: what an import costs is files, not bytes. */
+/**
+ * Code that most programs never need, loaded together on first use: the cost of an import depends on the number of
+ * files, not bytes.
+ */
 export { exchange, resolveBySystem } from "./http/fetch-exchange.ts"
 export { proxiedRoute } from "./http/proxy.ts"
 export { ripgrepSearch } from "./search/ripgrep-search.ts"

@@ -7,15 +7,15 @@ import { offlineModel } from "../../testing/offline-model.ts"
 
 export type Variables = Readonly<Record<string, string | undefined>>
 
-/** A provider that models can be named of, and where its key and address are usually kept. */
+/** A provider of named models, and the variables of its key and address. */
 export interface NamedProvider {
   readonly name: string
-  /** Any of them will do; none: it needs no key. */
+  /** Any of them is enough; empty: it needs no key. */
   readonly keyNames: readonly string[]
   readonly baseUrlName?: string
-  /** Where it listens on this machine, if that is where it runs. */
+  /** Its default address, for a local server. */
   readonly localUrl?: string
-  /** What is taken where only its key is known. */
+  /** The default model if only the key is known. */
   readonly defaultModel?: string
   create(
     options: { readonly model: string; readonly apiKey?: string; readonly baseUrl?: string },
@@ -23,7 +23,7 @@ export interface NamedProvider {
   ): Model
 }
 
-/** The one table of names. The first whose key is there is the default. */
+/** The table of providers. The first one with a key is the default. */
 export const namedProviders: readonly NamedProvider[] = [
   {
     name: "anthropic",
@@ -61,7 +61,7 @@ export const namedProviders: readonly NamedProvider[] = [
   local("vllm", "http://127.0.0.1:8000/v1", "VLLM_BASE_URL"),
 ]
 
-/** A model's name taken apart: `provider:model`, where the model may hold colons of its own. */
+/** A parsed model name: `provider:model`, where the model may contain colons. */
 export function parseModelName(name: string): { readonly provider: string; readonly model: string } {
   const colon = name.indexOf(":")
   if (colon > 0 && colon < name.length - 1) return { provider: name.slice(0, colon), model: name.slice(colon + 1) }
@@ -91,7 +91,7 @@ export function namedModel(name: string, variables: Variables = process.env): Mo
   return known.create({ model, ...(apiKey && { apiKey }), ...(baseUrl && { baseUrl }) }, keyName)
 }
 
-/** What can be used without being told: `LONGHAUL_MODEL`, else a provider whose key is there. */
+/** The default model: `LONGHAUL_MODEL`, else that of a provider with a key. */
 export function defaultModelName(variables: Variables = process.env): string | undefined {
   if (variables.LONGHAUL_MODEL) return variables.LONGHAUL_MODEL
   const known = namedProviders.find(
@@ -100,14 +100,14 @@ export function defaultModelName(variables: Variables = process.env): string | u
   return known && `${known.name}:${known.defaultModel}`
 }
 
-/** For a run without a model: the keys that would have chosen one, and the local servers that need none. */
+/** For a run without a model: the keys that would select one, and the local servers that need none. */
 export function noModelFix(): string {
   const keys = namedProviders.flatMap(({ keyNames, defaultModel }) => (defaultModel === undefined ? [] : keyNames))
   const servers = namedProviders.flatMap(({ name, localUrl }) => (localUrl ? [`${name}:… (${localUrl})`] : []))
   return `Set LONGHAUL_MODEL or one of ${keys.join(", ")}; or pass model, such as "anthropic:claude-sonnet-4-6" or a local server's: ${servers.join(", ")}.`
 }
 
-/** The variable that holds its key, if any does. */
+/** The variable that contains its key, if any. */
 export function keyNameOf({ keyNames }: NamedProvider, variables: Variables): string | undefined {
   return keyNames.find((name) => variables[name] !== undefined && variables[name] !== "")
 }

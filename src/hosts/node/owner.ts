@@ -1,7 +1,10 @@
 import { readFileSync, readlinkSync } from "node:fs"
 import type { JsonObject } from "../../contract/json.ts"
 
-/** Who this process is, so that a successor on the same boot can tell that it is gone. Linux only; elsewhere the pid. */
+/**
+ * Identifies this process, so that a successor on the same boot can detect that it is dead. Linux only; elsewhere the
+ * pid.
+ */
 export function processOwner(): JsonObject {
   const { pid } = process
   const self = statOf("self")
@@ -15,8 +18,8 @@ export function processOwner(): JsonObject {
 }
 
 /**
- * Whether a process is known to be gone. `isLocal`: it can only have run on this machine, so that another boot means
- * before this one. Elsewhere another boot is another machine, and nothing here tells whether that is alive.
+ * True if a process is known to be dead. `isLocal`: it can only have run on this machine, so that another boot is an
+ * earlier one. Otherwise another boot is another machine, whose state is unknown.
  */
 export function isGone(owner: JsonObject, isLocal: boolean): boolean {
   const self = processOwner()
@@ -29,11 +32,11 @@ export function isGone(owner: JsonObject, isLocal: boolean): boolean {
 
 interface ProcessStat {
   readonly started: number
-  /** It has ended, and its parent has not asked for its exit code. */
+  /** A zombie: it has ended, and its parent has not read its exit code. */
   readonly isDead: boolean
 }
 
-/** Fields 3, 20 and 22, counted behind the command's name, which may hold spaces and brackets. */
+/** Fields 3, 20 and 22, counted after the command's name, which may contain spaces and brackets. */
 function statOf(process: string): ProcessStat | undefined {
   let stat: string
   try {
@@ -42,12 +45,12 @@ function statOf(process: string): ProcessStat | undefined {
     return undefined
   }
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-  // A process whose other threads are still at something is not over, whatever its first one says.
+  // A process with other active threads has not ended, whatever its main thread's state.
   const isDead = (fields[0] === "Z" || fields[0] === "X") && Number(fields[17]) <= 1
   return { started: Number(fields[19]), isDead }
 }
 
-/** Where both have nothing but a pid. On Linux a pid without its namespace names no process. */
+/** If both have only a pid. On Linux a pid without its namespace identifies no process. */
 function isGonePid(owner: JsonObject, self: JsonObject): boolean {
   if (owner.boot !== self.boot || process.platform === "linux" || typeof owner.pid !== "number") return false
   try {

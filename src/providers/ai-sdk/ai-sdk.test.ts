@@ -23,7 +23,7 @@ const text = (id: string, ...deltas: readonly string[]): readonly AiSdkPart[] =>
 
 type Call = AiSdkCallV3 | AiSdkCallV4
 
-/** A model that streams just these parts, and what it was asked. */
+/** A model that streams exactly these parts, and its received requests. */
 function streams(parts: readonly AiSdkPart[], version: "v3" | "v4" = "v3", headers: Record<string, string> = {}) {
   const asked: Call[] = []
   const doStream = async (call: Call): Promise<AiSdkStream> => {

@@ -11,10 +11,10 @@ import type { SealedReasoning } from "./request.ts"
 export class AiSdkReader {
   readonly #source: Source
   readonly #parts: AnswerParts
-  /** The texts and thoughts that still grow, by kind and id. */
+  /** The open texts and thoughts, by kind and id. */
   readonly #growing = new Map<string, Growing>()
   readonly #sealed = new Map<number, SealedReasoning>()
-  /** The last part, where it is a thought. */
+  /** The last part, if it is a thought. */
   #thought: number | undefined
   readonly #calls = new Set<string>()
   #finish: AiSdkPart | undefined
@@ -47,7 +47,7 @@ export class AiSdkReader {
         this.#growing.delete(keyOf(part))
         break
       case "tool-call":
-        // The provider runs these itself: their outcome is in what it says next.
+        // The provider runs these itself: their outcome is in its next text.
         if (part.providerExecuted !== true) this.#call(part)
         break
       case "finish":
@@ -55,9 +55,9 @@ export class AiSdkReader {
         break
       case "error":
         throw failureOf(part.error, this.#source)
-      // The rest, such as sources, files and arguments on their way, is nothing that we hand on.
+      // Other parts, such as sources, files and partial arguments, are not passed on.
     }
-    this.#parts.tell()
+    this.#parts.deliver()
   }
 
   finish(): Answer {
@@ -76,7 +76,7 @@ export class AiSdkReader {
   #stopReason(): StopReason {
     const { requestId } = this.#source
     const { unified, raw } = this.#finish?.finishReason ?? { unified: "interrupted", raw: undefined }
-    // Packages end the stream of a connection that was cut with a finish that has no reason.
+    // Packages end the stream of a cut connection with a finish without a reason.
     if (unified === "interrupted" || (unified === "other" && raw === undefined)) throw incomplete(requestId)
     if (unified === "error") throw brokenOff("provider_error", raw ?? "no reason given", requestId)
     const stopReason = byRaw[raw ?? ""] ?? byUnified[unified]
@@ -84,7 +84,7 @@ export class AiSdkReader {
     return stopReason
   }
 
-  /** A start that comes twice is one. Many packages start a text for nothing: it begins with its first words. */
+  /** A repeated start counts once. Many packages start a text without content: it begins with its first words. */
   #open(part: AiSdkPart): void {
     if (this.#growing.has(keyOf(part))) return
     const isText = part.type === "text-start"
@@ -105,9 +105,9 @@ export class AiSdkReader {
   }
 
   #call({ toolCallId = "", toolName = "", input = "", providerMetadata }: AiSdkPart): void {
-    const told = JSON.stringify([toolCallId, toolName, input])
-    if (this.#calls.has(told)) return
-    this.#calls.add(told)
+    const key = JSON.stringify([toolCallId, toolName, input])
+    if (this.#calls.has(key)) return
+    this.#calls.add(key)
     this.#thought = undefined
     const index = this.#parts.openCall(toolCallId, toolName)
     this.#parts.grow(index, input)
@@ -115,22 +115,22 @@ export class AiSdkReader {
     this.#parts.close(index)
   }
 
-  /** What only the package can read. The last that is told of a part counts, as in the AI SDK itself. */
+  /** Opaque provider data. The last value of a part applies, as in the AI SDK itself. */
   #seal(part: AiSdkPart): void {
     const index = this.#growing.get(keyOf(part))?.thought
     if (part.providerMetadata === undefined || index === undefined) return
     const data = jsonOf(part.providerMetadata)
     const sealed = { ...this.#sealed.get(index), ...(part.type.startsWith("text") ? { text: data } : { own: data }) }
     this.#sealed.set(index, sealed)
-    // Texts and thoughts stay open to the end: what seals one may come after it.
+    // Texts and thoughts stay open to the end: their signature may come later.
     this.#parts.addOpaque(index, sealed)
   }
 }
 
 interface Growing {
-  /** Absent: nothing has come yet. */
+  /** Absent: no content yet. */
   index: number | undefined
-  /** Itself, or the thought right before a text: a text has no place for what only its package can read. */
+  /** The part itself, or the thought right before a text: a text cannot carry opaque data. */
   readonly thought: number | undefined
 }
 
@@ -141,13 +141,13 @@ const byUnified: Readonly<Record<string, StopReason>> = {
   "content-filter": "refusal",
 }
 
-/** What the unified reasons have no word for. */
+/** Reasons without a unified equivalent. */
 const byRaw: Readonly<Record<string, StopReason>> = {
   pause_turn: "pause",
   model_context_window_exceeded: "context-overflow",
 }
 
-/** `noCache` is what is left of the total; packages that do not say it leave it to be worked out. */
+/** `noCache` is the rest of the total; if a package omits it, it is computed. */
 function usageOf(usage: AiSdkUsage | undefined): Usage {
   const { total, noCache, cacheRead = 0, cacheWrite = 0 } = usage?.inputTokens ?? {}
   return {
@@ -163,7 +163,7 @@ function keyOf({ type, id }: AiSdkPart): string {
   return `${type.startsWith("text") ? "text" : "reasoning"} ${id}`
 }
 
-/** A copy that is JSON and nothing else: it goes into the journal. */
+/** A plain JSON copy: it goes into the journal. */
 function jsonOf(data: object): Json {
   const copy: Json = JSON.parse(JSON.stringify(data))
   return copy

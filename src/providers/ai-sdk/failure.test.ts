@@ -23,7 +23,7 @@ function modelOf(
   return { specificationVersion, provider: "acme.chat", modelId: "m-1", doStream }
 }
 
-/** A model that says so many words and then this. */
+/** A model that sends this many words and then this. */
 function says(words: readonly string[], end: AiSdkPart): AiSdkModel {
   const parts: readonly AiSdkPart[] = [
     { type: "text-start", id: "0" },

@@ -1,60 +1,60 @@
 import { type ErrorCode, LonghaulError } from "../../contract/error.ts"
-import { brokenOff, malformed, refusalError, tellsOverflow } from "../failure.ts"
+import { brokenOff, isOverflow, malformed, refusalError } from "../failure.ts"
 
-/** Where an answer comes from; filled in while it does. */
+/** Metadata of the response, filled in while it streams. */
 export interface Source {
   requestId: string | undefined
-  /** As the provider reports it. */
+  /** As reported by the provider. */
   model: string
-  /** The variable that the package takes its key from. */
+  /** The variable that the package reads its key from. */
   readonly keyName: string
 }
 
-/** What a model threw or streamed as its error, as one of the taxonomy. Packages differ: it is told by its fields. */
+/** Maps a thrown or streamed error to the taxonomy. Packages differ, so it is identified by its fields. */
 export function failureOf(error: unknown, source: Source): LonghaulError {
   if (LonghaulError.is(error)) return error
-  const told = toldBy(error)
+  const fields = describeError(error)
   const { requestId, keyName } = source
-  if (malformations.has(told.name)) return malformed("its package cannot parse it", requestId)
-  if (told.status >= 400) {
-    const refusal = { status: told.status, body: told.message, header: (name: string) => told.headers[name] }
-    const named = { code: codeOf(told), message: told.message, requestId: requestIdOf(told.headers) ?? requestId }
+  if (malformations.has(fields.name)) return malformed("its package cannot parse it", requestId)
+  if (fields.status >= 400) {
+    const refusal = { status: fields.status, body: fields.message, header: (name: string) => fields.headers[name] }
+    const named = { code: codeOf(fields), message: fields.message, requestId: requestIdOf(fields.headers) ?? requestId }
     return refusalError(refusal, named, keyName)
   }
-  const code = byName[told.name]
+  const code = byName[fields.name]
   if (code !== undefined) {
     const fix = code === "auth" ? { fix: `Set ${keyName}, or pass apiKey to the model's package.` } : {}
-    return new LonghaulError(code, told.message, { cause: error, ...fix })
+    return new LonghaulError(code, fields.message, { cause: error, ...fix })
   }
-  if (told.isExchange || isLost(error)) {
+  if (fields.isExchange || isLost(error)) {
     return new LonghaulError("network", "The connection to the provider failed.", { cause: error })
   }
-  return brokenOff(codeOf(told) ?? "provider_error", told.message, requestId)
+  return brokenOff(codeOf(fields) ?? "provider_error", fields.message, requestId)
 }
 
-/** The header that names the request, as the servers we know spell it. */
+/** The request id header, as known servers spell it. */
 export function requestIdOf(headers: Readonly<Record<string, string>> | undefined): string | undefined {
   return requestIdHeaders.map((name) => headers?.[name]).find((id) => id !== undefined)
 }
 
 const requestIdHeaders = ["x-request-id", "request-id", "x-goog-request-id", "x-amzn-requestid"]
 
-interface Told {
+interface ErrorFields {
   readonly name: string
   readonly message: string
-  /** 0 where there was none. */
+  /** 0 if there was none. */
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The server's own names for it, from wherever the package puts them. */
+  /** The server's own error names, from wherever the package puts them. */
   readonly words: string
-  /** True for a failure of the exchange as such: those have an address. */
+  /** True for a failure of the HTTP exchange: those have an address. */
   readonly isExchange: boolean
 }
 
-function toldBy(error: unknown): Told {
+function describeError(error: unknown): ErrorFields {
   const fields = fieldsOf(error)
   const { statusCode, responseHeaders, responseBody, url } = fields
-  // Some packages hand on the server's event as it is, some its body as text.
+  // Some packages pass on the server's event unchanged, some its body as text.
   const inner = fieldsOf(fields.error)
   const body = fieldsOf(fieldsOf(parsed(responseBody)).error)
   const names = [fields, inner, body].flatMap(({ type, code, status }) => [type, code, status])
@@ -70,10 +70,10 @@ function toldBy(error: unknown): Told {
   }
 }
 
-function codeOf({ words, message }: Told): ErrorCode | undefined {
+function codeOf({ words, message }: ErrorFields): ErrorCode | undefined {
   if (/API_KEY_INVALID|invalid_api_key/.test(words)) return "auth"
   if (/insufficient_quota|billing_error/.test(words)) return "billing"
-  if (/context_length_exceeded/.test(words) || tellsOverflow(message)) return "context_overflow"
+  if (/context_length_exceeded/.test(words) || isOverflow(message)) return "context_overflow"
   if (/overloaded/.test(words)) return "overloaded"
   if (/rate_limit/.test(words)) return "rate_limited"
   return undefined
@@ -85,7 +85,7 @@ const malformations: ReadonlySet<string> = new Set([
   "AI_InvalidResponseDataError",
 ])
 
-/** What packages refuse before they send anything. */
+/** Errors that packages raise before sending anything. */
 const byName: Readonly<Record<string, ErrorCode>> = {
   AI_LoadAPIKeyError: "auth",
   AI_LoadSettingError: "config_invalid",
@@ -95,7 +95,7 @@ const byName: Readonly<Record<string, ErrorCode>> = {
   AI_InvalidPromptError: "invalid_request",
 }
 
-/** Runtimes tell of a connection that broke in their own ways. */
+/** Runtimes report a broken connection in different ways. */
 function isLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error.name === "AbortError" || error.name === "TimeoutError") return true

@@ -3,15 +3,15 @@ import { onAbort } from "../../lib/abort.ts"
 import type { StreamDeadlines } from "../deadline.ts"
 
 export interface Guard {
-  /** Aborts when nobody waits for the work any more. */
+  /** Aborts when the work is no longer needed. */
   readonly signal: AbortSignal
-  /** Something came: the clock starts anew. */
-  heard(): void
+  /** Data arrived: the clock restarts. */
+  received(): void
 }
 
 /**
- * Work under deadlines. Where nothing is heard for too long, or the caller aborts, it rejects at once, whether or not the
- * work minds its signal: others wrote it.
+ * Runs work under deadlines. If nothing arrives for too long, or the caller aborts, it rejects immediately, whether or
+ * not the third-party work honours its signal.
  */
 export function guarded<Value>(
   { firstByteMs, idleMs }: StreamDeadlines,
@@ -30,7 +30,7 @@ export function guarded<Value>(
     }
     const fail = (error: unknown) => {
       release()
-      // Before the signal: what the work makes of that is not the reason.
+      // Before the signal: the reaction of the work to it is not the reason.
       reject(error)
       abort.abort()
     }
@@ -43,7 +43,7 @@ export function guarded<Value>(
     const unlink = onAbort(signal, () => fail(aborted()))
     const guard: Guard = {
       signal: abort.signal,
-      heard() {
+      received() {
         since = performance.now()
         allowed = idleMs
       },

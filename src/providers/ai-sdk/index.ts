@@ -14,7 +14,7 @@ import { fixedCall, promptOf, wordsV3, wordsV4 } from "./request.ts"
 export type { AiSdkModel, AiSdkOptions }
 
 /**
- * Any language model of the Vercel AI SDK, of specification v3 or v4. It goes out through the model's own `fetch`; the
+ * Any language model of the Vercel AI SDK, specification v3 or v4. Requests go through the model's own `fetch`;
  * deadlines, retries and errors are ours.
  */
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
@@ -52,7 +52,7 @@ function conversation(
   }
 }
 
-/** One call in the words of the model's specification. */
+/** One call in the format of the model's specification. */
 function asker(
   model: AiSdkModel,
   origin: string,
@@ -61,7 +61,7 @@ function asker(
 ): (messages: readonly Message[], abortSignal: AbortSignal) => PromiseLike<AiSdkStream> {
   const fixed = fixedCall(options, setup)
   const { system, effort } = setup
-  // Chat Completions, of whatever provider: its packages would write base64 out as the result's text.
+  // Chat Completions of any provider: its packages would write base64 into the result's text.
   const textResults = model.provider.endsWith(".chat")
   if (model.specificationVersion === "v3") {
     return (messages, abortSignal) =>
@@ -91,8 +91,8 @@ async function readAnswer(
   const parts = stream.getReader()
   onAbort(guard.signal, () => void parts.cancel().catch(() => {}))
   for (let part = await parts.read(); !part.done && !guard.signal.aborted; part = await parts.read()) {
-    // The package says this by itself, whatever the provider does.
-    if (part.value.type !== "stream-start") guard.heard()
+    // The package generates this itself, whatever the provider does.
+    if (part.value.type !== "stream-start") guard.received()
     reader.push(part.value)
   }
   return reader.finish()

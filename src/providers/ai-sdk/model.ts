@@ -1,6 +1,6 @@
 /**
- * As much of the AI SDK's language models as we use, spelt out here so that none of its packages is needed to build or
- * run us. `model.test-d.ts` holds it against the real types.
+ * The part of the AI SDK's model types that we use, declared here so that none of its packages is needed to build or
+ * run us. `model.test-d.ts` checks it against the real types.
  */
 export type AiSdkModel = AiSdkModelV3 | AiSdkModelV4
 
@@ -31,7 +31,7 @@ export interface AiSdkData {
   data: string
 }
 
-/** `Data`: how a file's base64 is given. `Media`: how images and documents stand in a tool's result. */
+/** `Data`: the format of a file's base64. `Media`: the format of images and documents in a tool result. */
 export interface AiSdkCall<Data, Media> {
   prompt: AiSdkMessage<Data, Media>[]
   tools?: { type: "function"; name: string; description: string; inputSchema: object }[]
@@ -47,7 +47,7 @@ export interface AiSdkCall<Data, Media> {
   abortSignal?: AbortSignal
 }
 
-/** Keyed by provider: what only its package understands. */
+/** Keyed by provider: opaque data of its package. */
 export type ProviderData = Record<string, { [key: string]: AiSdkJson }>
 export type AiSdkJson = null | boolean | number | string | AiSdkJson[] | { [key: string]: AiSdkJson }
 
@@ -82,7 +82,7 @@ export interface AiSdkResult<Media> {
   output: { type: "text" | "error-text"; value: string } | { type: "content"; value: (AiSdkText | Media)[] }
 }
 
-/** Older packages tell images from other files. */
+/** Older packages distinguish images from other files. */
 export interface AiSdkMediaV3 {
   type: "image-data" | "file-data"
   mediaType: string
@@ -95,10 +95,10 @@ export interface AiSdkStream {
   readonly response?: { readonly headers?: Readonly<Record<string, string>> }
 }
 
-/** Any part of a stream: which fields it has follows from its type. */
+/** Any part of a stream: its fields depend on its type. */
 export interface AiSdkPart {
   readonly type: string
-  /** Of a text or a thought; of `response-metadata`: of the answer. */
+  /** Id of a text or a thought; for `response-metadata`, of the answer. */
   readonly id?: string
   readonly delta?: string
   readonly modelId?: string

@@ -2,9 +2,9 @@ import { keys } from "../../lib/known-keys.ts"
 import type { StreamDeadlines } from "../deadline.ts"
 import type { ProviderData } from "./model.ts"
 
-/** What a run does not say. Keys, addresses and transport are the model's own: they are given to its package. */
+/** Defaults for a run. Keys, addresses and transport belong to the model: they are passed to its package. */
 export interface AiSdkOptions {
-  /** The most tokens of one answer, where a run does not say. */
+  /** Default maximum tokens of one answer. */
   readonly maxOutputTokens?: number
   readonly topP?: number
   readonly topK?: number
@@ -13,8 +13,8 @@ export interface AiSdkOptions {
   /** Added to every request. */
   readonly headers?: Readonly<Record<string, string>>
   /**
-   * Handed to the package with every call, such as `{ openai: { reasoningEffort: "low" } }`. For models of specification
-   * v3, which has no word for it, this is the only way to say how hard to think.
+   * Passed to the package with every call, such as `{ openai: { reasoningEffort: "low" } }`. For models of
+   * specification v3 this is the only way to set the effort.
    */
   readonly providerOptions?: ProviderData
   readonly deadlines?: Partial<StreamDeadlines>

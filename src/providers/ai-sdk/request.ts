@@ -20,7 +20,7 @@ import type {
 } from "./model.ts"
 import type { AiSdkOptions } from "./options.ts"
 
-/** What every call of a conversation says, beside its prompt. */
+/** The parts of every call other than its prompt. */
 export type FixedCall = Omit<AiSdkCall<never, never>, "prompt" | "abortSignal">
 
 export function fixedCall(options: AiSdkOptions, setup: ConversationSetup): FixedCall {
@@ -43,7 +43,7 @@ export function fixedCall(options: AiSdkOptions, setup: ConversationSetup): Fixe
   }
 }
 
-/** How a specification writes what is no text. */
+/** How a specification represents non-text content. */
 export interface MediaWords<Data, Media> {
   file(base64: string): Data
   inResult(part: ImagePart | FilePart): Media
@@ -53,7 +53,7 @@ export interface PromptOptions<Data, Media> {
   readonly system: string | undefined
   readonly origin: string
   readonly words: MediaWords<Data, Media>
-  /** The package writes results as text, so that a user's message has to carry their images and documents. */
+  /** The package writes results as text, so a user message has to carry their images and documents. */
   readonly textResults: boolean
 }
 
@@ -83,14 +83,17 @@ export function promptOf<Data, Media>(
       if (shown.length > 0) ask(shown)
     } else {
       const content = said(message, origin, ids)
-      // One of another model's reasoning alone: nothing is left of it.
+      // A message with only another model's reasoning: nothing is left of it.
       if (content.length > 0) prompt.push({ role: "assistant", content })
     }
   }
   return prompt
 }
 
-/** What a reasoning part keeps for its origin: its own data, and that of the text behind it, which has no place for it. */
+/**
+ * Opaque data that a reasoning part keeps for its origin: its own, and that of the following text, which cannot carry
+ * any.
+ */
 export type SealedReasoning = { readonly own?: Json; readonly text?: Json }
 
 function asked<Data>(part: ContentPart, words: MediaWords<Data, unknown>): AiSdkText | AiSdkFile<Data> {
@@ -124,7 +127,7 @@ function said({ content }: AssistantMessage, origin: string, ids: WireIds): AiSd
   return parts
 }
 
-/** Without `words`, as text alone; a failure always is. */
+/** Without `words`, as text only; a failure always is. */
 function results<Media>(
   { content }: ToolMessage,
   ids: WireIds,

@@ -45,9 +45,9 @@ export class AnthropicReader implements AnswerReader {
 
   event(data: string): void {
     if (this.#stopped) return
-    // Nearly all events of a long answer are deltas spelt as servers spell them: taking them apart in full would be most of
-    // its cost. Done here and by slices, since V8 compiles each small function on such a path once for itself and once more
-    // for its caller, and a search of characters into far more code.
+    // Nearly all events of a long answer are deltas in the servers' standard spelling: parsing them fully would be most
+    // of the cost. Done inline and by slices, because V8 compiles each small function on such a path once for itself
+    // and once for its caller, and a character search into far more code.
     const start = data.indexOf('":"', AFTER_KIND) + 3
     const infix = data.slice(INDEX_AT + 1, start)
     if (infix === TEXT_INFIX || infix === INPUT_INFIX || infix === THINKING_INFIX) {
@@ -85,7 +85,7 @@ export class AnthropicReader implements AnswerReader {
         const error = isJsonObject(event.error) ? event.error : {}
         throw streamFailure(String(error.type), String(error.message), this.#parts.requestId)
       }
-      // New kinds of event may come at any time, and `ping` does: the protocol says to pass over them.
+      // New event types may appear at any time, and `ping` does: the protocol requires skipping them.
     }
   }
 
@@ -130,12 +130,12 @@ export class AnthropicReader implements AnswerReader {
   }
 
   #addUsage(usage: JsonObject): void {
-    // Later reports are totals that replace earlier ones, and leave out what did not change.
+    // Later reports are totals that replace earlier ones, and omit unchanged values.
     for (const bucket of buckets) this.#usage[bucket] = count(usage[bucket]) ?? this.#usage[bucket] ?? null
   }
 }
 
-/** An index of one digit follows, then what kind of delta it is. */
+/** A one-digit index follows, then the kind of delta. */
 const DELTA_PREFIX = '{"type":"content_block_delta","index":'
 const TEXT_INFIX = ',"delta":{"type":"text_delta","text":"'
 const INPUT_INFIX = ',"delta":{"type":"input_json_delta","partial_json":"'

@@ -151,7 +151,7 @@ describe.each([
     expect(await attempt()).toMatchObject({ parts: [{ text: "From here" }] })
     moved = true
     const first = await failure(attempt())
-    // Then `fetch` says only that it failed, and the next attempt why.
+    // Then `fetch` only reports a failure, and the next attempt the reason.
     if (first.retryable) expect(await failure(attempt())).toMatchObject(refused)
     else expect(first).toMatchObject(refused)
     expect(simulator.requests).toEqual([])

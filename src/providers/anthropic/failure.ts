@@ -1,12 +1,12 @@
 import type { ErrorCode, LonghaulError } from "../../contract/error.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { brokenOff, type Refusal, refusalError, type ToldError, tellsOverflow } from "../failure.ts"
+import { brokenOff, isOverflow, type Refusal, type ReportedError, refusalError } from "../failure.ts"
 
-/** A request that was refused, as an error of the taxonomy. The body's own error type says more than the status. */
+/** A rejected request as an error of the taxonomy. The body's error type is more specific than the status. */
 export function failureOf(refusal: Refusal): LonghaulError {
-  const told = parseError(refusal.body)
-  const requestId = refusal.header("request-id") ?? told.requestId
-  return refusalError(refusal, { ...told, requestId }, "ANTHROPIC_API_KEY")
+  const reported = parseError(refusal.body)
+  const requestId = refusal.header("request-id") ?? reported.requestId
+  return refusalError(refusal, { ...reported, requestId }, "ANTHROPIC_API_KEY")
 }
 
 /** An `error` event in the middle of a stream. */
@@ -15,7 +15,7 @@ export function streamFailure(type: string, message: string, requestId: string |
 }
 
 function codeOf(type: string, message: string): ErrorCode | undefined {
-  if (type === "invalid_request_error" && tellsOverflow(message)) return "context_overflow"
+  if (type === "invalid_request_error" && isOverflow(message)) return "context_overflow"
   return byType[type]
 }
 
@@ -32,7 +32,7 @@ const byType: Readonly<Record<string, ErrorCode>> = {
   api_error: "provider_error",
 }
 
-function parseError(body: string): ToldError {
+function parseError(body: string): ReportedError {
   try {
     const parsed: unknown = JSON.parse(body)
     if (isJsonObject(parsed) && isJsonObject(parsed.error)) {
@@ -44,7 +44,7 @@ function parseError(body: string): ToldError {
       }
     }
   } catch {
-    // Proxies answer in HTML or plain text: the status decides then.
+    // Proxies respond with HTML or plain text: then the status decides.
   }
   return { message: body }
 }

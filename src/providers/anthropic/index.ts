@@ -9,7 +9,7 @@ import { bodyShape, DEFAULT_OUTPUT_TOKENS, enforcesSchema } from "./request.ts"
 export type { ProviderOptions, StreamDeadlines } from "../options.ts"
 export type { AnthropicOptions }
 
-/** A model behind the Anthropic Messages API or any server that speaks it; `baseUrl` without the version. */
+/** A model behind the Anthropic Messages API or a compatible server; `baseUrl` without the version. */
 export function anthropic(options: AnthropicOptions): Model {
   checkProviderOptions("anthropic", options, ownKeys)
   const url = `${(options.baseUrl ?? "https://api.anthropic.com").replace(/\/+$/, "")}/v1/messages`

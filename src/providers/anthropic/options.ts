@@ -5,9 +5,9 @@ export interface AnthropicOptions extends ProviderOptions {
   /** Sent as a bearer token instead of a key. */
   readonly authToken?: string
   readonly topK?: number
-  /** How many tokens the model may think before it answers; absent: as the run's effort says, else it does not. */
+  /** Thinking budget in tokens; absent: from the run's effort, else no thinking. */
   readonly thinkingTokens?: number
-  /** Marks what repeats for the provider's prompt cache. Default true. */
+  /** Marks the repeated prefix for the provider's prompt cache. Default true. */
   readonly promptCache?: boolean
 }
 

@@ -10,18 +10,18 @@ import { closedSchema } from "../output-schema.ts"
 import { WireIds } from "../wire-ids.ts"
 import type { AnthropicOptions } from "./options.ts"
 
-/** The request body: everything that stays the same first, messages last, so that only the end ever changes. */
+/** The request body: constant parts first, messages last, so that only the end ever changes. */
 export function bodyShape(options: AnthropicOptions, setup: ConversationSetup): BodyShape {
   const cached = options.promptCache ?? true
   const thinking = thinkingOf(options, setup.effort)
   const asked = setup.maxOutputTokens ?? options.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS
-  // What the model thinks counts as output: it must not eat up the whole answer.
+  // Thinking counts as output: it must not use up the whole answer.
   const maxOutputTokens = thinking.tokens === undefined ? asked : Math.max(asked, thinking.tokens + 1024)
   const tools = setup.tools.map(({ name, description, inputSchema }, index) => ({
     name,
     description,
     input_schema: inputSchema,
-    // Without a system prompt the tools are the end of what every request shares.
+    // Without a system prompt the tools are the end of the shared prefix.
     ...(cached && !setup.system && index === setup.tools.length - 1 && { cache_control: ephemeral }),
   }))
   const fixed = JSON.stringify({
@@ -53,19 +53,19 @@ export function bodyShape(options: AnthropicOptions, setup: ConversationSetup): 
 export const DEFAULT_OUTPUT_TOKENS = 8192
 const ephemeral = { type: "ephemeral" }
 
-/** Models before structured output: told what to write, they are still checked by us. */
+/** Models without structured output: they are instructed in text, and still checked by us. */
 export function enforcesSchema(model: string): boolean {
   return !/claude-(instant|2|3|(opus|sonnet)-4(-0|-\d{8})?$)/.test(model)
 }
 
 interface Thinking {
-  /** The tokens it may take, where that is said in tokens. */
+  /** The thinking budget, if given in tokens. */
   readonly tokens?: number
   readonly fields?: JsonObject
   readonly effort?: string
 }
 
-/** Older models take a number of tokens, newer ones find out themselves how much an effort is worth. */
+/** Older models take a number of tokens, newer ones an effort. */
 function thinkingOf({ model, thinkingTokens }: AnthropicOptions, effort: Effort | undefined): Thinking {
   const takesTokens = /claude-(3|(opus|sonnet|haiku)-4(-[015])?(-\d{8})?$)/.test(model)
   const tokens = thinkingTokens ?? (takesTokens && effort !== undefined ? effortTokens[effort] : undefined)
@@ -116,7 +116,7 @@ function resultBlock({ callId, status, output }: ToolResultPart, ids: WireIds): 
   if (status === "ok") {
     return { type: "tool_result", tool_use_id, content: output.filter((part) => !isEmpty(part)).map(contentBlock) }
   }
-  // A failure may hold nothing but text.
+  // A failed result may contain only text.
   const text = plainText(output, "\n")
   return { type: "tool_result", tool_use_id, is_error: true, content: text === "" ? [] : [{ type: "text", text }] }
 }
@@ -152,14 +152,14 @@ function assistantBlock(
           type: "tool_use",
           id: ids.ofCall(part),
           name: part.name,
-          // The protocol takes objects only; what a model got wrong is in the result's error.
+          // The protocol accepts only objects; the model's mistake is in the result's error.
           input: isJsonObject(part.args) ? part.args : {},
         },
       ]
   }
 }
 
-/** What another client sealed is of no use to this server, which would refuse it. */
+/** Data signed by another client is useless to this server, which would reject it. */
 function reasoningBlocks({ text, opaque = "" }: ReasoningPart): Json[] {
   if (typeof opaque === "string") return [{ type: "thinking", thinking: text, signature: opaque }]
   if (!isJsonObject(opaque) || opaque.redacted === undefined) return []

@@ -8,15 +8,18 @@ import { brokenOff, incomplete, malformed, unexpectedStop } from "../failure.ts"
 import { count, parseEvent } from "../json.ts"
 import { streamFailure } from "./failure.ts"
 
-/** Reads one streamGenerateContent stream. It has no end mark: a finish reason and a body that ended properly are one. */
+/**
+ * Reads one streamGenerateContent stream. It has no end mark: it is complete with a finish reason and a properly ended
+ * body.
+ */
 export class GoogleReader implements AnswerReader {
   readonly #parts: AnswerParts
   #model: string
-  /** The text or thought that still grows. */
+  /** The open text or thought. */
   #growing: { readonly kind: "text" | "reasoning"; readonly index: number } | null = null
   #lastSignature = ""
   #calls = 0
-  /** By the server's own id, where it gives one. */
+  /** By the server's own id, if present. */
   readonly #callIds = new Set<string>()
   #finishReason: string | null = null
   #blocked = false
@@ -27,7 +30,7 @@ export class GoogleReader implements AnswerReader {
     this.#model = model
   }
 
-  /** The protocol has no end mark, and what follows the finish reason may be the usage. */
+  /** The protocol has no end mark, and usage may follow the finish reason. */
   readonly ended = false
 
   finish(): Answer {
@@ -48,7 +51,7 @@ export class GoogleReader implements AnswerReader {
       if (this.#blocked) return "refusal"
       throw incomplete(this.#parts.requestId)
     }
-    // Worth another attempt, unlike a reason that nobody knows: the model slipped, and seldom does so twice.
+    // Retryable, unlike an unknown reason: the model made a mistake that it rarely repeats.
     if (slips.has(reason))
       throw brokenOff("provider_error", `the model's answer was malformed (${reason})`, this.#parts.requestId)
     const stopReason = stopReasons[reason]
@@ -64,13 +67,13 @@ export class GoogleReader implements AnswerReader {
     if (isJsonObject(chunk.usageMetadata)) this.#addUsage(chunk.usageMetadata)
     if (isJsonObject(chunk.promptFeedback) && typeof chunk.promptFeedback.blockReason === "string") this.#blocked = true
     const [candidate] = listOf(chunk.candidates)
-    // Behind a finish reason there is nothing but usage: a body that begins again repeats an answer, and its calls.
+    // Only usage follows a finish reason: a body that starts again repeats an answer and its calls.
     if (!isJsonObject(candidate) || this.#finishReason !== null) return
     if (isJsonObject(candidate.content)) for (const part of listOf(candidate.content.parts)) this.#part(part)
     if (typeof candidate.finishReason === "string") this.#finishReason = candidate.finishReason
   }
 
-  /** Parts that only the server's own tools make are passed over. */
+  /** Parts of the server's own tools are skipped. */
   #part(part: Json): void {
     if (!isJsonObject(part)) throw malformed("a part without content", this.#parts.requestId)
     const signature = typeof part.thoughtSignature === "string" ? part.thoughtSignature : ""
@@ -78,7 +81,7 @@ export class GoogleReader implements AnswerReader {
     else if (typeof part.text === "string") this.#text(part.text, part.thought === true, signature)
   }
 
-  /** Calls come whole, and without an id from older models. */
+  /** Calls arrive complete, and without an id from older models. */
   #call({ id, name, args }: JsonObject, signature: string): void {
     if (typeof name !== "string") throw malformed("a call without a name", this.#parts.requestId)
     if (typeof id === "string" && id !== "") {
@@ -97,10 +100,10 @@ export class GoogleReader implements AnswerReader {
     if (text !== "") this.#parts.grow(this.#growingOf(kind), text)
     if (signature === "" || signature === this.#lastSignature) return
     this.#lastSignature = signature
-    // What is signed is whole: what follows is a part of its own.
+    // A signed part is complete: the next content is a new part.
     if (isThought) this.#parts.addOpaque(this.#growingOf(kind), signature)
     this.#closeGrowing()
-    // A text has no place for what only its origin can read: an empty thought behind it carries that.
+    // A text cannot carry opaque data: an empty thought after it does.
     if (!isThought) this.#parts.close(this.#parts.openReasoning("", { text: signature }))
   }
 
@@ -119,7 +122,7 @@ export class GoogleReader implements AnswerReader {
   }
 
   #addUsage(usage: JsonObject): void {
-    // Each report is a total that replaces the one before; what is zero is left out.
+    // Each report is a total that replaces the previous one; zeros are omitted.
     for (const name of counts) this.#usage[name] = count(usage[name]) ?? this.#usage[name] ?? null
   }
 }
@@ -132,7 +135,7 @@ const counts = [
   "thoughtsTokenCount",
 ] as const
 
-/** The prompt's count includes what came from the cache; thoughts are not in the candidates' count. */
+/** The prompt's count includes cached tokens; thoughts are not in the candidates' count. */
 function usageOf(reported: Partial<Record<(typeof counts)[number], number | null>>): Usage {
   const { promptTokenCount: prompt = null, candidatesTokenCount: candidates, thoughtsTokenCount: thoughts } = reported
   const cached = reported.cachedContentTokenCount ?? 0
@@ -148,7 +151,7 @@ function usageOf(reported: Partial<Record<(typeof counts)[number], number | null
 const stopReasons: Readonly<Record<string, StopReason>> = {
   STOP: "end",
   MAX_TOKENS: "output-limit",
-  // The most that one request may write was reached, with more to come.
+  // The maximum of one request was reached, with more to come.
   CONTINUATION: "output-limit",
   SAFETY: "refusal",
   RECITATION: "refusal",

@@ -1,15 +1,15 @@
 import type { ErrorCode, LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { brokenOff, type Refusal, refusalError, type ToldError, tellsOverflow } from "../failure.ts"
+import { brokenOff, isOverflow, type Refusal, type ReportedError, refusalError } from "../failure.ts"
 
-/** Sent by few servers: answers carry their id in the body too. */
+/** Sent by few servers: responses also contain their id in the body. */
 export const REQUEST_ID_HEADER = "x-goog-request-id"
 
-/** A request that was refused, as an error of the taxonomy. The body's own status says more than the number. */
+/** A rejected request as an error of the taxonomy. The body's status is more specific than the number. */
 export function failureOf(refusal: Refusal): LonghaulError {
-  const told = parseError(refusal.body)
-  return refusalError(refusal, { ...told, requestId: refusal.header(REQUEST_ID_HEADER) }, "GEMINI_API_KEY")
+  const reported = parseError(refusal.body)
+  return refusalError(refusal, { ...reported, requestId: refusal.header(REQUEST_ID_HEADER) }, "GEMINI_API_KEY")
 }
 
 /** An error in the middle of a stream. */
@@ -21,7 +21,7 @@ function codeOf(error: JsonObject): ErrorCode | undefined {
   const message = String(error.message)
   if (error.status === "INVALID_ARGUMENT") {
     if (detailOf(error, "reason") === "API_KEY_INVALID" || message.includes("API key not valid")) return "auth"
-    return tellsOverflow(message) ? "context_overflow" : "invalid_request"
+    return isOverflow(message) ? "context_overflow" : "invalid_request"
   }
   if (error.status === "FAILED_PRECONDITION" && /billing/i.test(message)) return "billing"
   return byStatus[String(error.status)]
@@ -37,17 +37,17 @@ const byStatus: Readonly<Record<string, ErrorCode>> = {
   DEADLINE_EXCEEDED: "provider_error",
 }
 
-function parseError(body: string): ToldError {
+function parseError(body: string): ReportedError {
   try {
     const parsed: unknown = JSON.parse(body)
-    // Some front ends answer with a list of one.
-    const told: unknown = Array.isArray(parsed) ? parsed[0] : parsed
-    if (isJsonObject(told) && isJsonObject(told.error)) {
-      const { error } = told
+    // Some front ends respond with a list of one.
+    const reported: unknown = Array.isArray(parsed) ? parsed[0] : parsed
+    if (isJsonObject(reported) && isJsonObject(reported.error)) {
+      const { error } = reported
       return { code: codeOf(error), message: String(error.message), retryAfterMs: retryDelay(error) }
     }
   } catch {
-    // Proxies answer in HTML or plain text: the status decides then.
+    // Proxies respond with HTML or plain text: then the status decides.
   }
   return { message: body }
 }
@@ -58,7 +58,7 @@ function retryDelay(error: JsonObject): number | undefined {
   return seconds === undefined ? undefined : Math.round(Number(seconds) * 1000)
 }
 
-/** The details are a list of objects of several kinds: the first that has the field. */
+/** The details are a list of objects of several kinds: uses the first one with the field. */
 function detailOf({ details }: JsonObject, field: string): Json | undefined {
   const list: readonly Json[] = Array.isArray(details) ? details : []
   for (const detail of list) if (isJsonObject(detail) && detail[field] !== undefined) return detail[field]

@@ -14,7 +14,7 @@ function ask(fetch: typeof globalThis.fetch, sink: AnswerSink = {}): Promise<Ans
   return conversation.call([task], sink, new AbortController().signal)
 }
 
-/** A server that streams just these chunks. */
+/** A server that streams exactly these chunks. */
 function streams(...chunks: readonly Json[]): typeof fetch {
   const body = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`).join("")
   return async () => new Response(body)
@@ -36,13 +36,13 @@ describe("usage", () => {
       [1100, 2000, 40],
     ],
     [
-      // Thoughts are paid as output, and the candidates' count leaves them out.
+      // Thoughts are billed as output, and the candidates' count omits them.
       "thoughts",
       { promptTokenCount: 30, candidatesTokenCount: 20, thoughtsTokenCount: 400, totalTokenCount: 450 },
       [30, 0, 420],
     ],
     [
-      // What the server's own tools put into the prompt is not in the prompt's count.
+      // Tokens added by the server's own tools are not in the prompt's count.
       "tool use",
       {
         promptTokenCount: 90,

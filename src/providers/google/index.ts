@@ -10,7 +10,7 @@ import { bodyShape } from "./request.ts"
 export type { ProviderOptions, StreamDeadlines } from "../options.ts"
 export type { GoogleOptions }
 
-/** A model behind the Gemini API or any server that speaks it; `baseUrl` without the version. */
+/** A model behind the Gemini API or a compatible server; `baseUrl` without the version. */
 export function google(options: GoogleOptions): Model {
   checkProviderOptions("google", options, ownKeys)
   const baseUrl = (options.baseUrl ?? "https://generativelanguage.googleapis.com").replace(/\/+$/, "")
@@ -19,7 +19,7 @@ export function google(options: GoogleOptions): Model {
   const headers = {
     "content-type": "application/json",
     accept: "text/event-stream",
-    // Never in the URL: addresses end up in logs.
+    // Never in the URL: URLs end up in logs.
     ...(options.apiKey !== undefined && { "x-goog-api-key": options.apiKey }),
     ...options.headers,
   }

@@ -1,17 +1,17 @@
 import type { JsonObject } from "../../contract/json.ts"
 import type { Effort } from "../../contract/model-settings.ts"
 
-/** What a generation of models takes. */
+/** Capabilities of a generation of models. */
 export interface Family {
-  /** Whether answers can be held to a schema while there are tools. */
+  /** True if a schema can be combined with tools. */
   readonly combinesSchemaAndTools: boolean
-  /** Whether a call that comes back without its signature is refused. */
+  /** True if a call sent back without its signature is rejected. */
   readonly wantsSignatures: boolean
-  /** Whether a function's response can hold images and documents itself. */
+  /** True if a function response can contain images and documents itself. */
   readonly mediaInResponses: boolean
-  /** What it writes at most where a request does not say. */
+  /** Default maximum output. */
   readonly maxOutputTokens?: number
-  /** How it is told to think; absent: it cannot be told. */
+  /** How thinking is configured; absent: not possible. */
   thinking?(model: string, effort: Effort): JsonObject
 }
 
@@ -24,7 +24,7 @@ export function familyOf(model: string): Family {
 
 const plain: Family = { combinesSchemaAndTools: false, wantsSignatures: false, mediaInResponses: false }
 
-/** Names that end in `latest` count here: they may mean any generation, and every one still takes a budget. */
+/** Names that end in `latest` belong here: they may be any generation, and each still accepts a budget. */
 const budgeted: Family = {
   combinesSchemaAndTools: false,
   wantsSignatures: false,
@@ -39,12 +39,12 @@ const levelled: Family = {
   mediaInResponses: true,
   maxOutputTokens: 65_536,
   thinking: (model, effort) => ({
-    // The first of them knows two levels only.
+    // The first of them supports only two levels.
     thinkingLevel: effort === "medium" && /gemini-3-pro/.test(model) ? "high" : levels[effort],
   }),
 }
 
-/** The levels that all of them know: few have a `minimal`, and none has more than `high`. */
+/** The levels that all of them support: few have a `minimal`, and none has more than `high`. */
 const levels: Readonly<Record<Effort, string>> = {
   minimal: "low",
   low: "low",
@@ -53,7 +53,7 @@ const levels: Readonly<Record<Effort, string>> = {
   max: "high",
 }
 
-/** Pro cannot stop thinking and may think longer than the others. */
+/** Pro cannot disable thinking and may think longer than the others. */
 function budgetOf(model: string, effort: Effort): number {
   const isPro = model.includes("pro")
   if (effort === "minimal") return isPro ? 128 : 0

@@ -3,9 +3,9 @@ import type { ProviderOptions } from "../options.ts"
 
 export interface GoogleOptions extends ProviderOptions {
   readonly topK?: number
-  /** Asks for the same answer to the same request. */
+  /** Requests the same answer to the same request. */
   readonly seed?: number
-  /** How many tokens the model may think before it answers; absent: as the run's effort says, else as it likes. */
+  /** Thinking budget in tokens; absent: from the run's effort, else the model's default. */
   readonly thinkingTokens?: number
 }
 

@@ -19,7 +19,7 @@ function ask(fetch: typeof globalThis.fetch, { options, messages = [task], ...se
   return conversation.call(messages, {}, new AbortController().signal)
 }
 
-/** A server that streams just these chunks. */
+/** A server that streams exactly these chunks. */
 function streams(...chunks: readonly Json[]): typeof fetch {
   const body = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`).join("")
   return async () => new Response(body)
@@ -30,7 +30,7 @@ const stop: Json = { candidates: [{ finishReason: "STOP", index: 0 }] }
 
 const simulate = (answer: string) => createSimulator({ script: () => answer })
 
-/** An answer as it goes back to the model in the next request. */
+/** An answer as it is sent back to the model in the next request. */
 function handBack({ parts }: Answer, origin: string): readonly Message[] {
   const content = parts.map((part, index) => {
     if (part.type === "text") return part
@@ -154,7 +154,7 @@ describe("the Gemini request", () => {
         temperature: 0.2,
         topP: 0.9,
         topK: 5,
-        // What is thought counts as output, and leaves room for the answer.
+        // Thinking counts as output, and leaves room for the answer.
         maxOutputTokens: 3024,
         stopSequences: ["HALT"],
         seed: 7,

@@ -18,7 +18,7 @@ import { WireIds } from "../wire-ids.ts"
 import { type Family, familyOf } from "./models.ts"
 import type { GoogleOptions } from "./options.ts"
 
-/** The request body: everything that stays the same first, contents last, so that only the end ever changes. */
+/** The request body: constant parts first, contents last, so that only the end ever changes. */
 export function bodyShape(options: GoogleOptions, setup: ConversationSetup): BodyShape {
   const family = familyOf(options.model)
   const declarations = setup.tools.map(({ name, description, inputSchema }) => ({
@@ -45,9 +45,9 @@ function generationConfig(options: GoogleOptions, setup: ConversationSetup, fami
   const thinking = thinkingOf(options, setup, family)
   const budget = Number(thinking?.thinkingBudget ?? 0)
   const asked = setup.maxOutputTokens ?? options.maxOutputTokens
-  // What the model thinks counts as output: it must not eat up the whole answer.
+  // Thinking counts as output: it must not use up the whole answer.
   const maxOutputTokens = asked && Math.max(asked, budget > 0 ? budget + 1024 : 0)
-  // Older models refuse a request that has both; they are told in words then.
+  // Older models reject a request with both; they are instructed in text then.
   const schema = setup.tools.length === 0 || family.combinesSchemaAndTools ? setup.outputSchema : undefined
   return {
     ...(setup.temperature !== undefined && { temperature: setup.temperature }),
@@ -73,7 +73,7 @@ function thinkingOf(
   return asked ? { includeThoughts: asked.thinkingBudget !== 0, ...asked } : undefined
 }
 
-/** Writes messages as contents; remembers which call a result belongs to, since the wire names the function again. */
+/** Converts messages to contents; remembers the call of each result, since the protocol names the function again. */
 class ContentWriter {
   readonly #ids = new WireIds({ refused: /[^A-Za-z0-9_-]/g })
   readonly #origin: string
@@ -110,13 +110,13 @@ class ContentWriter {
 
   #callPart(part: ToolCallPart): JsonObject {
     const { name, args, opaque, origin } = part
-    // The protocol takes objects only; what a model got wrong is in the result's error.
+    // The protocol accepts only objects; the model's mistake is in the result's error.
     const functionCall = { id: this.#ids.ofCall(part), name, args: isJsonObject(args) ? args : {} }
     const isOwn = origin === this.#origin && typeof opaque === "string"
     return { functionCall, ...(isOwn && { thoughtSignature: opaque }) }
   }
 
-  /** Older models take no media in a response: it stands behind all of them then. */
+  /** Older models accept no media in a response: it follows all of them then. */
   #responseParts(message: ToolMessage): readonly JsonObject[] {
     const responses = message.content.map((result) => this.#responsePart(result))
     return this.#family.mediaInResponses
@@ -138,19 +138,19 @@ class ContentWriter {
   }
 }
 
-/** What the vendor documents for calls that another model made: without it, newer models refuse the request. */
+/** The vendor's documented value for calls of another model: without it, newer models reject the request. */
 const UNSIGNED = "skip_thought_signature_validator"
 
 function isSigned({ thoughtSignature }: JsonObject): boolean {
   return thoughtSignature !== undefined
 }
 
-/** Signed thoughts go back as they came; a summary that nothing vouches for says nothing to the model. */
+/** Signed thoughts are sent back unchanged; an unsigned summary is useless to the model. */
 function addReasoning(parts: JsonObject[], { text, opaque }: ReasoningPart): void {
   if (typeof opaque === "string") {
     parts.push({ text, thought: true, thoughtSignature: opaque })
   } else if (isJsonObject(opaque) && typeof opaque.text === "string") {
-    // The signature of the text before it, which has no place for one of its own.
+    // The signature of the previous text, which cannot carry its own.
     const last = parts.at(-1)
     const takesIt = last?.text !== undefined && !isSigned(last)
     if (takesIt) parts.pop()
@@ -167,7 +167,7 @@ function textPart(text: string): readonly JsonObject[] {
   return text === "" ? [] : [{ text }]
 }
 
-/** A message that is empty for this model, such as one of another's reasoning alone, still has its turn. */
+/** A message that is empty for this model, such as one with only another's reasoning, still has its turn. */
 function filled(parts: readonly Json[]): readonly Json[] {
   return parts.length > 0 ? parts : [{ text: "(No message.)" }]
 }

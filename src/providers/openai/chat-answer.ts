@@ -9,10 +9,10 @@ import { REASONING_FIELD } from "./chat-request.ts"
 import { streamFailure } from "./failure.ts"
 import { usageOf } from "./usage.ts"
 
-/** Reads one Chat Completions stream, also of servers that take its protocol lightly. */
+/** Reads one Chat Completions stream, including those of lenient servers. */
 export class ChatReader implements AnswerReader {
   readonly #parts: AnswerParts
-  /** The part that text or reasoning goes on in. */
+  /** The part that further text or reasoning is added to. */
   #prose: { readonly kind: string; readonly part: number } | null = null
   readonly #calls = new Map<number, { readonly id: string; readonly part: number }>()
   #lastCall = -1
@@ -51,7 +51,7 @@ export class ChatReader implements AnswerReader {
     const event = parseEvent(data, this.#parts.requestId)
     if (event.error !== undefined && event.error !== null) throw streamFailure(event.error, this.#parts.requestId)
     if (this.#model === "" && typeof event.model === "string") this.#model = event.model
-    // Usage comes with the last chunks or with each one; the last report is the whole.
+    // Usage comes with the last chunks or with each one; the last report is the total.
     if (isJsonObject(event.usage)) this.#usage = event.usage
     const choice = Array.isArray(event.choices) ? event.choices[0] : undefined
     if (!isJsonObject(choice)) return
@@ -87,7 +87,7 @@ export class ChatReader implements AnswerReader {
     const { name, arguments: args } = isJsonObject(called) ? called : {}
     const at = typeof index === "number" ? index : isText(name) ? this.#lastCall + 1 : this.#lastCall
     const known = this.#calls.get(at)
-    // Some servers count none of their calls: only the id tells them apart.
+    // Some servers do not number their calls: only the id distinguishes them.
     const isOther = known !== undefined && isText(id) && known.id !== id
     const part = known === undefined || isOther ? this.#openCall(at, id, name) : known.part
     const text = isJsonObject(args) ? JSON.stringify(args) : args
@@ -98,7 +98,7 @@ export class ChatReader implements AnswerReader {
     if (!isText(name)) throw malformed("a call without a name", this.#parts.requestId)
     if (this.#prose !== null) this.#parts.close(this.#prose.part)
     this.#prose = null
-    // Most servers send one call after the other, some send pieces of several by turns.
+    // Most servers send one call after the other, some interleave pieces of several.
     for (const call of this.#calls.values()) this.#parts.closeIfWhole(call.part)
     const id = isText(given) ? given : `call_${this.#parts.count}`
     const part = this.#parts.openCall(id, name)
@@ -113,7 +113,7 @@ export class ChatReader implements AnswerReader {
     const known = stopReasons[reason]
     if (known === undefined) throw unexpectedStop(reason, this.#parts.requestId)
     if (known !== "end") return known
-    // The calls decide: some servers do not say that they stopped for one, others say so of none.
+    // The calls decide: some servers do not report a stop for calls, others always do.
     if (this.#calls.size > 0) return "tool-calls"
     return this.#refused ? "refusal" : "end"
   }
@@ -127,7 +127,7 @@ const stopReasons: Readonly<Record<string, StopReason>> = {
   content_filter: "refusal",
 }
 
-/** What servers give as a reason where they failed themselves: a router's, and DeepSeek's. */
+/** Finish reasons of servers that failed themselves: a router's, and DeepSeek's. */
 const faults: Readonly<Record<string, "provider_error" | "overloaded">> = {
   error: "provider_error",
   insufficient_system_resource: "overloaded",

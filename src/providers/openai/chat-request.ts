@@ -10,7 +10,7 @@ import { argumentsText, dataUrl, fileName, namedSchema, resultText } from "./con
 import { effortWord, reasons } from "./effort.ts"
 import type { OpenAiSetup } from "./options.ts"
 
-/** The body of a Chat Completions request: messages last, the system prompt first among them. */
+/** The body of a Chat Completions request: messages last, with the system prompt first among them. */
 export function chatShape(options: OpenAiSetup, setup: ConversationSetup): BodyShape {
   const { model, topP, stopSequences, seed, structuredOutput, isOpenAi } = options
   const { system, tools, temperature, effort, outputSchema } = setup
@@ -19,7 +19,7 @@ export function chatShape(options: OpenAiSetup, setup: ConversationSetup): BodyS
     model,
     stream: true,
     stream_options: { include_usage: true },
-    // OpenAI's models that think know only the new name, other servers often only the old one.
+    // OpenAI's reasoning models accept only the new name, other servers often only the old one.
     ...(isOpenAi ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens }),
     temperature,
     top_p: topP,
@@ -37,7 +37,7 @@ export function chatShape(options: OpenAiSetup, setup: ConversationSetup): BodyS
   })
   const origin = `${options.provider}:${model}`
   const ids = new WireIds({ longest: 40 })
-  // A conversation always has a message, so the comma behind the system prompt is never the last.
+  // A conversation always has a message, so the comma after the system prompt is never the last.
   const first = system ? `${JSON.stringify({ role: "system", content: system })},` : ""
   return {
     prefix: `${fixed.slice(0, -1)},"messages":[${first}`,
@@ -49,7 +49,7 @@ export function chatShape(options: OpenAiSetup, setup: ConversationSetup): BodyS
   }
 }
 
-/** At least one: each tool result is a message of its own. */
+/** At least one: each tool result is a separate message. */
 function wireMessages(message: Message, origin: string, ids: WireIds): readonly JsonObject[] {
   switch (message.role) {
     case "user":
@@ -68,13 +68,13 @@ function wireMessages(message: Message, origin: string, ids: WireIds): readonly 
   }
 }
 
-/** A result is text alone here: its images and documents follow all of the results, as if a user had shown them. */
+/** A result is text only here: its images and documents follow all results, as if a user had sent them. */
 function mediaMessages(message: ToolMessage, ids: WireIds): readonly JsonObject[] {
   const shown = resultMedia(message, ids)
   return shown.length > 0 ? [{ role: "user", content: shown.map(contentPart) }] : []
 }
 
-/** Many servers take a plain text only as a string. */
+/** Many servers accept plain text only as a string. */
 function userContent(content: readonly ContentPart[]): Json {
   const [part] = content
   return content.length === 1 && part?.type === "text" ? part.text : content.map(contentPart)
@@ -110,8 +110,8 @@ function assistantMessage({ content }: AssistantMessage, origin: string, ids: Wi
 }
 
 /**
- * Servers that name their reasoning so (DeepSeek, Moonshot) want it back and refuse a conversation that lost it. Those
- * that call it `reasoning` may refuse to be given it.
+ * Servers that name their reasoning this way (DeepSeek, Moonshot) require it back and reject a conversation without it.
+ * Those that call it `reasoning` may reject it.
  */
 export const REASONING_FIELD = "reasoning_content"
 

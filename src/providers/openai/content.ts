@@ -5,28 +5,28 @@ import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { closedSchema, isStrict } from "../output-schema.ts"
 
-// What both protocols write alike.
+// Content that both protocols represent the same way.
 
 export function dataUrl({ mediaType, data }: ImagePart | FilePart): string {
   return `data:${mediaType};base64,${data}`
 }
 
-/** The protocols want a name for every file. */
+/** The protocols require a name for every file. */
 export function fileName({ name, mediaType }: FilePart): string {
   return name ?? (mediaType === "application/pdf" ? "document.pdf" : "document")
 }
 
-/** Neither protocol has a mark for failure: what went wrong is in the text. */
+/** Neither protocol can mark a failure: the problem is in the text. */
 export function resultText({ output }: ToolResultPart): string {
   return plainText(output, "\n")
 }
 
-/** The protocols take an object, as text; what a model got wrong is in the result's error. */
+/** The protocols accept an object, as text; the model's mistake is in the result's error. */
 export function argumentsText(args: Json): string {
   return isJsonObject(args) ? JSON.stringify(args) : "{}"
 }
 
-/** Strict only where the schema allows it: servers refuse it otherwise. */
+/** Strict only if the schema allows it: servers reject it otherwise. */
 export function namedSchema(schema: JsonSchema): JsonObject {
   const closed = closedSchema(schema)
   return { name: "answer", schema: closed, strict: isStrict(closed) }

@@ -1,27 +1,27 @@
 import type { ErrorCode, LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { brokenOff, codeOfStatus, type Refusal, refusalError, type ToldError, tellsOverflow } from "../failure.ts"
+import { brokenOff, codeOfStatus, isOverflow, type Refusal, type ReportedError, refusalError } from "../failure.ts"
 
 export const REQUEST_ID_HEADER = "x-request-id"
 
-/** A request that was refused, as an error of the taxonomy. */
+/** A rejected request as an error of the taxonomy. */
 export function failureOf(refusal: Refusal, keyName: string): LonghaulError {
-  const told = parseError(refusal)
-  return refusalError(refusal, { ...told, requestId: refusal.header(REQUEST_ID_HEADER) }, keyName)
+  const reported = parseError(refusal)
+  return refusalError(refusal, { ...reported, requestId: refusal.header(REQUEST_ID_HEADER) }, keyName)
 }
 
-/** The server's own error in the middle of a stream, where no status says anything. */
+/** The server's own error in mid-stream, without a status. */
 export function streamFailure(error: Json | undefined, requestId: string | undefined): LonghaulError {
-  const told = isJsonObject(error) ? error : { message: error ?? "no reason given" }
-  const message = messageOf(told)
-  // Routers repeat the status that they were given themselves.
-  const status = Number(told.code)
-  const code = codeOf(told) ?? overflowIn(message) ?? (status >= 400 ? codeOfStatus(status) : undefined)
-  return brokenOff(code ?? (told.type === INVALID ? "invalid_request" : "provider_error"), message, requestId)
+  const reported = isJsonObject(error) ? error : { message: error ?? "no reason given" }
+  const message = messageOf(reported)
+  // Routers repeat the status that they received.
+  const status = Number(reported.code)
+  const code = codeOf(reported) ?? overflowIn(message) ?? (status >= 400 ? codeOfStatus(status) : undefined)
+  return brokenOff(code ?? (reported.type === INVALID ? "invalid_request" : "provider_error"), message, requestId)
 }
 
-/** Said of nearly everything, so the status says more. */
+/** Used for nearly everything, so the status is more specific. */
 const INVALID = "invalid_request_error"
 
 function codeOf({ code, type }: JsonObject): ErrorCode | undefined {
@@ -29,7 +29,7 @@ function codeOf({ code, type }: JsonObject): ErrorCode | undefined {
 }
 
 function overflowIn(message: string): ErrorCode | undefined {
-  return tellsOverflow(message) ? "context_overflow" : undefined
+  return isOverflow(message) ? "context_overflow" : undefined
 }
 
 const byWord: Readonly<Record<string, ErrorCode>> = {
@@ -54,8 +54,8 @@ const byWord: Readonly<Record<string, ErrorCode>> = {
   slow_down: "overloaded",
 }
 
-/** Compatible servers say it in `error`, as an object or a text, or with nothing around it. */
-function parseError({ body, status }: Refusal): ToldError {
+/** Compatible servers put it in `error`, as an object or a text, or directly in the body. */
+function parseError({ body, status }: Refusal): ReportedError {
   try {
     const parsed: unknown = JSON.parse(body)
     if (isJsonObject(parsed)) {
@@ -65,7 +65,7 @@ function parseError({ body, status }: Refusal): ToldError {
       return { code: codeOf(error) ?? (status === 400 ? overflowIn(message) : undefined), message }
     }
   } catch {
-    // Proxies answer in HTML or plain text: the status decides then.
+    // Proxies respond with HTML or plain text: then the status decides.
   }
   return { message: body }
 }

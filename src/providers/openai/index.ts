@@ -10,7 +10,7 @@ import { responsesShape } from "./responses-request.ts"
 export type { ProviderOptions, StreamDeadlines } from "../options.ts"
 export type { OpenAiOptions }
 
-/** A model behind OpenAI or any server that speaks one of its two protocols; `baseUrl` with the version. */
+/** A model behind OpenAI or a server that is compatible with one of its two protocols; `baseUrl` with the version. */
 export function openai(options: OpenAiOptions): Model {
   const complete = completeOptions(options)
   const { provider, model, structuredOutput, maxOutputTokens } = complete
@@ -18,7 +18,7 @@ export function openai(options: OpenAiOptions): Model {
   return {
     provider,
     id: model,
-    // Other servers may take a schema and pay no heed to it: the model is told of it as well.
+    // Other servers may accept a schema and ignore it: the model gets it in text as well.
     enforcesSchema: structuredOutput && complete.isOpenAi,
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     converse: (setup) => new WireConversation(wireOf(complete, headers, setup), options, setup.transport),
@@ -29,7 +29,7 @@ function headersOf({ apiKey, organization, project, headers }: OpenAiSetup): Rea
   return {
     "content-type": "application/json",
     accept: "text/event-stream",
-    // Servers on one's own machine want none.
+    // Local servers need none.
     ...(apiKey && { authorization: `Bearer ${apiKey}` }),
     ...(organization !== undefined && { "openai-organization": organization }),
     ...(project !== undefined && { "openai-project": project }),

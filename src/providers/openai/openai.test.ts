@@ -10,7 +10,7 @@ import { type OpenAiOptions, openai } from "./index.ts"
 const task: Message = { role: "user", content: [{ type: "text", text: "Say it" }] }
 const never: Transport = { stream: () => Promise.reject(new Error("not this one")) }
 
-/** A simulator in place of fetch, so that any address can be asked. */
+/** A simulator instead of fetch, so that any address works. */
 function simulate(answer: SimulatedAnswer = "ok", fault?: FaultOrder): Simulator {
   return createSimulator({ script: () => answer, faults: [fault ?? null] })
 }

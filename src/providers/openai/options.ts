@@ -3,27 +3,27 @@ import { keys } from "../../lib/known-keys.ts"
 import { checkProviderOptions, type ProviderOptions } from "../options.ts"
 
 export interface OpenAiOptions extends ProviderOptions {
-  /** Which protocol. Default: `responses` at OpenAI itself, elsewhere `chat`, which every compatible server speaks. */
+  /** The protocol. Default: `responses` at OpenAI itself, elsewhere `chat`, which every compatible server supports. */
   readonly api?: "responses" | "chat"
   readonly organization?: string
   readonly project?: string
   readonly seed?: number
-  /** The name of the service that serves the model, such as `openrouter`. Default `openai`. */
+  /** The name of the service, such as `openrouter`. Default `openai`. */
   readonly provider?: string
-  /** The variable that the key is usually in, named where a key is refused. Default `OPENAI_API_KEY`. */
+  /** The variable of the key, named if a key is rejected. Default `OPENAI_API_KEY`. */
   readonly keyName?: string
-  /** False: for servers that refuse a schema for the answer. Default true. */
+  /** False: for servers that reject an output schema. Default true. */
   readonly structuredOutput?: boolean
 }
 
-/** The options with nothing left to choose. */
+/** The options with all defaults resolved. */
 export interface OpenAiSetup extends OpenAiOptions {
   readonly api: "responses" | "chat"
   readonly baseUrl: string
   readonly provider: string
   readonly keyName: string
   readonly structuredOutput: boolean
-  /** True: OpenAI's own servers, which have gone beyond what others speak. */
+  /** True: OpenAI's own servers, which support more than others. */
   readonly isOpenAi: boolean
 }
 
@@ -54,7 +54,7 @@ const ownKeys = keys<Omit<OpenAiOptions, keyof ProviderOptions>>()(
   "structuredOutput",
 )
 
-/** What was asked for and cannot be sent must not be dropped in silence. */
+/** An option that cannot be sent must not be dropped silently. */
 function refuseChatOnly({ seed, stopSequences = [] }: OpenAiOptions): void {
   const unknown = seed !== undefined ? "seed" : stopSequences.length > 0 ? "stopSequences" : undefined
   if (unknown === undefined) return

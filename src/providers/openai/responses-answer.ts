@@ -11,11 +11,11 @@ import { usageOf } from "./usage.ts"
 /** Reads one Responses stream. */
 export class ResponsesReader implements AnswerReader {
   readonly #parts: AnswerParts
-  /** By `output_index`; null: of a kind that is not for us. */
+  /** By `output_index`; null: an unknown kind. */
   readonly #items = new Map<number, Item | null>()
   #called = false
   #refused = false
-  /** What the last event of the stream said of the whole. */
+  /** The summary in the last event of the stream. */
   #ended: { readonly response: JsonObject; readonly cutFor: string | undefined } | undefined
   #model = ""
 
@@ -41,7 +41,7 @@ export class ResponsesReader implements AnswerReader {
 
   event(data: string): void {
     if (this.#ended !== undefined) return
-    // Nearly all events of a long answer are these: taking them apart in full would be most of its cost.
+    // Nearly all events of a long answer are these: parsing them fully would be most of the cost.
     const plain = plainDelta(data)
     if (plain !== undefined) {
       this.#grow(plain.index, plain.text)
@@ -79,7 +79,7 @@ export class ResponsesReader implements AnswerReader {
         throw streamFailure(isJsonObject(event.response) ? event.response.error : undefined, this.#parts.requestId)
       case "error":
         throw streamFailure(event.error ?? event, this.#parts.requestId)
-      // The others repeat what these say, or tell of what we did not ask for.
+      // The other events repeat these, or report features that we did not request.
     }
   }
 
@@ -138,7 +138,7 @@ export class ResponsesReader implements AnswerReader {
     const response = isJsonObject(event.response) ? event.response : {}
     const details = isJsonObject(response.incomplete_details) ? response.incomplete_details : {}
     const cutFor = event.type === "response.incomplete" ? String(details.reason) : undefined
-    // An item that was cut may have been left open.
+    // A cut item may still be open.
     this.#parts.closeAll()
     this.#ended = { response, cutFor }
   }
@@ -158,7 +158,7 @@ interface Item {
   isClosed: boolean
 }
 
-/** A delta that is spelt as OpenAI spells it; anything else takes the long way. */
+/** A delta in OpenAI's spelling; anything else is parsed fully. */
 function plainDelta(data: string): { readonly index: number; readonly text: string } | undefined {
   if (!data.startsWith(TEXT_DELTA) && !data.startsWith(ARGUMENTS_DELTA)) return undefined
   const at = data.indexOf(OUTPUT_INDEX) + OUTPUT_INDEX.length
@@ -166,7 +166,7 @@ function plainDelta(data: string): { readonly index: number; readonly text: stri
   if (infix === undefined || !data.endsWith("}")) return undefined
   const start = at + 1 + infix.length
   let end = data.indexOf('"', start)
-  // Past quotes that belong to the text.
+  // Skips quotes that belong to the text.
   while (data[end - 1] === "\\") end = data.indexOf('"', end + 1)
   const text = end === -1 ? undefined : unescaped(data.slice(start, end))
   return text === undefined ? undefined : { index: Number(data[at]), text }
@@ -177,7 +177,9 @@ const ARGUMENTS_DELTA = '{"type":"response.function_call_arguments.delta","seque
 const OUTPUT_INDEX = '","output_index":'
 const deltaInfixes = [',"content_index":0,"delta":"', ',"delta":"']
 
-/** What the model needs to know its thoughts again; the summary only where the text cannot tell its parts. */
+/**
+ * The data that the model needs to recognise its thoughts; the summary only if the text does not separate its parts.
+ */
 function sealed({ id, encrypted_content, summary }: JsonObject): Json {
   return {
     ...(typeof id === "string" && { id }),

@@ -9,7 +9,7 @@ import { argumentsText, dataUrl, fileName, namedSchema, resultText } from "./con
 import { effortWord, reasons } from "./effort.ts"
 import type { OpenAiSetup } from "./options.ts"
 
-/** The body of a Responses request, with nothing kept on the server: the whole conversation goes out, last in it. */
+/** The body of a Responses request, without server-side state: the whole conversation is sent, at the end. */
 export function responsesShape(options: OpenAiSetup, setup: ConversationSetup): BodyShape {
   const { model, topP, structuredOutput } = options
   const { system, tools, temperature, effort, outputSchema } = setup
@@ -33,7 +33,7 @@ export function responsesShape(options: OpenAiSetup, setup: ConversationSetup): 
         name,
         description,
         parameters: inputSchema,
-        // Left out, the server rewrites the schema so that nothing is optional.
+        // If omitted, the server rewrites the schema so that nothing is optional.
         strict: false,
       })),
     }),
@@ -80,7 +80,7 @@ function contentPart(part: ContentPart): Json {
 }
 
 function assistantItems({ content }: AssistantMessage, origin: string, ids: WireIds): readonly JsonObject[] {
-  // The server wants what a thought led to behind it, and refuses one that led to nothing.
+  // The server requires the item that followed a thought, and rejects a thought without one.
   const end = content.findLastIndex((part) => part.type !== "reasoning" && !isEmptyText(part)) + 1
   return content.slice(0, end).flatMap((part) => assistantItem(part, origin, ids))
 }
@@ -106,7 +106,7 @@ function spoken(text: string): JsonObject {
   return { type: "message", role: "assistant", content: [{ type: "output_text", text }] }
 }
 
-/** Only what is sealed can go back: the server keeps nothing to look the rest up in. */
+/** Only encrypted items can be sent back: the server stores nothing. */
 function reasoningItem({ text, opaque }: ReasoningPart): readonly JsonObject[] {
   if (!isJsonObject(opaque) || typeof opaque.encrypted_content !== "string") return []
   const summary = text === "" ? [] : [{ type: "summary_text", text }]

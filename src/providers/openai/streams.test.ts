@@ -15,12 +15,12 @@ type CreateReader = (parts: AnswerParts) => AnswerReader
 const chatReader: CreateReader = (parts) => new ChatReader(parts)
 const responsesReader: CreateReader = (parts) => new ResponsesReader(parts)
 
-/** As a conversation does it, from one chunk that holds everything. */
+/** Like a conversation, from one chunk with everything. */
 function read(create: CreateReader, sent: string | Uint8Array): Answer {
   const parts = new AnswerParts({})
   const reader = create(parts)
   new SseCutter(reader).push(typeof sent === "string" ? encoder.encode(sent) : sent)
-  parts.tell()
+  parts.deliver()
   return reader.finish()
 }
 
@@ -223,7 +223,7 @@ describe("the Responses API stream", () => {
       output_index: 0,
     }))
     for (const deltas of [plain, escaped, sorted]) {
-      // What follows the end, such as the other protocol's mark of it, is nothing to us.
+      // Data after the end, such as the other protocol's end mark, is ignored.
       const { parts } = responses(added(0, message), ...deltas, done(0, message), response({}), "[DONE]")
       expect(parts).toEqual([{ type: "text", text: words.join("") }])
     }
@@ -321,7 +321,7 @@ describe.each([
 
   test("a stream cut at any byte is never a complete answer", async () => {
     const sent = await sentBy(null)
-    // From its finish reason on a chat answer is complete: its usage and its end mark may be missing.
+    // A chat answer is complete with its finish reason: its usage and end mark may be missing.
     const reason = sent.indexOf("\n", sent.indexOf('"finish_reason":"'))
     const bytes = encoder.encode(path.includes("chat") ? sent.slice(0, reason) : sent)
     for (let end = 0; end < bytes.length; end++) {

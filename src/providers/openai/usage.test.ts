@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import type { JsonObject } from "../../contract/json.ts"
 import { usageOf } from "./usage.ts"
 
-/** In the shape that each server sends; the buckets were worked out by hand. */
+/** In each server's format; the buckets were computed manually. */
 const reports: readonly [name: string, report: JsonObject, buckets: readonly (number | null)[]][] = [
   [
     "OpenAI Chat: cache, reasoning and a tool call",

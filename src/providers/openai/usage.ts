@@ -3,7 +3,7 @@ import type { Usage } from "../../contract/result.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { count } from "../json.ts"
 
-/** A report of either protocol, whose input counts what came from a cache or went into it, in exclusive buckets. */
+/** A usage report of either protocol, whose input includes cache reads and writes, in exclusive buckets. */
 export function usageOf(report: JsonObject | undefined): Usage {
   if (report === undefined) return unknownUsage
   const input = count(report.input_tokens) ?? count(report.prompt_tokens)

@@ -48,7 +48,7 @@ export class OwnerWatch {
     return this.#isSilent(path, sign, leaseMs) ? "silent" : "alive"
   }
 
-  /** Whether a take that is not on record will never be: see docs/decisions/0014-a-shard-appears-with-its-claim.md. */
+  /** Whether a take that is not on record will never be: see docs/decisions/0014-create-shard-with-claim.md. */
   #isOver(path: string, top: number, { claim }: Taking): boolean {
     if (this.#givenUp.get(path) === top) return true
     return claim === null ? this.#isLocal(path) : this.#isGone(path, claim.owner ?? null)

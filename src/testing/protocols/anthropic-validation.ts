@@ -3,7 +3,7 @@ import type { SimulatedRequest } from "../simulated.ts"
 import { blocksOf, isList, listAt, objectAt, textAt } from "./json-access.ts"
 import type { Refusal } from "./protocol.ts"
 
-/** What the Messages API answers to a request that it will not serve, in its own words where they are known. */
+/** The Messages API's responses to invalid requests, with its exact messages if known. */
 export function refuseAnthropic(request: SimulatedRequest, apiKey: string | undefined): Refusal | undefined {
   const unauthorised = refuseKey(request.headers, apiKey)
   if (unauthorised !== undefined) return { status: 401, message: unauthorised }
@@ -65,7 +65,7 @@ function toolsProblem(tools: readonly Json[]): string | undefined {
     if (!toolName.test(name)) return `tools.${index}.custom.name: String should match pattern '${toolName.source}'`
     if (names.has(name)) return "tools: Tool names must be unique."
     names.add(name)
-    // Tools that the server itself runs carry a type and no schema.
+    // Tools run by the server have a type and no schema.
     const { type = "custom", input_schema: schema } = objectAt(tool)
     if (type === "custom" && objectAt(schema).type !== "object") {
       return `tools.${index}.custom.input_schema.type: Field required`
@@ -109,7 +109,7 @@ function blockProblem(block: JsonObject, role: string, place: string): string | 
   }
   if (type === "tool_result") {
     if (role !== "user") return `${place}: \`tool_result\` blocks can only be in \`user\` messages`
-    // A result may be empty as a whole, but not hold an empty block.
+    // A result may be empty, but must not contain an empty block.
     if (isList(block.content) && blocksOf(block.content).some((inner) => inner.type === "text" && inner.text === "")) {
       return "messages: text content blocks must be non-empty"
     }
@@ -132,7 +132,7 @@ function resultProblem({ is_error: isError, content }: JsonObject, place: string
 const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"]
 const LARGEST_IMAGE = 5 * 1024 * 1024
 
-/** Sizes count as they are sent, in base64. */
+/** Sizes are counted as sent, in base64. */
 function sourceProblem({ type, source }: JsonObject, place: string): string | undefined {
   if (objectAt(source).type !== "base64") return undefined
   const [mediaType, data] = [textAt(source, "media_type"), textAt(source, "data")]
@@ -155,7 +155,7 @@ function textProblem(block: JsonObject): string | undefined {
   return text.trim() === "" ? "messages: text content blocks must contain non-whitespace text" : undefined
 }
 
-/** Messages of one role in a row count as one, as they do for the real server. */
+/** Adjacent messages of one role count as one, as on the real server. */
 function pairingProblem(messages: readonly Json[]): string | undefined {
   const seen = new Set<string>()
   let open: readonly string[] = []
@@ -200,7 +200,7 @@ function turnsOf(messages: readonly Json[]): readonly Turn[] {
   return turns
 }
 
-/** Results count only where they stand before any other block. */
+/** Results count only before any other block. */
 function leadingResults(blocks: readonly JsonObject[]): readonly string[] {
   const end = blocks.findIndex((block) => block.type !== "tool_result")
   return (end === -1 ? blocks : blocks.slice(0, end)).map((block) => textAt(block, "tool_use_id"))

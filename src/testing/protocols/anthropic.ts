@@ -148,7 +148,7 @@ function frames(answer: CompleteAnswer, exchange: Exchange): readonly Frame[] {
         usage: { ...inputUsage, output_tokens: 1 },
       },
     }),
-    // The real server pings once the first block has begun.
+    // The real server pings once the first block has started.
     ...blocks.slice(0, 1),
     ping,
     ...blocks.slice(1),
@@ -189,7 +189,7 @@ function blockOf(
       ],
     }
   }
-  // Like the real server: an empty piece first, and nothing after it where there are no arguments.
+  // Like the real server: an empty piece first, and nothing after it without arguments.
   const pieces = ["", ...(part.argsText === "{}" ? [] : cutIntoDeltas(part.argsText, deltaSize))]
   return {
     start: { type: "tool_use", id: part.id, name: part.name, input: {} },

@@ -3,7 +3,7 @@ import type { SimulatedRequest } from "../simulated.ts"
 import { blocksOf, isList, listAt, objectAt, textAt } from "./json-access.ts"
 import type { Refusal } from "./protocol.ts"
 
-/** What the Gemini API answers to a request that it will not serve, in its own words where they are known. */
+/** The Gemini API's responses to invalid requests, with its exact messages if known. */
 export function refuseGoogle(request: SimulatedRequest, apiKey: string | undefined): Refusal | undefined {
   const key = request.headers["x-goog-api-key"] ?? ""
   if (key === "") return { status: 403, message: "Method doesn't allow unregistered callers." }
@@ -14,10 +14,12 @@ export function refuseGoogle(request: SimulatedRequest, apiKey: string | undefin
   return reason === undefined ? undefined : { status: 400, message: reason }
 }
 
-/** Stands in for the signature of a call that another model made. */
+/** Replaces the signature of a call made by another model. */
 export const UNSIGNED = "skip_thought_signature_validator"
 
-/** The third generation signs its calls, wants the signatures back, and combines what older ones do not. */
+/**
+ * The third generation signs its calls, requires the signatures back, and supports combinations that older ones do not.
+ */
 export function signsCalls(model: string): boolean {
   return /gemini-([3-9]|\d\d)/.test(model)
 }
@@ -144,7 +146,7 @@ function partProblem(part: JsonObject, role: string, place: string): string | un
   return undefined
 }
 
-/** Media inside a response came with the third generation. */
+/** Media inside a response is supported since the third generation. */
 function responseProblem({ functionResponse }: JsonObject, model: string, place: string): string | undefined {
   const parts = partsOf(functionResponse)
   if (parts.length === 0) return undefined
@@ -191,7 +193,7 @@ function isAnswered(call: JsonObject, response: JsonObject): boolean {
   return textAt(call, "name") === textAt(response, "name") && (id === "" || id === textAt(call, "id"))
 }
 
-/** Only the turn that is under way counts: what came before the user's last words is taken as it is. */
+/** Only the current turn is checked: messages before the user's last one are accepted as they are. */
 function signatureProblem(contents: readonly Json[]): string | undefined {
   const start = contents.findLastIndex(
     (content) => textAt(content, "role") !== "model" && fieldsOf(partsOf(content), "functionResponse").length === 0,

@@ -42,7 +42,7 @@ const messages: Readonly<Record<number, string>> = {
   503: "The model is overloaded. Please try again later.",
 }
 
-/** The wire has no word for the last two: such requests are refused, and nothing pauses. */
+/** The protocol has no value for the last two: such requests are rejected, and nothing pauses. */
 const finishReasons: Readonly<Record<StopReason, string>> = {
   end: "STOP",
   "tool-calls": "STOP",
@@ -125,11 +125,11 @@ function attachmentsIn(parts: readonly JsonObject[]): readonly SimulatedAttachme
   )
 }
 
-/** Clients are free in what they call a result; `output` and `error` are what the vendor proposes. */
+/** Clients may choose the key of a result; `output` and `error` are the vendor's suggestion. */
 function responseOf(response: Json | undefined): { readonly text: string; readonly isError: boolean } {
   const { output, error, content } = objectAt(response)
-  const told = error ?? output ?? content ?? response ?? ""
-  return { text: typeof told === "string" ? told : JSON.stringify(told), isError: error !== undefined }
+  const value = error ?? output ?? content ?? response ?? ""
+  return { text: typeof value === "string" ? value : JSON.stringify(value), isError: error !== undefined }
 }
 
 function partsOf(content: Json | undefined): readonly JsonObject[] {
@@ -148,14 +148,14 @@ function frames(answer: CompleteAnswer, exchange: Exchange): readonly Frame[] {
   const finishReason = isBroken
     ? "MALFORMED_FUNCTION_CALL"
     : (answer.wireStopReason ?? finishReasons[answer.stopReason])
-  const told = { modelVersion: exchange.model, responseId: exchange.messageId }
+  const metadata = { modelVersion: exchange.model, responseId: exchange.messageId }
   const prompt = answer.usage.inputTokens + answer.usage.cacheReadTokens
   const chunk = (parts: readonly JsonObject[], more: JsonObject, usage: JsonObject, bookkeeping: boolean) =>
     frame(
       {
         candidates: [{ content: { parts, role: "model" }, ...more, index: 0 }],
         usageMetadata: { promptTokenCount: prompt, ...usage },
-        ...told,
+        ...metadata,
       },
       bookkeeping,
     )
@@ -171,7 +171,7 @@ function finalUsage({ usage, parts }: CompleteAnswer): JsonObject {
   return {
     candidatesTokenCount: usage.outputTokens - thoughts,
     totalTokenCount: usage.inputTokens + usage.cacheReadTokens + usage.outputTokens,
-    // Like the real server, which leaves out what is zero.
+    // Like the real server, which omits zeros.
     ...(usage.cacheReadTokens > 0 && { cachedContentTokenCount: usage.cacheReadTokens }),
     ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
   }
@@ -180,13 +180,13 @@ function finalUsage({ usage, parts }: CompleteAnswer): JsonObject {
 interface Steps {
   /** The parts of each chunk. */
   readonly steps: readonly (readonly JsonObject[])[]
-  /** What is left to seal the last part with. */
+  /** The signature for the last part. */
   readonly signature: string
-  /** A call whose arguments are not JSON ends the answer: the server reads them before it sends them. */
+  /** A call with invalid JSON arguments ends the answer: the server parses them before it sends them. */
   readonly isBroken: boolean
 }
 
-/** Like the real server: calls in a row share a chunk, and what seals a thought comes with the call it led to. */
+/** Like the real server: adjacent calls share a chunk, and a thought's signature comes with the call it led to. */
 function stepsOf({ parts, deltaSize }: CompleteAnswer, isSigning: boolean): Steps {
   const steps: JsonObject[][] = []
   let signature = ""
@@ -224,7 +224,7 @@ function frame(data: JsonObject, bookkeeping = false): Frame {
   return { text: `data: ${JSON.stringify(data)}\r\n\r\n`, bookkeeping }
 }
 
-/** A key that is not known is no status of its own: its details say what is wrong with the argument. */
+/** An unknown key has no separate status: the error details describe it. */
 function errorOf({ status, type, message }: Refusal): JsonObject {
   const isKey = type === "API_KEY_INVALID"
   return {

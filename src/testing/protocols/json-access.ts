@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
 import { isJsonObject } from "../../lib/json.ts"
 
-/** Readers of JSON that nobody has checked yet: what is not there reads as empty. */
+/** Accessors for unchecked JSON: absent values read as empty. */
 export function objectAt(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
 }

@@ -4,7 +4,7 @@ import { blocksOf, isList, listAt, objectAt, textAt } from "./json-access.ts"
 import { formatProblem, missing, refuseKey, tooLong, toolNameProblem, unsupported } from "./openai-shared.ts"
 import type { Refusal } from "./protocol.ts"
 
-/** What Chat Completions answers to a request that it will not serve, in its own words where they are known. */
+/** Chat Completions' responses to invalid requests, with its exact messages if known. */
 export function refuseChat(request: SimulatedRequest, apiKey: string | undefined): Refusal | undefined {
   const unauthorised = refuseKey(request, apiKey)
   if (unauthorised !== undefined) return unauthorised

@@ -17,7 +17,7 @@ import {
 } from "./openai-shared.ts"
 import type { Exchange, Frame, ParsedRequest, Protocol } from "./protocol.ts"
 
-/** Chat Completions, streaming, as OpenAI and all that are compatible with it speak it. */
+/** Chat Completions, streaming, as in OpenAI and compatible servers. */
 export const openAiChatProtocol: Protocol = {
   name: "openai-chat",
   callIdPrefix: "call_sim_",

@@ -9,7 +9,7 @@ export interface ResponsesEvent {
   readonly data: JsonObject
 }
 
-/** One item of an answer: what the stream tells of it, and how it looks once it is whole. */
+/** One item of an answer: its stream events, and its final form. */
 interface ItemEvents {
   readonly events: readonly ResponsesEvent[]
   readonly whole: JsonObject
@@ -34,7 +34,7 @@ interface Place extends JsonObject {
   readonly output_index: number
 }
 
-/** What a model refuses with has its own kind of content. */
+/** A refusal has its own kind of content. */
 function messageEvents(text: string, kind: "output_text" | "refusal", place: Place, deltaSize: number): ItemEvents {
   const content = { ...place, content_index: 0 }
   const part = (words: string): JsonObject =>
@@ -76,7 +76,7 @@ function reasoningEvents(
   return {
     whole,
     events: [
-      // What is sealed is whole only at the end.
+      // Encrypted content is complete only at the end.
       begun(place, { ...item, encrypted_content: "", summary: [] }),
       { type: "response.reasoning_summary_part.added", data: { ...summary, part: part("") } },
       ...deltas("response.reasoning_summary_text.delta", text, deltaSize, summary),
@@ -120,7 +120,7 @@ function done({ output_index }: Place, item: JsonObject): ResponsesEvent {
   return { type: "response.output_item.done", data: { output_index, item } }
 }
 
-/** Padded like the real ones, so that their length says little about what they hold. */
+/** Padded like the real ones, so that their length reveals little about their content. */
 function deltas(
   type: string,
   text: string,

@@ -4,7 +4,7 @@ import { blocksOf, isList, listAt, objectAt, textAt } from "./json-access.ts"
 import { formatProblem, missing, refuseKey, tooLong, toolNameProblem, unsupported } from "./openai-shared.ts"
 import type { Refusal } from "./protocol.ts"
 
-/** What the Responses API answers to a request that it will not serve, in its own words where they are known. */
+/** The Responses API's responses to invalid requests, with its exact messages if known. */
 export function refuseResponses(request: SimulatedRequest, apiKey: string | undefined): Refusal | undefined {
   const unauthorised = refuseKey(request, apiKey)
   if (unauthorised !== undefined) return unauthorised
@@ -111,7 +111,7 @@ function isOfModel(item: JsonObject | undefined): boolean {
   return item?.type === "reasoning" || item?.type === "function_call" || item?.role === "assistant"
 }
 
-/** Nothing is kept here, so a thought has to bring its own content. */
+/** Nothing is stored here, so a thought has to include its content. */
 function forgotten(items: readonly JsonObject[]): Refusal | undefined {
   const lost = items.find(({ type, encrypted_content: sealed }) => type === "reasoning" && typeof sealed !== "string")
   if (lost === undefined) return undefined

@@ -17,7 +17,7 @@ import {
 } from "./openai-shared.ts"
 import type { Exchange, Frame, ParsedRequest, Protocol } from "./protocol.ts"
 
-/** OpenAI's Responses API, streaming, with nothing kept on the server. */
+/** OpenAI's Responses API, streaming, without server-side state. */
 export const openAiResponsesProtocol: Protocol = {
   name: "openai-responses",
   callIdPrefix: "call_sim_",
@@ -48,7 +48,7 @@ function parse(_path: string, body: Json): ParsedRequest {
   }
 }
 
-/** A string is what a user says. */
+/** A string is a user message. */
 function inputItems(input: Json | undefined): readonly JsonObject[] {
   return typeof input === "string"
     ? [{ role: "user", content: [{ type: "input_text", text: input }] }]
@@ -69,7 +69,7 @@ function settingsOf({ max_output_tokens, temperature, top_p, reasoning }: JsonOb
   }
 }
 
-/** Items of the model that follow one another are one message in our words. */
+/** Adjacent items of the model are one message in our format. */
 function withItem(messages: readonly SimulatedMessage[], item: JsonObject): readonly SimulatedMessage[] {
   if (item.type === "function_call_output") {
     const text = typeof item.output === "string" ? item.output : textOf({ content: item.output ?? null })
@@ -160,7 +160,7 @@ function responseOf(exchange: Exchange): JsonObject {
   }
 }
 
-/** Deltas add to the answer, and an item is begun and ended once; everything else only repeats what these say. */
+/** Deltas add to the answer, and an item starts and ends once; everything else only repeats these. */
 function frame({ type, data }: ResponsesEvent, sequence: number): Frame {
   return {
     text: `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence, ...data })}\n\n`,

@@ -3,18 +3,18 @@ import type { CompleteAnswer, SimulatedMessage, SimulatedRequest, SimulatedToolR
 import { isList, objectAt, textAt } from "./json-access.ts"
 import type { Exchange, Refusal } from "./protocol.ts"
 
-// What OpenAI's two protocols have in common.
+// Shared by OpenAI's two protocols.
 
 export const REQUEST_ID_HEADER = "x-request-id"
-/** The second in which every simulated answer was made. */
+/** The creation time of every simulated answer. */
 export const CREATED_AT = 1_767_225_600
 
-/** What the ids of one answer have in common. */
+/** The common part of the ids of one answer. */
 export function idOf({ messageId }: Exchange): string {
   return messageId.replace(/^msg_/, "")
 }
 
-/** Compatible servers on one's own machine want no key, so a missing one is refused only where one is asked for. */
+/** Local compatible servers need no key, so a missing one is rejected only if one is configured. */
 export function refuseKey({ headers }: SimulatedRequest, apiKey: string | undefined): Refusal | undefined {
   const key = headers.authorization?.replace(/^Bearer /i, "") ?? ""
   if (apiKey === undefined || key === apiKey) return undefined
@@ -31,7 +31,7 @@ export function refuseKey({ headers }: SimulatedRequest, apiKey: string | undefi
 
 const INVALID = "invalid_request_error"
 
-/** The body of a refusal, and what an error in the middle of a stream holds. */
+/** The body of an error response, and the content of a mid-stream error. */
 export function errorBody({ status, type, message }: Refusal): JsonObject {
   const usual = usualErrors[status] ?? (status < 500 ? usualErrors[400] : usualErrors[500])
   return {
@@ -60,7 +60,7 @@ const usualErrors: Readonly<
   500: { type: "server_error", message: "The server had an error while processing your request. Sorry about that!" },
 }
 
-/** Input counts what came from a cache or went into it; `words` are the protocol's own. */
+/** Input includes cache reads and writes; `words` are the protocol's names. */
 export function usageReport(
   { usage }: CompleteAnswer,
   words: { readonly input: string; readonly output: string },
@@ -73,7 +73,7 @@ export function usageReport(
     total_tokens: input + outputTokens,
     [`${words.input}_details`]: {
       cached_tokens: cacheReadTokens,
-      // Servers whose cache fills by itself do not report it.
+      // Servers with automatic caching do not report it.
       ...(cacheWriteTokens > 0 && { cache_write_tokens: cacheWriteTokens }),
     },
     [`${words.output}_details`]: { reasoning_tokens: 0 },
@@ -85,7 +85,7 @@ export function attachment(url: string, name: string): SimulatedMessage["attachm
   return { mediaType, data, ...(name !== "" && { name }) }
 }
 
-/** Results that follow one another are one message in our words: those of one turn. */
+/** Adjacent results are one message in our format: those of one turn. */
 export function withResult(
   messages: readonly SimulatedMessage[],
   result: SimulatedToolResult,
@@ -103,7 +103,7 @@ export const silence: Omit<SimulatedMessage, "role"> = {
   toolResults: [],
 }
 
-/** Arguments as the model wrote them; what is no JSON stays the text that it is. */
+/** Arguments as the model wrote them; invalid JSON stays text. */
 export function parsedArguments(text: string): Json {
   try {
     return JSON.parse(text)
@@ -133,7 +133,7 @@ export function toolNameProblem(place: string, name: string, longest: number): s
   return `Invalid '${place}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`
 }
 
-/** A schema for the answer: named, an object, and closed throughout where it is said to be strict. */
+/** An output schema: named, an object, and closed throughout if strict. */
 export function formatProblem(place: string, format: JsonObject): string | undefined {
   const name = textAt(format, "name")
   if (name === "") return missing(`${place}.name`)

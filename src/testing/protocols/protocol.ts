@@ -1,17 +1,17 @@
 import type { Json } from "../../contract/json.ts"
 import type { CompleteAnswer, SimulatedRequest } from "../simulated.ts"
 
-/** One wire protocol of model servers, from the server's side. Pure: the simulator does the rest. */
+/** One protocol of model servers, from the server's side. Pure: the simulator does the rest. */
 export interface Protocol {
   readonly name: string
-  /** Starts the ids of tool calls whose script gave none. */
+  /** Prefix of the ids of tool calls without a scripted id. */
   readonly callIdPrefix: string
-  /** The response header that carries the request's id. */
+  /** The response header with the request's id. */
   readonly requestIdHeader: string
   matches(path: string): boolean
-  /** As much as can be understood: `refuse` judges, this never throws. */
+  /** Parses as much as possible: `refuse` validates, this never throws. */
   parse(path: string, body: Json): ParsedRequest
-  /** Why the real server would not answer this request. */
+  /** Why the real server would reject this request. */
   refuse(request: SimulatedRequest, apiKey: string | undefined): Refusal | undefined
   /** The whole stream, in order. */
   frames(answer: CompleteAnswer, exchange: Exchange): readonly Frame[]
@@ -34,7 +34,7 @@ export interface Exchange {
 
 export interface Refusal {
   readonly status: number
-  /** Default: what the protocol calls this status. */
+  /** Default: the protocol's name for this status. */
   readonly type?: string
   readonly message?: string
 }
@@ -42,6 +42,6 @@ export interface Refusal {
 /** One server-sent event with its empty line. */
 export interface Frame {
   readonly text: string
-  /** Adds nothing to the answer's text or arguments: the `duplicate` fault sends these twice, and only these. */
+  /** Adds nothing to the answer's text or arguments: the `duplicate` fault repeats these, and only these. */
   readonly bookkeeping: boolean
 }

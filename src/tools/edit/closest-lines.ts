@@ -1,4 +1,4 @@
-/** The lines that are most like what was looked for, with their numbers, for a model to see its slip; empty: none are. */
+/** The lines most similar to the sought ones, with their numbers, so that a model can see its mistake; empty: none. */
 export function closestLines(text: string, wanted: string): string {
   const lines = text.split("\n", MOST_LINES)
   const sought = wanted.split("\n").slice(0, MOST_SOUGHT).map(plain)
@@ -9,13 +9,13 @@ export function closestLines(text: string, wanted: string): string {
   return `The closest lines:\n${numbered.join("\n")}`
 }
 
-/** Where most of the sought lines stand as they are sought, white space aside; at least one must. */
+/** Where most of the sought lines match, ignoring white space; at least one must. */
 function bestPlace(lines: readonly string[], sought: readonly string[]): number | undefined {
   const places = new Map<string, number[]>()
   for (const [index, line] of sought.entries()) {
     if (line !== "") places.set(line, [...(places.get(line) ?? []), index])
   }
-  // Each line that fits speaks for the place where the whole would then begin.
+  // Each matching line is a vote for where the whole text would start.
   const votes = new Map<number, number>()
   for (const [index, line] of lines.entries()) {
     for (const offset of places.get(line) ?? []) votes.set(index - offset, (votes.get(index - offset) ?? 0) + 1)
@@ -27,7 +27,7 @@ function bestPlace(lines: readonly string[], sought: readonly string[]): number 
   return best ?? partlyAlike(lines, sought)
 }
 
-/** No line fits as a whole: one that holds a good part of the first sought line, or is part of it. */
+/** No line matches completely: finds one that contains a good part of the first sought line, or is part of it. */
 function partlyAlike(lines: readonly string[], sought: readonly string[]): number | undefined {
   const first = sought.find((line) => line.length >= SHORTEST_PART)
   if (first === undefined) return undefined

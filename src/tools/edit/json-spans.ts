@@ -1,12 +1,12 @@
-/** Where a value stands in a text. */
+/** The position of a value in a text. */
 export interface JsonSpan {
   readonly start: number
   readonly end: number
 }
 
 /**
- * The values of an object's members, by their names, in a text that is known to be JSON. Of a name that occurs twice it is
- * the last one, as `JSON.parse` has it. `at`: where the object begins, or white space in front of it.
+ * The values of an object's members by name, in a text that is known to be JSON. For a repeated name the last one, as
+ * in `JSON.parse`. `at`: start of the object, or white space before it.
  */
 export function memberSpans(text: string, at: number): ReadonlyMap<string, JsonSpan> {
   const members = new Map<string, JsonSpan>()
@@ -48,7 +48,7 @@ function endOfString(text: string, at: number): number {
   return next + 1
 }
 
-/** Without recursion: a file may be nested as deep as it likes. */
+/** Without recursion: a file may be nested arbitrarily deep. */
 function endOfValue(text: string, at: number): number {
   let depth = 0
   let next = at
@@ -61,7 +61,7 @@ function endOfValue(text: string, at: number): number {
       depth++
       next++
     } else if (character === "}" || character === "]") {
-      // The end of what is around a number or a word.
+      // The end of the structure around a number or a word.
       if (depth === 0) return next
       next++
       if (--depth === 0) return next

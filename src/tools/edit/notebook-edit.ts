@@ -72,7 +72,7 @@ async function notebookEdit(args: NotebookEditArgs, context: ToolContext): Promi
     }
     const edited = edit(readNotebook(file.text, name), args)
     done = edited.done
-    // Nothing that is UTF-8 cannot be written as such.
+    // UTF-8 can represent everything that was read as UTF-8.
     return encodeText({ text: edited.text, encoding: file.encoding }) ?? bytes
   })
   return `${done} in ${name}.`
@@ -92,12 +92,12 @@ function edit(notebook: Notebook, args: NotebookEditArgs): { readonly text: stri
     return { text, done: `Inserted cell ${index}${id === undefined ? "" : ` with the id ${id}`}` }
   }
   const before = notebook.cells[index]?.content ?? {}
-  // Safe: a notebook with another type was refused when it was read.
+  // Safe: a notebook with another type was rejected when it was read.
   const type = cellType ?? (before.cell_type as CellType)
   return { text: replaceCell(notebook, index, changedCell(before, source, type)), done: `Replaced cell ${index}` }
 }
 
-/** Of an insert, where the new cell will be; else of a cell that is there. */
+/** For an insert, the index of the new cell; else of an existing cell. */
 function indexOf({ cells }: Notebook, { action, cellIndex, cellId }: NotebookEditArgs): number {
   if (cellIndex !== undefined && cellId !== undefined) {
     throw new ToolError("invalid_input", "Pass cellIndex or cellId, not both.")

@@ -5,11 +5,11 @@ import { elementSpans, type JsonSpan, memberSpans } from "./json-spans.ts"
 
 export type CellType = "code" | "markdown" | "raw"
 
-/** The text of a Jupyter notebook, and where its cells stand in it. */
+/** The text of a Jupyter notebook, and the positions of its cells. */
 export interface Notebook {
   readonly text: string
   readonly cells: readonly NotebookCell[]
-  /** Of the whole array, with its brackets. */
+  /** The whole array, including its brackets. */
   readonly cellsSpan: JsonSpan
   /** Since version 4.5 every cell has an id. */
   readonly hasIds: boolean
@@ -20,7 +20,7 @@ export interface NotebookCell {
   readonly content: JsonObject
 }
 
-/** Checks what an edit relies on. `name`: the file as it is shown. */
+/** Checks the structure that an edit relies on. `name`: the file as displayed. */
 export function readNotebook(text: string, name: string): Notebook {
   const refuse = (why: string) => new ToolError("invalid_input", `${name} is not a notebook: ${why}.`)
   let notebook: unknown
@@ -61,7 +61,7 @@ function isCellType(value: unknown): value is CellType {
   return value === "code" || value === "markdown" || value === "raw"
 }
 
-/** The cell with another source and type. What code put out before is gone with its source. */
+/** The cell with a new source and type. Outputs are removed with the old source. */
 export function changedCell(cell: JsonObject, source: string, type: CellType): JsonObject {
   // Each type has members that others must not have.
   const { outputs: _outputs, execution_count: _count, attachments, ...common } = cell
@@ -82,7 +82,7 @@ export function newCell(source: string, type: CellType, id: string | undefined):
   }
 }
 
-/** As Jupyter writes it: each line with its end. */
+/** As Jupyter writes it: each line with its line ending. */
 function linesOf(source: string): string[] {
   return source.match(/[^\n]*\n|[^\n]+$/g) ?? []
 }
@@ -92,7 +92,7 @@ export function replaceCell(notebook: Notebook, index: number, cell: JsonObject)
   return splice(notebook.text, start, end, writtenCell(notebook, cell))
 }
 
-/** In front of the cell at `index`, or behind the last one. Every byte of the other cells stays. */
+/** Inserts before the cell at `index`, or after the last one. Every byte of the other cells stays. */
 export function insertCell(notebook: Notebook, index: number, cell: JsonObject): string {
   const { text, cells, cellsSpan } = notebook
   const written = writtenCell(notebook, cell)
@@ -102,7 +102,7 @@ export function insertCell(notebook: Notebook, index: number, cell: JsonObject):
     const [before, after] = unit === "" ? ["", ""] : [lineEnd + unit.repeat(2), lineEnd + unit]
     return splice(text, cellsSpan.start + 1, cellsSpan.end - 1, before + written + after)
   }
-  // What stands between the bracket and the first cell stands between any two cells as well.
+  // The text between the bracket and the first cell also separates any two cells.
   const space = text.slice(cellsSpan.start + 1, first.span.start)
   if (index < cells.length) {
     const { start } = spanAt(notebook, index)
@@ -134,7 +134,7 @@ function writtenCell({ text }: Notebook, cell: JsonObject): string {
   return JSON.stringify(cell, null, unit).replaceAll("\n", lineEnd + unit.repeat(2))
 }
 
-/** Without a unit, all of it is on one line. */
+/** Without a unit, everything is on one line. */
 function layoutOf(text: string): { readonly unit: string; readonly lineEnd: string } {
   const [, lineEnd = "\n", unit = ""] = /^\s*\{(\r?\n)([ \t]*)/.exec(text) ?? []
   return { unit: unit.slice(0, 10), lineEnd }

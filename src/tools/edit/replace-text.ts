@@ -2,14 +2,14 @@ import { ToolError } from "../../contract/tool.ts"
 import { decodeText, encodeText } from "../../lib/text-file.ts"
 import { closestLines } from "./closest-lines.ts"
 
-/** One replacement, as a model asks for it. */
+/** One requested replacement. */
 export interface Replacement {
   readonly oldText: string
   readonly newText: string
   readonly replaceAll: boolean
 }
 
-/** Applies replacements one after the other to a file's bytes; every byte outside them stays. `name`: the file as shown. */
+/** Applies replacements in order to a file's bytes; every other byte stays. `name`: the file as displayed. */
 export function replaceInFile(bytes: Uint8Array, replacements: readonly Replacement[], name: string): Replaced {
   const file = decodeText(bytes)
   if (file === undefined) throw new ToolError("invalid_input", `${name} is a binary file.`)
@@ -36,7 +36,7 @@ export function replaceInFile(bytes: Uint8Array, replacements: readonly Replacem
 export interface Replaced {
   readonly bytes: Uint8Array
   readonly count: number
-  /** Where each replacement began, counted when it was made. */
+  /** The line of each replacement, at the time it was made. */
   readonly firstLines: readonly number[]
 }
 
@@ -48,7 +48,7 @@ function replaceInText(
 ): { readonly text: string; readonly count: number; readonly line: number } {
   if (oldText === "") throw new ToolError("invalid_input", `${which}oldText is empty: write the whole file instead.`)
   if (oldText === newText) throw new ToolError("invalid_input", `${which}oldText and newText are identical.`)
-  // A file with CRLF shows as lines like any other: what a model read there has no CR.
+  // A file with CRLF is displayed like any other, so the model's text has no CR.
   const crlf = !text.includes(oldText) && oldText.includes("\n") && text.includes(toCrlf(oldText))
   const [wanted, wording] = crlf ? [toCrlf(oldText), toCrlf(newText)] : [oldText, newText]
   const places = placesOf(text, wanted)
@@ -70,7 +70,7 @@ function replaceInText(
   return { text: replaced, count: replaceAll ? text.split(wanted).length - 1 : 1, line: lineAt(text, first) }
 }
 
-/** As `split` finds them: one does not begin inside the one before it. */
+/** As `split` finds them: matches do not overlap. */
 function placesOf(text: string, wanted: string): number[] {
   const places: number[] = []
   for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) places.push(at)

@@ -1,16 +1,16 @@
 import { PatternError } from "../../lib/linear-pattern.ts"
 
-/** Parts of a glob. `folders` stands for nothing, or for any text that ends with a slash. */
+/** Parts of a glob. `folders` matches nothing, or any text that ends with a slash. */
 export type GlobToken =
   | { readonly type: "character"; readonly character: string }
   | { readonly type: "list"; readonly isNegated: boolean; readonly ranges: readonly GlobRange[] }
   | { readonly type: "one" | "some" | "anything" | "folders" }
   | { readonly type: "choice"; readonly rows: readonly (readonly GlobToken[])[] }
 
-/** The codes of the first and of the last character. */
+/** The codes of the first and last character. */
 export type GlobRange = readonly [from: number, to: number]
 
-/** Throws PatternError where the glob is too long. */
+/** Throws PatternError if the glob is too long. */
 export function charactersOf(glob: string): readonly string[] {
   if (glob.length > maxLength) throw new PatternError(`is longer than ${maxLength} characters`)
   return [...glob]
@@ -23,8 +23,8 @@ export function rangeOf(from: number, to: number): GlobRange {
 }
 
 /**
- * Takes time in proportion to the path times the glob at worst. Most paths are told apart by how they begin or end, which is
- * looked at first.
+ * Takes at most time proportional to path times glob. Most paths are excluded by their beginning or end, which is
+ * checked first.
  */
 export function compileTokens(tokens: readonly GlobToken[]): (path: string) => boolean {
   const isOther = tokens.map(({ type }) => type !== "character")
@@ -49,19 +49,19 @@ function textOf(tokens: readonly GlobToken[]): string {
   return tokens.map((token) => (token.type === "character" ? token.character : "")).join("")
 }
 
-/** A token, and the place behind it. A choice has the places where its rows begin. */
+/** A token and the next position. A choice has the start positions of its alternatives. */
 type Place =
   | { readonly token: Exclude<GlobToken, { readonly type: "choice" }>; readonly next: number }
   | { readonly beginnings: readonly number[] }
 
 const slash = 0x2f
 
-/** All places in a glob at which a path may stand. */
+/** All positions in a glob that a path may have reached. */
 class Positions {
   readonly #places: Place[] = []
   readonly #start: number
   readonly #end: number
-  /** By place: how many characters had been read when it was last reached. */
+  /** By position: the number of characters read when it was last reached. */
   readonly #reachedAt: Uint32Array
   #current: number[] = []
   #read = 0
@@ -72,7 +72,7 @@ class Positions {
     this.#reachedAt = new Uint32Array(this.#places.length)
   }
 
-  /** From the end to the start, so that each knows what follows it. */
+  /** From the end to the start, so that each knows its successor. */
   #before(tokens: readonly GlobToken[], next: number): number {
     return tokens.reduceRight((following, token) => {
       if (token.type !== "choice") return this.#place({ token, next: following })
@@ -127,7 +127,7 @@ class Positions {
     }
   }
 
-  /** With the places behind it that are reached without a character. */
+  /** With the following positions that are reached without a character. */
   #enter(index: number): void {
     const place = this.#places[index]
     if (!this.#reach(index) || place === undefined) return

@@ -5,7 +5,7 @@ import { compileOrRefuse, filesOf, onOneLine, skippedFolders } from "../shared.t
 import { compileGlob } from "./glob.ts"
 import { batchesOf, filesBelow } from "./walk.ts"
 
-/** Glob: files whose path fits a pattern. */
+/** Glob: files whose path matches a pattern. */
 export function globTool(): Tool {
   return defineTool({
     name: "Glob",
@@ -56,14 +56,14 @@ async function glob({ pattern, path, limit }: GlobArgs, context: ToolContext): P
     if (found.length >= MOST_FILES) break
   }
   if (found.length === 0) return "No files found."
-  // Of the same time, by name: the same answer to the same question.
+  // Equal times are ordered by name, so that the result is deterministic.
   found.sort((left, right) => right.modifiedMs - left.modifiedMs || (left.path < right.path ? -1 : 1))
   const lines = found.slice(0, limit).map((each) => onOneLine(each.path))
   if (found.length > limit) lines.push(`[${found.length - limit} more; narrow the pattern or raise limit]`)
   return lines.join("\n")
 }
 
-/** A file may vanish while others are looked at. */
+/** A file may disappear while others are read. */
 async function modifiedMs(files: Files, path: string, context: ToolContext): Promise<number> {
   try {
     return (await files.info(path, context.cwd)).modifiedMs

@@ -2,8 +2,8 @@ import { PatternError } from "../../lib/linear-pattern.ts"
 import { charactersOf, compileTokens, type GlobRange, type GlobToken, rangeOf } from "./glob-match.ts"
 
 /**
- * `*`, `?`, `**`, `[abc]`, `[!abc]` and `{a,b}`; a backslash takes their meaning away. A glob without a slash is about
- * names, one with a slash about paths from the folder that is searched. Throws PatternError.
+ * `*`, `?`, `**`, `[abc]`, `[!abc]` and `{a,b}`; a backslash escapes them. A glob without a slash matches names, one
+ * with a slash matches paths from the searched folder. Throws PatternError.
  */
 export function compileGlob(glob: string): (path: string) => boolean {
   const tokens = parse(glob.replace(/^\.?\//, ""))
@@ -19,7 +19,7 @@ interface Reader {
 
 function parse(glob: string): readonly GlobToken[] {
   const reader: Reader = { characters: charactersOf(glob), at: 0, listsAreOver: false }
-  /** The choices that are open, outermost first. */
+  /** The open choices, outermost first. */
   const open: GlobToken[][][] = [[[]]]
   for (; reader.at < reader.characters.length; reader.at++) {
     const character = reader.characters[reader.at] ?? ""
@@ -52,7 +52,7 @@ function parseOne(reader: Reader, character: string): GlobToken {
   return { type: "character", character: next }
 }
 
-/** From `[` to `]`. Undefined where there is none before the next slash, or nothing is between. */
+/** From `[` to `]`. Undefined if there is none before the next slash, or nothing in between. */
 function parseList(reader: Reader): GlobToken | undefined {
   const { characters, at } = reader
   if (reader.listsAreOver) return undefined

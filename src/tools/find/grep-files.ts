@@ -2,11 +2,14 @@ import type { FoundFiles } from "../../contract/env.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { filesBelow, ignoredFromAbove, prefixOf, type Walk } from "./walk.ts"
 
-/** A file that may hold a match. */
+/** A file that may contain a match. */
 export interface Candidate {
-  /** As it is told to the model. */
+  /** The path as shown to the model. */
   readonly path: string
-  /** At most one byte more than is searched. Undefined for what is not searched; a ToolError where it cannot be read. */
+  /**
+   * At most one byte more than is searched. Undefined for files that are not searched; a ToolError if it cannot be
+   * read.
+   */
   read(): Promise<Uint8Array | undefined>
 }
 
@@ -16,19 +19,19 @@ export interface FilesQuery {
   readonly pattern: string
   readonly ignoreCase: boolean
   readonly multiline: boolean
-  /** Globs of names of which every wanted file has one; empty: nothing is known of its name. */
+  /** Globs of which every wanted file name matches one; empty: unknown. */
   readonly names: readonly string[]
 }
 
 export const maxFileBytes = 5 * 1024 * 1024
 
-/** In the order of the paths. Close it when they have been read. */
+/** In path order. Close it when the files have been read. */
 export interface Candidates {
   readonly files: AsyncIterable<Candidate>
   close(): Promise<void>
 }
 
-/** Those that the environment's search found, or all that there are. */
+/** The files found by the environment's search, or all files. */
 export async function filesToSearch(query: FilesQuery, walk: Walk): Promise<Candidates> {
   const hit = await find(query, walk)
   if (hit === undefined) return { files: allFiles(query.path, walk), close: async () => {} }
@@ -49,7 +52,7 @@ async function* foundFiles(start: string, { found, isIgnored }: Hit, walk: Walk)
   for (const { path, isReadable } of inWalkOrder(found)) {
     if (!walk.wanted(path) || (await isIgnored(path))) continue
     const whole = prefix + path
-    // What was found and is gone is nobody's business: it may have been a link to elsewhere for a moment.
+    // A found file that has disappeared is not reported: it may have been a link to elsewhere for a moment.
     const read = () => (isReadable ? found.read(path, maxFileBytes + 1) : readOrPass(whole, walk))
     yield { path: whole, read }
   }
@@ -68,7 +71,7 @@ async function find(query: FilesQuery, walk: Walk): Promise<Hit | undefined> {
   return found && { found, isIgnored }
 }
 
-/** As a walk comes by them: by the names in each folder. */
+/** In walk order: by the names in each folder. */
 function inWalkOrder({ paths, unreadable }: FoundFiles) {
   const all = [
     ...paths.map((path) => ({ path, isReadable: true })),
@@ -82,7 +85,7 @@ async function readOrPass(path: string, { files, context }: Walk): Promise<Uint8
   try {
     return await files.read(path, context.cwd, { offset: 0, limit: maxFileBytes + 1 })
   } catch (error) {
-    // What is too large is left out, whether or not it can be read.
+    // Files that are too large are skipped, readable or not.
     if (error instanceof ToolError && (await isPassedOver(path, { files, context }))) return undefined
     throw error
   }

@@ -2,22 +2,22 @@ import type { ToolContext } from "../../contract/tool.ts"
 import type { LinearPattern } from "../../lib/linear-pattern.ts"
 import { stopIfAborted } from "../shared.ts"
 
-/** A line with a match: its number from 1, and where it is without its line break. */
+/** A line with a match: its number from 1, and its range without its line break. */
 export interface Line {
   readonly number: number
   readonly start: number
   readonly end: number
 }
 
-/** A search that shares its thread with others. */
+/** A search that shares its thread with other work. */
 export interface LineSearch {
   readonly pattern: LinearPattern
-  /** A match may span lines. All lines of the shortest matches are told then. */
+  /** A match may span lines. All lines of the shortest matches are reported then. */
   readonly multiline: boolean
   readonly context: ToolContext
   /** Characters times instructions since the clock was last read. */
   work: number
-  /** Time spent since others had their turn, up to `countedAt`. */
+  /** Time spent since the last yield, up to `countedAt`. */
   busyMs: number
   countedAt: number
 }
@@ -45,15 +45,15 @@ async function lineByLine(search: LineSearch, text: string, hear: (line: Line) =
   }
 }
 
-/** Matches up to half of it are always found. */
+/** Matches up to half of this length are always found. */
 function windowLength({ pattern }: LineSearch): number {
   return Math.floor(Math.min(Math.max(1_000_000 / pattern.size, maxSearchedCharacters), 10 * maxSearchedCharacters))
 }
 
-/** Tells the lines of the ranges that hold a match and no smaller range of lines with a match. */
+/** Reports the lines of minimal ranges that contain a match. */
 async function acrossLines(search: LineSearch, text: string, hear: (line: Line) => boolean): Promise<void> {
   const length = windowLength(search)
-  // The next line that was not told yet.
+  // The next line that was not reported yet.
   let number = 1
   let start = 0
   for (let from = 0; from < text.length; ) {
@@ -61,18 +61,19 @@ async function acrossLines(search: LineSearch, text: string, hear: (line: Line) 
     const end = await firstEnd(search, text, window, start)
     if (end === -1) {
       if (window.to === text.length) return
-      // The second half is searched again with what follows it.
+      // The second half is searched again with the following text.
       from = lineStart(text, from + Math.floor(length / 2), from + Math.floor(length / 4))
       continue
     }
     const first = await lastBeginning(search, text, { from, to: end })
     for (; start < end; number++) {
       const next = nextLine(text, start)
-      // Lines before the match are passed over.
+      // Lines before the match are skipped.
       if (next > first && !hear({ number, start, end: lineEnd(text, start, next) })) return
       start = next
     }
-    // The next match ends in a later line, hence it begins in a later line. One that was cut may hold more: no news.
+    // The next match ends in a later line, so it starts in a later line. A cut match may contain more, which changes
+    // nothing.
     from = start > end ? start : nextLine(text, first)
   }
 }
@@ -82,11 +83,11 @@ interface Range {
   readonly to: number
 }
 
-/** Behind which line the first match ends that ends behind `told`; -1 where there is none in the range. */
-async function firstEnd(search: LineSearch, text: string, { from, to }: Range, told: number): Promise<number> {
-  if (told >= to || !(await matches(search, text, { from, to }))) return -1
-  // No match ends at `low` or before, one ends at `high` or before.
-  let low = Math.max(from, told)
+/** The end line of the first match that ends after `reported`; -1 if there is none in the range. */
+async function firstEnd(search: LineSearch, text: string, { from, to }: Range, reported: number): Promise<number> {
+  if (reported >= to || !(await matches(search, text, { from, to }))) return -1
+  // No match ends at `low` or before; one ends at `high` or before.
+  let low = Math.max(from, reported)
   let high = Math.min(to, nextLine(text, low))
   for (let lines = 1; !(await matches(search, text, { from, to: high })); lines *= 2) {
     low = high
@@ -101,9 +102,9 @@ async function firstEnd(search: LineSearch, text: string, { from, to }: Range, t
   }
 }
 
-/** Where the last line begins from which on the range still has a match. */
+/** Start of the last line from which the range still has a match. */
 async function lastBeginning(search: LineSearch, text: string, { from, to }: Range): Promise<number> {
-  // A match begins at `low` or later, none at `high` or later.
+  // A match starts at `low` or later; none at `high` or later.
   let low = from
   let high = to
   let begin = lineStart(text, to - 1, from)
@@ -124,7 +125,7 @@ async function lastBeginning(search: LineSearch, text: string, { from, to }: Ran
   }
 }
 
-/** An empty match behind the last line break is one of the next line. */
+/** An empty match after the last line break belongs to the next line. */
 async function matches(search: LineSearch, text: string, { from, to }: Range): Promise<boolean> {
   const { pattern } = search
   await pause(search, to - from)
@@ -132,7 +133,7 @@ async function matches(search: LineSearch, text: string, { from, to }: Range): P
   return pattern.test(text, from, to - 1) || (pattern.test(text, from, to) && !pattern.test(text, to, to))
 }
 
-/** The start of the line in which `at` is, not before `least`. */
+/** The start of the line that contains `at`, not before `least`. */
 function lineStart(text: string, at: number, least: number): number {
   return least + text.slice(least, at).lastIndexOf("\n") + 1
 }
@@ -149,7 +150,7 @@ export function lineEnd(text: string, start: number, next: number): number {
 
 const longestTurnMs = 10
 
-/** Gives others their turn. The clock is read after work of a tenth of a millisecond or more, depending on the pattern. */
+/** Yields to other work. The clock is read after work of a tenth of a millisecond or more, depending on the pattern. */
 function pause(search: LineSearch, characters: number): Promise<void> | undefined {
   search.work += characters * search.pattern.size
   if (search.work < 100_000) return undefined

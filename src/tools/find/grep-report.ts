@@ -4,26 +4,26 @@ import { type Line, lineEnd, nextLine } from "./grep-lines.ts"
 
 export interface ReportOptions {
   readonly mode: "content" | "files" | "count"
-  /** Lines to print around a matching one. */
+  /** Number of context lines. */
   readonly before: number
   readonly after: number
-  /** The most matching lines or files. */
+  /** Maximum number of matching lines or files. */
   readonly limit: number
 }
 
-/** What is said of one file while it is searched. */
+/** The report of one file while it is searched. */
 export interface FileReport {
-  /** False: nothing more is wanted of this file. */
+  /** False: nothing more is needed from this file. */
   add(line: Line): boolean
   end(): void
 }
 
-/** Collects what Grep prints. */
+/** Collects the output of Grep. */
 export class GrepReport {
   readonly #options: ReportOptions
   readonly #lines: string[] = []
   readonly #notes: string[] = []
-  /** Matching lines, or files with one. */
+  /** Matching lines, or files with a match. */
   #found = 0
 
   constructor(options: ReportOptions) {
@@ -71,7 +71,7 @@ export class GrepReport {
 
   #content(name: string, text: string): FileReport {
     const { before, after } = this.#options
-    // Behind the last line that was printed: where the next one is, and how many may follow as its surroundings.
+    // After the last printed line: the position of the next one, and the number of context lines that may follow.
     let next = { number: 1, start: 0 }
     let following = 0
     let hasPrinted = false

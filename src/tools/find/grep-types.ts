@@ -1,4 +1,4 @@
-/** Kinds of files that Grep can be narrowed to, by the globs of their names. */
+/** File types that Grep can be limited to, by globs of their names. */
 export const fileTypes: Readonly<Record<string, readonly string[]>> = {
   c: ["*.c", "*.h"],
   cpp: ["*.cpp", "*.cc", "*.cxx", "*.hpp", "*.hh", "*.hxx", "*.h"],

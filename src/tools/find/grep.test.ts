@@ -204,7 +204,7 @@ describe("Grep", () => {
   })
 })
 
-/** Without a short period, which an automaton would soon know by heart. */
+/** Without a short period, which an automaton would soon cache. */
 function hostileLine(length: number, seed: number): string {
   let state = seed + 1
   return Array.from({ length }, () => {

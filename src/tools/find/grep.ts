@@ -9,7 +9,7 @@ import { GrepReport, type ReportOptions } from "./grep-report.ts"
 import { fileTypes } from "./grep-types.ts"
 import { batchesOf } from "./walk.ts"
 
-/** Grep: lines of files that fit a regular expression, in linear time. */
+/** Grep: lines of files that match a regular expression, in linear time. */
 export function grepTool(): Tool {
   return defineTool({
     name: "Grep",
@@ -81,7 +81,7 @@ interface GrepArgs {
 }
 
 const maxFiles = 50_000
-/** Files read at once, while the search goes through them in order. */
+/** Files read ahead while the search goes through them in order. */
 const readAhead = 8
 
 async function grep(args: GrepArgs, context: ToolContext): Promise<string> {
@@ -152,7 +152,7 @@ async function wantedFiles({ glob, type }: GrepArgs): Promise<WantedFiles> {
   }
 }
 
-/** Empty for what is not searched, undefined for what could not be read: a file may vanish while others are searched. */
+/** Empty for files that are not searched, undefined for unreadable ones: a file may disappear during a search. */
 async function readText(candidate: Candidate, { multiline }: LineSearch): Promise<string | undefined> {
   try {
     const bytes = await candidate.read()
@@ -167,7 +167,7 @@ async function readText(candidate: Candidate, { multiline }: LineSearch): Promis
 
 const decoder = new TextDecoder()
 
-/** With a NUL anywhere, or in UTF-16. */
+/** With a NUL character anywhere, or in UTF-16. */
 function isBinary(bytes: Uint8Array): boolean {
   const [first, second] = bytes
   return bytes.includes(0) || (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)

@@ -2,23 +2,23 @@ import { PatternError } from "../../lib/linear-pattern.ts"
 import { charactersOf, compileTokens, type GlobRange, type GlobToken, rangeOf } from "./glob-match.ts"
 
 /**
- * A glob of an ignore file, about whole paths whose bytes are given as characters. As in ripgrep: `?` and a list are about
- * one byte of a name, a list may stand for a slash, and `**` means folders only where it stands alone between slashes.
- * Throws PatternError.
+ * A glob of an ignore file, matched against whole paths whose bytes are given as characters. As in ripgrep: `?` and a
+ * class match one byte of a name, a class may match a slash, and `**` means folders only if it stands alone between
+ * slashes. Throws PatternError.
  */
 export function compileIgnoreGlob(glob: string): (bytes: string) => boolean {
   const tokens = parse(glob)
   return tokens.length === 1 && tokens[0] === folders ? () => true : compileTokens(tokens)
 }
 
-/** A character for each byte. */
+/** One character per byte. */
 export function bytesAsText(text: string): string {
   return /^\p{ASCII}*$/u.test(text) ? text : Array.from(utf8.encode(text), (byte) => String.fromCharCode(byte)).join("")
 }
 
 const one: GlobToken = { type: "one" }
 const some: GlobToken = { type: "some" }
-/** A `**` at the start, at the end and between two slashes, with the slashes. */
+/** A `**` at the start, at the end or between two slashes, with the slashes. */
 const folders: GlobToken = { type: "folders" }
 const slash: GlobToken = { type: "character", character: "/" }
 const below: GlobToken = { type: "choice", rows: [[slash, { type: "anything" }]] }
@@ -28,9 +28,9 @@ const nothing: GlobToken = { type: "choice", rows: [[]] }
 interface Reader {
   readonly characters: readonly string[]
   at: number
-  /** Set by a `[` without its `]`: this one and all that follow are letters. */
+  /** Set by a `[` without a matching `]`: this and all later ones are literal. */
   listsAreOver: boolean
-  /** The alternatives that are open, outermost first; each a row of tokens. */
+  /** The open alternatives, outermost first; each a list of tokens. */
   readonly open: GlobToken[][][]
 }
 
@@ -47,7 +47,7 @@ function parse(glob: string): readonly GlobToken[] {
   return tokensOf(reader)
 }
 
-/** The row that tokens are added to. */
+/** The list that tokens are added to. */
 function tokensOf({ open }: Reader): GlobToken[] {
   return open.at(-1)?.at(-1) ?? []
 }
@@ -55,7 +55,7 @@ function tokensOf({ open }: Reader): GlobToken[] {
 function closeBraces(reader: Reader): void {
   if (reader.open.length === 1) throw new PatternError('has a "}" without a matching "{"')
   const filled = reader.open.pop()?.filter((tokens) => tokens.some((token) => token !== nothing)) ?? []
-  // Of empty ones alone it is a token that stands for nothing.
+  // If all are empty, it is a token that matches nothing.
   tokensOf(reader).push(filled.length === 0 ? nothing : { type: "choice", rows: filled })
 }
 
@@ -86,7 +86,7 @@ function parseStar(reader: Reader): readonly GlobToken[] {
   const isLast = after === undefined || (isInBraces && (after === "," || after === "}"))
   if (!isLast && after !== "/") return [some]
   if (!isLast) reader.at++
-  // Takes the slash before it along.
+  // Includes the slash before it.
   const last = tokens.pop()
   if (last === folders || last === below) return [last]
   return [isLast ? below : between]
@@ -116,7 +116,7 @@ function parseList(reader: Reader): GlobToken {
   return { type: "list", isNegated, ranges: members.flatMap(({ from, to }) => byteRanges(from, to)) }
 }
 
-/** As ripgrep writes them side by side: only the bytes where the two meet make a range. */
+/** As ripgrep does: only the bytes where the two meet form a range. */
 function byteRanges(from: string, to: string): readonly GlobRange[] {
   const single = (byte: number) => rangeOf(byte, byte)
   const first = Array.from(utf8.encode(from))

@@ -1,21 +1,21 @@
 import { PatternError } from "../../lib/linear-pattern.ts"
 import { bytesAsText, compileIgnoreGlob } from "./ignore-glob.ts"
 
-/** What one ignore file says of the paths below its folder. */
+/** The rules of one ignore file for the paths below its folder. */
 export interface IgnoreFile {
-  /** The last rule that fits counts; undefined: none does. */
+  /** The last matching rule applies; undefined: none matches. */
   readonly says: (path: string, isFolder: boolean) => boolean | undefined
-  /** Whether a rule brings back what another one left out. */
+  /** True if a rule re-includes what another one excluded. */
   readonly hasExceptions: boolean
 }
 
 /**
- * Reads a file in the language of .gitignore as ripgrep does, since both must leave out the same files: unlike git it
- * knows `{a,b}`. Lines that make no sense are passed over.
+ * Parses a .gitignore file as ripgrep does, since both must exclude the same files: unlike git it supports `{a,b}`.
+ * Invalid lines are skipped.
  */
 export function parseIgnoreFile(text: string): IgnoreFile {
   const lines = text.split("\n")
-  // What is not UTF-8 ends the file.
+  // Invalid UTF-8 ends the file.
   const broken = lines.findIndex((line) => line.includes("\ufffd"))
   const rules = (broken === -1 ? lines : lines.slice(0, broken)).flatMap(parseRule).reverse()
   return {
@@ -38,17 +38,17 @@ interface Rule {
 
 function parseRule(line: string): Rule[] {
   const whole = line.replace(/\r$/, "")
-  // Spaces at the end count only where the last one is escaped.
+  // Trailing spaces count only if the last one is escaped.
   const trimmed = whole.endsWith("\\ ") ? whole : whole.trimEnd()
   if (trimmed === "" || trimmed.startsWith("#")) return []
   const ignored = !trimmed.startsWith("!")
   const pattern = trimmed.replace(/^(?:!|\\(?=[!#]))/, "")
-  // A slash at the start is looked for only where nothing was escaped before it.
+  // A leading slash counts only if nothing was escaped before it.
   const isTied = pattern.startsWith("/") && !trimmed.startsWith("\\")
   const foldersOnly = pattern.endsWith("/") && pattern !== "/"
   const bare = pattern.slice(isTied ? 1 : 0, foldersOnly ? -1 : undefined)
   try {
-    // The slash at the end may have been escaped.
+    // The trailing slash may have been escaped.
     const glob = foldersOnly ? bare.replace(/\\$/, "") : bare
     return [{ matches: compileIgnoreGlob(anywhere(glob, isTied)), foldersOnly, ignored }]
   } catch (error) {
@@ -57,7 +57,9 @@ function parseRule(line: string): Rule[] {
   }
 }
 
-/** A slash at the start or in the middle ties a pattern to its folder; `a/**` is about what lies below `a`, not `a`. */
+/**
+ * A slash at the start or in the middle anchors a pattern to its folder; `a/**` matches everything below `a`, not `a`.
+ */
 function anywhere(glob: string, isTied: boolean): string {
   const placed = isTied || glob.includes("/") || glob === "**" ? glob : `**/${glob}`
   return placed.endsWith("/**") ? `${placed}/*` : placed

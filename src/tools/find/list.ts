@@ -3,7 +3,7 @@ import type { Tool, ToolContext } from "../../contract/tool.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { byName, filesOf, onOneLine } from "../shared.ts"
 
-/** List: what a folder holds. */
+/** List: the entries of a folder. */
 export function listTool(): Tool {
   return defineTool({
     name: "List",

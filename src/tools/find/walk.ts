@@ -6,26 +6,26 @@ import { type IgnoreFile, parseIgnoreFile } from "./ignore-rules.ts"
 export interface Walk {
   readonly files: Files
   readonly context: ToolContext
-  /** Asked about paths from the folder where the walk starts. */
+  /** Called with paths relative to the start of the walk. */
   readonly wanted: (path: string) => boolean
-  /** Names of folders that are not entered. */
+  /** Names of folders that are skipped. */
   readonly skippedFolders: readonly string[]
-  /** Leaves out what `.gitignore` and `.ignore` files name, those above the folder included. */
+  /** Excludes files matched by `.gitignore` and `.ignore` files, including those above the folder. */
   readonly ignoreFiles?: boolean
 }
 
-/** An ignore file that is in force, with how a path from its folder begins, seen from where the walk starts. */
+/** An active ignore file, with the prefix of paths in its folder relative to the start of the walk. */
 interface Ruling {
   readonly file: IgnoreFile
-  /** Among the names of ignore files: a lower one wins, wherever the two lie. */
+  /** Precedence among ignore file names: a lower one wins, wherever the two are. */
   readonly rank: number
-  /** The folder's path below the start; or, for one above it, what leads from it down to the start. */
+  /** The folder's path below the start; or, for one above it, the path from it down to the start. */
   readonly place: { readonly below: string } | { readonly above: string }
 }
 
 /**
- * The regular files at or below a path, sorted within each folder. Links are not followed. Paths come as a model would
- * write them, so that they can be handed to other tools.
+ * The regular files at or below a path, sorted within each folder. Links are not followed. Paths are in a form that
+ * other tools accept.
  */
 export async function* filesBelow(path: string, walk: Walk): AsyncGenerator<string> {
   const { files, context } = walk
@@ -41,7 +41,7 @@ export async function* filesBelow(path: string, walk: Walk): AsyncGenerator<stri
   yield* below("", await files.list(path, context.cwd), prefix, walk, rulings)
 }
 
-/** What a path from a folder is written with, so that other tools can take it. */
+/** The prefix that makes a path from a folder usable by other tools. */
 export function prefixOf(folder: string): string {
   return folder === "." ? "" : folder.endsWith("/") ? folder : `${folder}/`
 }
@@ -70,7 +70,7 @@ async function* below(
   const rulings = inOrder(own, above)
   for (const entry of [...entries].sort(byName)) {
     const path = folder + entry.name
-    // Not UTF-8: there is no way to write it.
+    // Not UTF-8: the path cannot be written.
     if (entry.name.includes("\ufffd")) continue
     if (isIgnored(path, entry.kind === "folder", rulings)) continue
     if (entry.kind === "file" && walk.wanted(path)) yield prefix + path
@@ -81,8 +81,8 @@ async function* below(
 }
 
 /**
- * For paths that were found with only the ignore files inside the folder in force: whether one above it leaves them out.
- * Undefined where one above might bring back what was not found.
+ * For paths found with only the ignore files inside the folder: true if one above excludes them. Undefined if one above
+ * might re-include a path that was not found.
  */
 export async function ignoredFromAbove(
   path: string,
@@ -92,7 +92,7 @@ export async function ignoredFromAbove(
   if (above.some(({ file, rank }) => rank < gitRank && file.hasExceptions)) return undefined
   const prefix = prefixOf(path)
   const known = new Map<string, Promise<readonly Ruling[]>>()
-  /** What is in force for the entries of a folder. */
+  /** The ignore files that apply to the entries of a folder. */
   const rulingsIn = (folder: string): Promise<readonly Ruling[]> => {
     let rulings = known.get(folder)
     if (rulings === undefined) {
@@ -108,7 +108,7 @@ export async function ignoredFromAbove(
   }
   return async (found) => {
     const steps = stepsTo(found)
-    // Files inside the folder may bring back what one above left out, and are read only then.
+    // Files inside the folder may re-include what one above excluded, and are read only then.
     if (!steps.some((step) => isIgnored(step.path, step.isFolder, above))) return false
     for (const { path: each, isFolder, folder } of steps) {
       if (isIgnored(each, isFolder, await rulingsIn(folder))) return true
@@ -130,7 +130,7 @@ function stepsTo(path: string) {
   }))
 }
 
-/** The first that has something to say decides. */
+/** The first one with a matching rule decides. */
 function isIgnored(path: string, isFolder: boolean, rulings: readonly Ruling[]): boolean {
   for (const { file, place } of rulings) {
     const seen = "below" in place ? path.slice(place.below.length) : place.above + path
@@ -140,12 +140,12 @@ function isIgnored(path: string, isFolder: boolean, rulings: readonly Ruling[]):
   return false
 }
 
-/** By name first, then the nearest first. */
+/** By name first, then nearest first. */
 function inOrder(near: readonly Ruling[], far: readonly Ruling[]): readonly Ruling[] {
   return near.length === 0 ? far : [...near, ...far].sort((left, right) => left.rank - right.rank)
 }
 
-/** The first wins over the others, as in ripgrep. */
+/** The first takes precedence, as in ripgrep. */
 const ignoreNames = [".rgignore", ".ignore", ".gitignore"]
 const gitRank = ignoreNames.indexOf(".gitignore")
 
@@ -168,7 +168,7 @@ async function rulingsOf(
   return rulings
 }
 
-/** From the folder's parent up to where we may no longer look. */
+/** From the folder's parent up to the first inaccessible folder. */
 async function rulingsAbove(path: string, walk: Walk): Promise<readonly Ruling[]> {
   const { files, context } = walk
   const rulings: Ruling[] = []
@@ -188,7 +188,7 @@ async function rulingsAbove(path: string, walk: Walk): Promise<readonly Ruling[]
 
 const LARGEST_IGNORE_FILE = 1024 * 1024
 
-/** A folder may vanish or be closed to us while others are walked. */
+/** A folder may disappear or become inaccessible during the walk. */
 async function listOrNothing(path: string, { files, context }: Walk): Promise<readonly FileEntry[]> {
   try {
     return await files.list(path, context.cwd)

@@ -7,7 +7,7 @@ export interface CapabilityStubOptions {
   readonly description: string
 }
 
-/** A tool that a model sees and that is never run: every call is refused, whatever its arguments. */
+/** A tool that is offered to a model but never runs: every call is rejected. */
 export function capabilityStub(options: CapabilityStubOptions): Tool {
   checkKeys("capabilityStub", options, keys<CapabilityStubOptions>()("name", "description"))
   const { name, description } = options

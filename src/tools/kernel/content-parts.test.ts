@@ -81,7 +81,7 @@ describe("non-text content of tool results", () => {
     ],
   ])("%s is omitted with a text notice", async (_, part, output) => {
     expect(await outputOf([part])).toEqual(output)
-    // A tool that bounds its own text does not bound these.
+    // A tool that limits its own text does not limit these.
     expect(await outputOf([part], true)).toEqual(output)
   })
 

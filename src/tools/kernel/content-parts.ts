@@ -3,7 +3,7 @@ import { base64ToBytes } from "../../lib/bytes.ts"
 import { attachmentLabel } from "../../lib/content.ts"
 import { imageTypeOf, isPdf, MAX_BASE64_LENGTH, MAX_MEDIA_BYTES } from "../media.ts"
 
-/** What a tool returned, as parts that every provider takes. Throws where a value has no JSON. */
+/** A tool's return value as parts that every provider accepts. Throws if a value is not JSON. */
 export function toParts(value: unknown): readonly ContentPart[] {
   if (typeof value === "string") return [textPart(value)]
   const parts = readParts(value)
@@ -16,17 +16,19 @@ export function toParts(value: unknown): readonly ContentPart[] {
   })
 }
 
-/** Half a character cannot be written as UTF-8, and providers refuse requests that hold one. */
+/** A lone surrogate cannot be written as UTF-8, and providers reject requests that contain one. */
 export function wellFormed(text: string): string {
   return text.replace(loneSurrogate, "\ufffd")
 }
 
 const loneSurrogate = /\p{Surrogate}/gu
 
-/** Of all images and documents of one result: a request has to hold them together with everything before it. */
+/**
+ * Total size of images and documents of one result: a request has to contain them together with everything before it.
+ */
 const MAX_BASE64_OF_RESULT = 2 * MAX_BASE64_LENGTH
 
-/** Parts of our own, since the tool may go on changing its; undefined where the value is something else. */
+/** Copies, since the tool may change its own later; undefined if the value is something else. */
 function readParts(value: unknown): readonly ContentPart[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined
   const parts: ContentPart[] = []
@@ -50,7 +52,7 @@ function readPart(value: unknown): ContentPart | undefined {
     : { type, mediaType, data, ...(typeof name === "string" && { name: wellFormed(name) }) }
 }
 
-/** One that a provider would refuse spoils every request after it: the model is told of it in words instead. */
+/** Content that a provider would reject breaks every later request: the model gets a text notice instead. */
 function takenMedia(part: ImagePart | FilePart, room: number): ContentPart {
   const { data } = part
   const leftOut = (why: string) => textPart(`${attachmentLabel(part)} was omitted: ${why}.`)
@@ -70,7 +72,7 @@ function takenMedia(part: ImagePart | FilePart, room: number): ContentPart {
   return leftOut("it is neither a PDF nor text")
 }
 
-/** Of a valid UTF-16 text, whatever the tool returned. */
+/** Valid UTF-16, whatever the tool returned. */
 function textPart(text: string): TextPart {
   return { type: "text", text: wellFormed(text) }
 }

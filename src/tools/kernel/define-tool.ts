@@ -6,38 +6,41 @@ import { givenSchema } from "../../lib/given-schema.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { describeStandardIssue, isStandardSchema } from "../../lib/standard-schema.ts"
 
-/** What the author of a tool writes. */
+/** The definition of a tool by its author. */
 export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args, Output = unknown> {
   /** Letters, digits, `_` and `-`; at most 64. */
   readonly name: string
-  /** Written for the model: what it does, what it returns, its limits. */
+  /** For the model: what it does, what it returns, its limits. */
   readonly description: string
-  /** A JSON Schema or a Standard Schema, of an object. */
+  /** A JSON Schema or a Standard Schema of an object. */
   readonly input: Input
-  /** Default `once`: the careful one. */
+  /** Default `once`: the safe choice. */
   readonly effect?: Effect
-  /** May run beside others of the same step. Default: where the effect is `none`. */
+  /** May run in parallel with others of the same step. Default: true if the effect is `none`. */
   readonly concurrent?: boolean
-  /** Default `low` where the effect is `none`, else `medium`. */
+  /** Default `low` if the effect is `none`, else `medium`. */
   readonly risk?: Risk
-  /** The most bytes of text it may return. Default: the dispatcher's limit. */
+  /** Maximum bytes of text in its result. Default: the dispatcher's limit. */
   readonly maxOutputBytes?: number
-  /** True where it caps its own text, so that the dispatcher does not cut it again. Default false. */
+  /** True if it limits its own text, so that the dispatcher does not cut it again. Default false. */
   readonly bounded?: boolean
-  /** What to do where its process died before its outcome was recorded. Default: what the run says. */
+  /** What to do if its process died before its outcome was recorded. Default: the run's setting. */
   readonly unknownOutcome?: UnknownOutcome
-  /** Given where a person answers the call, not `run`: what to ask them. The run pauses for the answer. */
+  /** For a call that a person answers instead of `run`: returns the question. The run pauses for the answer. */
   question?(args: Args): string
-  /** Returns text, content parts or anything JSON. Throws `ToolError` to tell the model what went wrong. */
+  /** Returns text, content parts or any JSON value. Throws `ToolError` to inform the model of a problem. */
   run(args: Args, context: ToolContext): Output | Promise<Output>
 }
 
-/** Rejects a definition whose `run` returns what JSON cannot hold. */
+/** Rejects a definition whose `run` returns a non-JSON value. */
 type ReturnsJson<Output> = [Output] extends [JsonSafe<Output>]
   ? unknown
   : { readonly run: "Return text, content parts or JSON: no function, bigint, symbol, Map, Set or class instance." }
 
-/** A complete, frozen tool. With a Standard Schema `args` is what it puts out; else annotate `args` as the schema says. */
+/**
+ * A complete, frozen tool. With a Standard Schema `args` is its output; otherwise annotate `args` according to the
+ * schema.
+ */
 export function defineTool<Schema extends StandardObjectSchema, Output>(
   definition: ToolDefinition<Schema, InferOutput<Schema>, Output> & ReturnsJson<Output>,
 ): Tool
@@ -57,10 +60,10 @@ export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchem
     ...(maxOutputBytes !== undefined && { maxOutputBytes }),
     ...(bounded && { bounded }),
     ...(unknownOutcome !== undefined && { unknownOutcome }),
-    // Safe: a question about arguments that do not fit is asked by nobody.
+    // Safe: a question for invalid arguments is never asked.
     ...(definition.question && { question: (args: Json) => definition.question?.(args as never) ?? "" }),
     ...(isStandardSchema(input) && { validate: (args: Json) => validateStandard(input, args) }),
-    // Safe: the dispatcher hands over only what passed the schema that gave `run` its type.
+    // Safe: the dispatcher passes only arguments that match the schema that types `run`.
     run: (args, context) => definition.run(args as never, context),
   })
 }

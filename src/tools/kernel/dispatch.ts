@@ -21,12 +21,12 @@ import { boundError, cutParts, fits, type Kept, type OutputLimits } from "./outp
 import { describeException } from "./tool-exception.ts"
 import { validateInput } from "./validate.ts"
 
-/** A fixed set of tools. What it lists is exactly what it runs. Holds no state between calls. */
+/** A fixed set of tools. It lists exactly the tools that it runs. Stateless between calls. */
 export interface Dispatcher {
   /** The same array each time. */
   listTools(): readonly ToolSpec[]
   tool(name: string): Tool | undefined
-  /** Every reason why a tool would not take these arguments; none where it would. */
+  /** Every reason why a tool would reject these arguments; empty if it accepts them. */
   check(name: string, args: Json): Promise<readonly string[]>
   /** Selects, validates, runs, bounds and serialises one call. Never rejects, whatever the tool does. */
   dispatch(call: DispatchCall, context: ToolContext, keep?: KeepWhole): Promise<ToolOutcome>
@@ -39,29 +39,29 @@ export interface Dispatcher {
   ): Promise<{ isError: boolean; text: string }>
 }
 
-/** Keeps the whole of a text that is too long to be shown and answers where. Null: it does not. */
+/** Saves the full text of a result that is too long and returns its path. Null: not saved. */
 export type KeepWhole = (artifact: Artifact) => string | null | Promise<string | null>
 
 export interface DispatchCall {
   readonly name: string
   readonly args: Json
-  /** Why the arguments cannot be used, where the model's text was not JSON. */
+  /** Why the arguments are unusable, if the model's text was not JSON. */
   readonly invalid?: string
 }
 
 export interface DispatcherOptions {
-  /** Default 256 KB. A tool's own limit counts where it is lower. */
+  /** Default 256 KB. A tool's own limit applies if it is lower. */
   readonly maxOutputBytes?: number
   /** Default 100,000. */
   readonly maxCharacters?: number
-  /** The only names that are listed and run. Default: all. */
+  /** Names of the listed and callable tools. Default: all. */
   readonly allowed?: readonly string[]
-  /** Names that are neither listed nor run. */
+  /** Names that are neither listed nor callable. */
   readonly disabled?: readonly string[]
   readonly logger?: Logger
-  /** Gets what a tool threw, unless that was meant for the model (`ToolError`). */
+  /** Receives exceptions of tools other than `ToolError`. */
   readonly onException?: (exception: ToolException) => void
-  /** Values that are replaced in exceptions before they are reported. */
+  /** Values that are redacted in exceptions before they are reported. */
   readonly secrets?: () => readonly string[]
 }
 
@@ -103,8 +103,8 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       if (tool.bounded || fits(parts, limits)) return { status: "ok", output: parts }
       return { status: "ok", output: cutParts(parts, limits, keep && (await kept(parts, tool.name, context, keep))) }
     } catch (error) {
-      const told = readToolError(error)
-      if (told !== undefined) return failed(told.code, told.message)
+      const toolError = readToolError(error)
+      if (toolError !== undefined) return failed(toolError.code, toolError.message)
       if (step === "run" && context.signal.aborted) return stopped(tool)
       report(error, tool.name, step, context)
       return failed("internal", `The tool ${tool.name} ${whatFailed[step]}.`)
@@ -123,7 +123,7 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
     return { status: "error", output: [boundError(code, message, errorLimits)] }
   }
 
-  /** Nobody knows how far a tool with effects got: its outcome is flagged, not called a failure. */
+  /** It is unknown how far a tool with effects got: its outcome is flagged, not reported as a failure. */
   function stopped(tool: Tool): ToolOutcome {
     const harmless = tool.effect === "none"
     const message = `${tool.name} was stopped while it ran${harmless ? "." : "; it may or may not have taken effect."}`
@@ -156,7 +156,7 @@ const optionKeys = keys<DispatcherOptions>()(
   "secrets",
 )
 
-/** Those that are allowed and not disabled. An allowed name that nobody has is a mistake that would go unseen. */
+/** The allowed tools that are not disabled. An unknown allowed name is an error that would otherwise go unnoticed. */
 export function selectTools(
   tools: readonly Tool[],
   { allowed, disabled = [] }: Pick<DispatcherOptions, "allowed" | "disabled">,
@@ -174,7 +174,7 @@ export function selectTools(
   return tools.filter(({ name }) => (allowed?.includes(name) ?? true) && !disabled.includes(name))
 }
 
-/** Undefined where it was not to be kept. A failure is told, and is no failure of the tool. */
+/** Undefined if it was not to be saved. A failure is reported, but does not fail the tool. */
 async function kept(
   parts: readonly ContentPart[],
   toolName: string,
@@ -192,7 +192,7 @@ async function kept(
   }
 }
 
-/** Ids and names may come from servers that think of no file system. */
+/** Ids and names may come from servers and are not valid file names. */
 function fileNameOf(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]+/g, ".").slice(0, 80)
 }
@@ -227,7 +227,7 @@ function isThenable<Value>(value: Value | PromiseLike<Value>): value is PromiseL
 
 const abandoned = Symbol("abandoned")
 
-/** A tool that does not heed its signal must not hold up the run: it is left behind, its late end unheard. */
+/** A tool that ignores its signal must not block the run: it is abandoned, and its late result is ignored. */
 function settledOrAborted<Value>(running: PromiseLike<Value>, signal: AbortSignal): Promise<Value | typeof abandoned> {
   return new Promise((resolve, reject) => {
     const forget = onAbort(signal, () => resolve(abandoned))
@@ -246,7 +246,7 @@ const toolErrorCodes: Readonly<Record<ToolErrorCode, true>> = {
   internal: true,
 }
 
-/** Known by its name, because a tool may come with another copy of this package. */
+/** Identified by name, because a tool may use another copy of this package. */
 function readToolError(error: unknown): { readonly code: string; readonly message: string } | undefined {
   try {
     if (!(error instanceof ToolError || (error instanceof Error && error.name === "ToolError"))) return undefined

@@ -2,13 +2,13 @@ import type { ContentPart, TextPart } from "../../contract/content.ts"
 import { lastOfUtf8, truncateUtf8, utf8Length } from "../../lib/truncate.ts"
 import { wellFormed } from "./content-parts.ts"
 
-/** What a model is shown at most: the lower of the two counts. */
+/** The maximum that a model is shown: the lower of the two limits applies. */
 export interface OutputLimits {
   readonly maxBytes: number
   readonly maxCharacters: number
 }
 
-/** Whether the text of all parts together is within the limits. */
+/** True if the text of all parts together is within the limits. */
 export function fits(parts: readonly ContentPart[], limits: OutputLimits): boolean {
   const only = parts.length === 1 ? parts[0] : undefined
   if (only?.type === "text") return !truncateUtf8(only.text, limits).truncated
@@ -23,14 +23,14 @@ export function fits(parts: readonly ContentPart[], limits: OutputLimits): boole
 }
 
 /**
- * Cuts text so that it is within the limits, together with a line that says how much is missing. `kept`: where the whole
- * of it is; then its end is shown too, behind that line.
+ * Cuts text to the limits, including a line with the number of omitted bytes. `kept`: the path of the full text; its
+ * end is then shown too, after that line.
  */
 export function cutParts(parts: readonly ContentPart[], limits: OutputLimits, kept?: Kept): readonly ContentPart[] {
   const where =
     kept === undefined ? "" : "path" in kept ? `; the complete output is at ${kept.path}` : "; it could not be saved"
   const room = roomBeside(limits, where)
-  // A limit that leaves no room for the place leaves it out.
+  // If the limit has no room for the path, it is omitted.
   if (kept !== undefined && (room.maxBytes === 0 || room.maxCharacters === 0)) return cutParts(parts, limits)
   const end = kept !== undefined && "path" in kept ? endOf(parts, halved(room)) : ""
   room.maxBytes -= utf8Length(end)
@@ -50,15 +50,15 @@ export function cutParts(parts: readonly ContentPart[], limits: OutputLimits, ke
   }
   const marker = `[cut: ${cutBytes} bytes omitted${where}]${end === "" ? "" : `\n${end}`}`
   const last = shown.at(-1)
-  // A limit below the marker's own length leaves no room to say so.
+  // A limit below the marker's own length has no room for the marker.
   if (last?.type !== "text") return [...shown, { type: "text", text: truncateUtf8(marker, limits).text }]
   return [...shown.slice(0, -1), { type: "text", text: `${last.text}\n${marker}` }]
 }
 
-/** What became of the whole text: it is there, or was to be and is not. */
+/** The state of the full text: saved, or saving failed. */
 export type Kept = { readonly path: string } | { readonly failed: true }
 
-/** What the marker leaves. */
+/** The bytes left by the marker. */
 function roomBeside({ maxBytes, maxCharacters }: OutputLimits, where: string) {
   const taken = markerRoom + utf8Length(where)
   return { maxBytes: Math.max(0, maxBytes - taken), maxCharacters: Math.max(0, maxCharacters - taken) }
@@ -74,7 +74,7 @@ function endOf(parts: readonly ContentPart[], limits: OutputLimits): string {
   return last?.type === "text" ? lastOfUtf8(last.text, limits) : ""
 }
 
-/** The kernel's error envelope. Its message gives way, so that it stays JSON. */
+/** The kernel's error envelope. Its message is shortened, so that it stays valid JSON. */
 export function boundError(code: string, message: string, limits: OutputLimits): TextPart {
   let kept = wellFormed(message)
   let text = envelope(code, kept)
@@ -85,7 +85,7 @@ export function boundError(code: string, message: string, limits: OutputLimits):
   return { type: "text", text }
 }
 
-/** Longer than any marker with its line breaks, but for where the whole is. */
+/** Longer than any marker with its line breaks, except for the path. */
 const markerRoom = 48
 
 function envelope(code: string, message: string): string {

@@ -2,9 +2,9 @@ import type { Json, JsonObject } from "../../contract/json.ts"
 import { isJsonObject } from "../../lib/json.ts"
 
 /**
- * Whether a value fits a schema beyond doubt, for the simple schemas that most tools have. False means "look closer": the
- * value may be wrong, or the schema may use a keyword that only the schema library knows. It saves loading that library
- * for calls that are plainly right.
+ * True if a value certainly matches a schema, for the simple schemas of most tools. False means "check fully": the
+ * value may be invalid, or the schema may use a keyword that only the schema library supports. Saves loading that
+ * library for plainly valid calls.
  */
 export function plainlyFits(value: Json, schema: Json | undefined): boolean {
   if (!isJsonObject(schema) || !Object.keys(schema).every((keyword) => knownKeywords.has(keyword))) return false
@@ -44,7 +44,7 @@ function isOneOf(value: Json, choices: Json): boolean {
   return Array.isArray(choices) && (value === null || typeof value !== "object") && choices.includes(value)
 }
 
-/** What is checked here, and what says nothing about a value. */
+/** The keywords checked here, and annotations without effect. */
 const knownKeywords: ReadonlySet<string> = new Set([
   "type",
   "enum",

@@ -2,7 +2,7 @@ import type { ToolException } from "../../contract/hooks.ts"
 import type { ToolContext } from "../../contract/tool.ts"
 import { scrub } from "../../lib/secrets.ts"
 
-/** What the author of a tool needs to know of its exception. Never throws, whatever was thrown. */
+/** A tool's exception, for its author. Never throws, whatever was thrown. */
 export function describeException(
   error: unknown,
   tool: string,

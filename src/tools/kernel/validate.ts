@@ -5,8 +5,8 @@ import { schemaIssues } from "../../lib/json-schema.ts"
 import { plainlyFits } from "./plainly-fits.ts"
 
 /**
- * Checks a call's arguments and fills in defaults. The tool gets a copy: what was journalled is never touched.
- * A promise only while the schema library loads or where the tool brings its own validation.
+ * Checks a call's arguments and fills in defaults. The tool gets a copy: the journalled value is never changed. A
+ * promise only while the schema library loads or if the tool has its own validation.
  */
 export function validateInput(tool: Tool, args: Json): ToolInput | Promise<ToolInput> {
   try {
@@ -24,7 +24,7 @@ function inputOf(args: Json, issues: readonly string[]): ToolInput {
   return issues.length === 0 ? { ok: true, args } : { ok: false, issues }
 }
 
-/** Follows `properties` and `items` only: elsewhere a default could depend on which alternative was meant. */
+/** Follows `properties` and `items` only: elsewhere a default could depend on the chosen alternative. */
 function copyWithDefaults(value: Json, schema: Json | undefined): Json {
   if (Array.isArray(value)) {
     const items = isJsonObject(schema) ? schema.items : undefined
@@ -59,7 +59,7 @@ function ownProperty(object: JsonObject | undefined, key: string): Json | undefi
   return object !== undefined && Object.hasOwn(object, key) ? object[key] : undefined
 }
 
-/** JSON may hold a key `__proto__`; assigning it would change the object's prototype instead. */
+/** JSON may contain a key `__proto__`; assigning it would change the object's prototype instead. */
 function setOwn(object: Record<string, Json>, key: string, value: Json): void {
   if (key === "__proto__") {
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
@@ -68,7 +68,7 @@ function setOwn(object: Record<string, Json>, key: string, value: Json): void {
 
 class NotJson extends Error {}
 
-/** What a model can provoke is its mistake and is told to it; anything else is a fault of the tool's schema. */
+/** Problems that a model can cause are reported to it; anything else is a fault of the tool's schema. */
 function hostile(error: unknown): ToolInput {
   if (error instanceof NotJson) return { ok: false, issues: ["arguments: must be JSON"] }
   if (error instanceof RangeError) return { ok: false, issues: ["arguments: nested too deeply"] }

@@ -3,13 +3,13 @@ import { closestLines } from "../edit/closest-lines.ts"
 import { type Hunk, malformed, oldLines, shown } from "./file-patch.ts"
 import { createLineSearch, type LineSearch } from "./find-lines.ts"
 
-/** A line of a file with what ends it; nothing ends the last one of some files. */
+/** A line of a file with its line ending; the last line may have none. */
 interface Line {
   readonly text: string
   readonly end: string
 }
 
-/** Applies hunks in their order. What they keep stays as the file has it, not as they spell it. `name`: as shown. */
+/** Applies hunks in order. Unchanged lines stay as in the file, not as in the hunk. `name`: as displayed. */
 export function applyHunks(text: string, hunks: readonly Hunk[], name: string): string {
   const lines = splitLines(text)
   const search = createLineSearch(lines.map((line) => line.text))
@@ -22,7 +22,7 @@ export function applyHunks(text: string, hunks: readonly Hunk[], name: string): 
     placed.push({ hunk, start })
     const wanted = oldLines(hunk)
     if (hunk.line !== undefined && wanted.length > 0) offset = start - (hunk.line - 1)
-    // What is added at the end may come before the others.
+    // An addition at the end may come before the others.
     if (wanted.length > 0 || start < lines.length) from = start + wanted.length
   }
   return change(
@@ -55,7 +55,7 @@ interface Place {
   readonly lines: readonly Line[]
   readonly search: LineSearch
   readonly from: number
-  /** How far off the hunk before was from where it said to be. */
+  /** Offset of the previous hunk from its stated position. */
   readonly offset: number
   readonly which: string
 }
@@ -98,7 +98,7 @@ function atVeryEnd(
   return search(wanted.slice(0, -1), { from: Math.max(from, file.length - wanted.length + 1) })
 }
 
-/** Where the search begins: behind the hunk before, and behind the lines that are named for it. */
+/** Where the search starts: after the previous hunk, and after the lines named for it. */
 function behindAnchors({ anchors }: Hunk, wanted: readonly string[], { text, search, from, which }: Place): number {
   let behind = from
   for (const [index, anchor] of anchors.entries()) {
@@ -134,7 +134,7 @@ function splitLines(text: string): readonly Line[] {
   return lines
 }
 
-/** What ends the lines around a place. */
+/** The line ending used around a position. */
 function endAround(lines: readonly Line[], at: number): string {
   return lines[at - 1]?.end || lines[at]?.end || lines[0]?.end || "\n"
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest"
 import { memory, patch } from "../../../test/support/patch-scene.ts"
 import { decodeText, encodeText, type TextEncoding } from "../../lib/text-file.ts"
 
-/** A line of a file, with what ends it. */
+/** A line of a file with its line ending. */
 interface Line {
   readonly text: string
   readonly end: string
@@ -16,7 +16,7 @@ interface Operation {
 
 const encodings: readonly TextEncoding[] = ["utf-8", "utf-8-bom", "utf-16le", "utf-16be", "latin1"]
 
-/** Lines that a careless reader of patches takes for something else. */
+/** Lines that a careless patch parser misinterprets. */
 const tricky = ["", " ", "\t", "*** End Patch", "*** End of File", "@@", "@@ -1 +1 @@", "-- x", "--- a/x", "+x"]
 const trickier = [
   "\\ No newline at end of file",
@@ -47,7 +47,7 @@ interface Edit {
   readonly operations: readonly Operation[]
 }
 
-/** A file and what becomes of each of its lines. `ends`: what the lines may end in; `open`: the last may lack its end. */
+/** A file and the change of each of its lines. `ends`: possible line endings; `open`: the last may lack one. */
 function edits(ends: readonly string[], open: boolean): fc.Arbitrary<Edit> {
   return fc.constantFrom(...encodings).chain((encoding) => {
     const operation = fc.record({
@@ -59,7 +59,7 @@ function edits(ends: readonly string[], open: boolean): fc.Arbitrary<Edit> {
       .record({ operations: fc.array(operation, { maxLength: 25 }), oldOpen: isOpen, newOpen: isOpen })
       .map(({ operations, oldOpen, newOpen }) => ({
         encoding,
-        // What is no UTF-8 makes it Latin-1.
+        // Invalid UTF-8 makes it Latin-1.
         operations: openEnds(
           encoding === "latin1"
             ? [{ kind: " ", line: { text: "\xe9", end: ends[0] ?? "" } }, ...operations]
@@ -71,7 +71,7 @@ function edits(ends: readonly string[], open: boolean): fc.Arbitrary<Edit> {
   })
 }
 
-/** The last line of either side may lack its end: a line that is the last of one side only then changes. */
+/** The last line of either side may lack its line ending: a line that is last on one side only then changes. */
 function openEnds(operations: readonly Operation[], oldOpen: boolean, newOpen: boolean): readonly Operation[] {
   const lastOld = operations.findLastIndex(({ kind }) => kind !== "+")
   const lastNew = operations.findLastIndex(({ kind }) => kind !== "-")
@@ -97,7 +97,7 @@ const side = (operations: readonly Operation[], without: "-" | "+") =>
     .map(({ line }) => line.text + line.end)
     .join("")
 
-/** Applies it through the tool, on bytes, and holds the outcome against the other side of the edit. */
+/** Applies it through the tool, on bytes, and compares the result with the other side of the edit. */
 async function check({ operations, encoding }: Edit, text: string, expected: string): Promise<void> {
   const before = encodeText({ text: side(operations, "+"), encoding })
   const after = encodeText({ text: expected, encoding })
@@ -106,7 +106,7 @@ async function check({ operations, encoding }: Edit, text: string, expected: str
   expect(outcome).toEqual({ told: "M f", code: "ok", after: { f: Buffer.from(after ?? "").toString("latin1") } })
 }
 
-/** As `diff -U<context>` would write it: hunks with numbers, and what the last lines lack. */
+/** As `diff -U<context>` would write it: hunks with numbers, and missing final newlines. */
 function toUnified(operations: readonly Operation[], context: number, shows: (line: Line) => string): string {
   const near = operations.map((_, index) =>
     operations.slice(Math.max(0, index - context), index + context + 1).some(({ kind }) => kind !== " "),
@@ -132,7 +132,7 @@ function toUnified(operations: readonly Operation[], context: number, shows: (li
   return `${text.join("\n")}\n`
 }
 
-/** Hunks that begin where the one before ends, so that only one place fits them. */
+/** Hunks that start where the previous one ends, so that only one position matches. */
 function toEnvelope(operations: readonly Operation[], cuts: ReadonlySet<number>): string {
   const hunks: Operation[][] = [[]]
   for (const [index, operation] of operations.entries()) {
@@ -150,7 +150,7 @@ test("applying a unified diff of any two texts turns one into the other, byte fo
   for (const end of ["\n", "\r\n"]) {
     await fc.assert(
       fc.asyncProperty(edits([end], true), fc.integer({ min: 0, max: 4 }), async (edit, context) => {
-        // A text without line ends does not tell what the others should end in.
+        // A text without line endings does not determine those of the others.
         fc.pre(end === "\n" || side(edit.operations, "+").includes(end))
         const text = toUnified(edit.operations, context, ({ text }) => text)
         await check(edit, text, side(edit.operations, "-"))
@@ -164,7 +164,7 @@ test("a unified diff with explicit line endings keeps mixed ones, byte for byte"
   await fc.assert(
     fc.asyncProperty(edits(["\n", "\r\n"], false), fc.integer({ min: 0, max: 4 }), async (edit, context) => {
       const text = toUnified(edit.operations, context, ({ text, end }) => text + end.replace("\n", ""))
-      // Without any sign of them, the ends around a change decide.
+      // Without any hint, the line endings around a change decide.
       fc.pre(text.includes("\r\n"))
       await check(edit, text, side(edit.operations, "-"))
     }),
@@ -177,7 +177,7 @@ test("a patch in the envelope format produces the new text and keeps line ending
     const cuts = fc.uniqueArray(fc.nat({ max: 25 })).map((each) => new Set(each))
     await fc.assert(
       fc.asyncProperty(edits([end], false), cuts, fc.boolean(), async (edit, cuts, open) => {
-        // Where the old text lacks its last line end, the new one does.
+        // If the old text lacks its final newline, the new one does.
         const old = openEnds(edit.operations, open, false).filter(({ kind }) => kind !== "+")
         const isOpen = old.at(-1)?.line.end === ""
         const made = side(edit.operations, "-")
@@ -230,6 +230,6 @@ test("any corrupted patch is applied or rejected with a reason, and then changes
     }),
     { numRuns: 2000 },
   )
-  // Both really happened.
+  // Both cases really occurred.
   expect([...codes.keys()]).toEqual(expect.arrayContaining(["ok", "invalid_input"]))
 })

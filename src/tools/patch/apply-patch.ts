@@ -4,7 +4,7 @@ import { filesOf, stopIfAborted } from "../shared.ts"
 import { parsePatch } from "./parse-patch.ts"
 import { planChanges } from "./plan-changes.ts"
 
-/** ApplyPatch: changes several files, all or none, also through a crash. */
+/** ApplyPatch: changes several files, all or none, even through a crash. */
 export function applyPatchTool(): Tool {
   return defineTool({
     name: "ApplyPatch",

@@ -1,11 +1,11 @@
 import { ToolError } from "../../contract/tool.ts"
 
-/** What a patch does to one file. */
+/** The changes of a patch to one file. */
 export type FilePatch = AddPatch | DeletePatch | UpdatePatch
 
 interface AnyPatch {
   readonly path: string
-  /** What was asked for and cannot be done, for the result. */
+  /** Requests that cannot be fulfilled, for the result. */
   readonly remark?: string
 }
 
@@ -16,43 +16,43 @@ export interface AddPatch extends AnyPatch {
 
 export interface DeletePatch extends AnyPatch {
   readonly kind: "delete"
-  /** The content as the patch knows it; none where it says nothing of it. */
+  /** The content as the patch knows it; absent if it has none. */
   readonly hunks: readonly Hunk[]
 }
 
 export interface UpdatePatch extends AnyPatch {
   readonly kind: "update"
   readonly hunks: readonly Hunk[]
-  /** The file's other name, where the first one is nobody's. */
+  /** The file's other name, used if the first one does not exist. */
   readonly otherPath?: string
-  /** Where it goes; with `copy` it stays as well. */
+  /** The new path; with `copy` the old one stays as well. */
   readonly moveTo?: string
   readonly copy?: boolean
 }
 
-/** Lines that stand together, and what becomes of them. */
+/** A group of adjacent lines and their changes. */
 export interface Hunk {
-  /** Lines that stand somewhere before it, each behind the one before it. */
+  /** Lines that occur before it, in this order. */
   readonly anchors: readonly string[]
   readonly lines: readonly HunkLine[]
-  /** Where the patch believes it is: its first line, from 1; without old lines, the line behind which it goes. */
+  /** The stated position: its first line, from 1; without old lines, the line after which it is inserted. */
   readonly line?: number
-  /** It is the end of the file. */
+  /** It is at the end of the file. */
   readonly atEnd: boolean
-  /** What the patch says of the file's last line end; absent: nothing. */
+  /** The final newline according to the patch; absent: not stated. */
   readonly finalNewline?: boolean
 }
 
 export interface HunkLine {
   readonly kind: "keep" | "remove" | "add"
   readonly text: string
-  /** Only where the patch tells one from the other. */
+  /** Only if the patch distinguishes them. */
   readonly end?: LineEnd
 }
 
 export type LineEnd = "\n" | "\r\n"
 
-/** What a hunk takes to be there. */
+/** The lines that a hunk expects. */
 export function oldLines({ lines }: Hunk): string[] {
   return lines.filter(({ kind }) => kind !== "add").map(({ text }) => text)
 }
@@ -61,7 +61,7 @@ export function malformed(message: string): ToolError {
   return new ToolError("invalid_input", message)
 }
 
-/** A line of the patch, as an error shows it. */
+/** A line of the patch for an error message. */
 export function shown(line: string): string {
   const text = line.trimEnd()
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)

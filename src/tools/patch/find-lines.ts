@@ -1,16 +1,16 @@
 export interface SearchOptions {
-  /** The first place that may be taken. */
+  /** The first allowed position. */
   readonly from: number
-  /** Take the place nearest to this one; absent: the first. */
+  /** Prefer the position nearest to this one; absent: the first. */
   readonly near?: number
-  /** Take the end of the file if it fits there. */
+  /** Prefer the end of the file if it matches there. */
   readonly atEnd?: boolean
 }
 
-/** Where lines stand in a file: exactly, or else as loosely as needed. */
+/** Finds lines in a file: exactly, or else as loosely as needed. */
 export type LineSearch = (wanted: readonly string[], options: SearchOptions) => number | undefined
 
-/** From exact to loose. What models change without noticing, a file should not have to match. */
+/** From exact to loose: ignores differences that models introduce without noticing. */
 const looks: readonly ((line: string) => string)[] = [
   (line) => line,
   (line) => line.trimEnd(),
@@ -37,7 +37,7 @@ export function createLineSearch(lines: readonly string[]): LineSearch {
   }
 }
 
-/** The nearest place from `from` on. Linear, however often the lines repeat themselves. */
+/** The nearest position from `from` on. Linear, however often the lines repeat. */
 function placeOf(lines: readonly string[], wanted: readonly string[], from: number, near = from): number | undefined {
   const borders = bordersOf(wanted)
   let best: number | undefined
@@ -48,14 +48,14 @@ function placeOf(lines: readonly string[], wanted: readonly string[], from: numb
     if (length < wanted.length) continue
     const place = at - length + 1
     if (best === undefined || Math.abs(place - near) < Math.abs(best - near)) best = place
-    // Whatever comes behind is further away.
+    // Anything later is further away.
     if (place >= near) break
     length = borders[length - 1] ?? 0
   }
   return best
 }
 
-/** For each beginning of the lines, how much of it is also its end. */
+/** The failure function of Knuth-Morris-Pratt. */
 function bordersOf(wanted: readonly string[]): readonly number[] {
   const borders = [0]
   let length = 0
@@ -67,7 +67,7 @@ function bordersOf(wanted: readonly string[]): readonly number[] {
   return borders
 }
 
-/** Typographic signs as keyboards have them. */
+/** Typographic characters mapped to their ASCII forms. */
 function plainSigns(line: string): string {
   return line
     .replace(/[\u2010-\u2015\u2212]/g, "-")

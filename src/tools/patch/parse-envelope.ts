@@ -1,7 +1,7 @@
 import { type FilePatch, type Hunk, malformed, shown } from "./file-patch.ts"
 import { anchorIn, numbersIn, readHunkBody, toHunk, withLineEnds } from "./read-hunk.ts"
 
-/** Reads `*** Begin Patch` … `*** End Patch`, from its first line on; several in a row are one. */
+/** Parses `*** Begin Patch` … `*** End Patch`, from its first line on; several in a row are one. */
 export function parseEnvelope(lines: readonly string[]): readonly FilePatch[] {
   const patches: FilePatch[] = []
   let isOpen = false
@@ -61,7 +61,7 @@ function parseUpdate(lines: readonly string[], from: number, path: string): Pars
   const moveTo = /^\*\*\* Move to:(.*)$/.exec(lines[at]?.trimEnd() ?? "")?.[1]?.trim()
   if (moveTo === "") throw malformed(`Line ${at + 1} of the patch, ${shown(lines[at] ?? "")}, does not name a file.`)
   if (moveTo !== undefined) at++
-  // Those of another format, which say the same once more.
+  // Lines of the other format that repeat the same information.
   if (lines[at]?.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) at += 2
   const hunks: Hunk[] = []
   for (let line = lines[at]; line !== undefined && !isMarker(line); line = lines[at]) {

@@ -3,7 +3,7 @@ import { isBegin, parseEnvelope } from "./parse-envelope.ts"
 import { beginsUnified, parseUnified } from "./parse-unified.ts"
 import { unwrap } from "./unwrap.ts"
 
-/** Reads a patch in either format, out of whatever a model has put around it. */
+/** Parses a patch in either format, out of whatever a model has put around it. */
 export function parsePatch(patch: string): readonly FilePatch[] {
   const lines = unwrap(patch)
   const start = lines.findIndex((line, at) => isBegin(line) || beginsUnified(lines, at))

@@ -2,7 +2,7 @@ import { type FilePatch, type Hunk, malformed, shown } from "./file-patch.ts"
 import { anchorIn, numbersIn, readHunkBody, toHunk, withLineEnds } from "./read-hunk.ts"
 import { nameIn, namesInGitHeader, unquote, withoutPrefixes } from "./unified-names.ts"
 
-/** Reads what `diff -u` and git write: any number of files, and whatever mail or log stands before them. */
+/** Parses the output of `diff -u` and git: any number of files, with any mail or log text before them. */
 export function parseUnified(lines: readonly string[]): readonly FilePatch[] {
   const patches: FilePatch[] = []
   let section: Section | undefined
@@ -38,12 +38,12 @@ export function parseUnified(lines: readonly string[]): readonly FilePatch[] {
   return patches
 }
 
-/** Whether this line begins a file in this format. */
+/** True if this line starts a file in this format. */
 export function beginsUnified(lines: readonly string[], at: number): boolean {
   return (lines[at] ?? "").startsWith("diff --git ") || isNamePair(lines, at)
 }
 
-/** What is known of one file before it is told what that means. */
+/** Raw data of one file before it is interpreted. */
 interface Section {
   readonly hunks: Hunk[]
   readonly git?: readonly [oldName: string, newName: string] | undefined
@@ -60,7 +60,7 @@ function isNamePair(lines: readonly string[], at: number): boolean {
   return (lines[at] ?? "").startsWith("--- ") && (lines[at + 1] ?? "").startsWith("+++ ")
 }
 
-/** A removed line may look like the name of a file: only before a hunk it is one. */
+/** A removed line may look like a file name: it is one only before a hunk. */
 function isBoundary(lines: readonly string[], at: number): boolean {
   const line = lines[at] ?? ""
   if (isNamePair(lines, at)) return (lines[at + 2] ?? "").startsWith("@@")
@@ -109,7 +109,7 @@ function toFilePatch(section: Section): FilePatch {
   return { ...common, kind: "update", hunks, ...(isTwoNames && { otherPath: oldName }) }
 }
 
-/** Links and submodules cannot be made; that a file may be run cannot be said. */
+/** Links and submodules cannot be created; the executable bit cannot be set. */
 function remarkOn({ mode, isNew }: Section, path: string): string | undefined {
   if (mode === "120000" || mode === "160000") {
     throw malformed(`${path} is a link or submodule in the patch: only files are supported.`)

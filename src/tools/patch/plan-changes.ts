@@ -11,19 +11,19 @@ export interface Plan {
   readonly report: readonly string[]
 }
 
-/** A file as it was found and as the patch has made it so far; null: there is none. */
+/** A file as found and as changed by the patch so far; null: absent. */
 interface Entry {
   readonly path: string
   readonly name: string
   readonly version: string | null
   readonly before: Uint8Array | null
   now: Uint8Array | null
-  /** The file that moved here, or was copied. */
+  /** The file that was moved or copied here. */
   origin?: Entry
   remark?: string
 }
 
-/** Works a patch out against the files as they are, in its order. Writes nothing. */
+/** Computes the changes of a patch against the current files, in order. Writes nothing. */
 export async function planChanges(patches: readonly FilePatch[], files: Files, cwd: string): Promise<Plan> {
   const entries = new Map<string, Entry>()
 
@@ -36,7 +36,7 @@ export async function planChanges(patches: readonly FilePatch[], files: Files, c
     return entry
   }
 
-  /** Where the two sides of a diff have different names, one may be that of a copy: the shorter one comes first. */
+  /** If the two sides of a diff have different names, one may be that of a copy: the shorter one comes first. */
   async function sourceOf({ path, otherPath = path }: UpdatePatch): Promise<Entry> {
     for (const each of [path, otherPath].sort((left, right) => left.length - right.length)) {
       const entry = await entryOf(each).catch(() => undefined)
@@ -61,7 +61,7 @@ async function readEntry(path: string, name: string, files: Files, cwd: string):
     throw error
   })
   if (found?.kind === "folder") throw new ToolError("invalid_input", `${name} is a folder.`)
-  // The version comes first: a change in between is then a conflict, and not overwritten.
+  // The version is read first: a change in between is then a conflict, and not overwritten.
   const before = found ? await files.read(path, cwd) : null
   return { path, name, version: found?.version ?? null, before, now: before }
 }
@@ -84,7 +84,7 @@ function add(entry: Entry, { content }: AddPatch): void {
 
 function remove(entry: Entry, { hunks }: DeletePatch): void {
   const now = contentOf(entry)
-  // Who says what is in a file must know all of it.
+  // A patch that states a file's content must know all of it.
   if (hunks.length > 0 && patchText(now, hunks, entry.name).text !== "") {
     throw new ToolError("conflict", `${entry.name} has more lines than the patch removes.`)
   }
@@ -92,7 +92,7 @@ function remove(entry: Entry, { hunks }: DeletePatch): void {
 }
 
 function update(entry: Entry, { hunks, copy = false }: UpdatePatch, target: Entry): Entry {
-  // A diff between a file and none may name it on both sides.
+  // A diff between a file and an absent one may name it on both sides.
   const isNew = entry.now === null && target === entry && hunks.every(({ line }) => line === 0)
   const before = isNew ? new Uint8Array() : contentOf(entry)
   const after = hunks.length === 0 ? before : patchBytes(before, hunks, entry.name)
@@ -109,7 +109,7 @@ function patchText(bytes: Uint8Array, hunks: readonly Hunk[], name: string): Tex
   const file = decodeText(bytes)
   if (file === undefined) throw new ToolError("invalid_input", `${name} is a binary file.`)
   const patched = applyHunks(file.text, hunks, name)
-  // Some show the mark as part of the first line.
+  // Some show the byte order mark as part of the first line.
   const isMarkTwice = file.encoding !== "utf-8" && !file.text.startsWith("\ufeff")
   const text = isMarkTwice ? patched.replace(/^\ufeff/, "") : patched
   if (text === file.text) throw new ToolError("invalid_input", `${name}: the patch does not change the file.`)

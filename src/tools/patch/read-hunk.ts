@@ -1,11 +1,14 @@
 import { type Hunk, type HunkLine, type LineEnd, malformed, shown } from "./file-patch.ts"
 
 export interface HunkBody extends Pick<Hunk, "lines" | "atEnd" | "finalNewline"> {
-  /** The first line that is not the hunk's. */
+  /** The first line after the hunk. */
   readonly next: number
 }
 
-/** Reads a hunk's lines until one that ends it. The signs decide what is its own, whatever a header counts. */
+/**
+ * Reads a hunk's lines until one that ends it. The prefixes decide which lines belong to it, whatever the header
+ * counts.
+ */
 export function readHunkBody(
   patch: readonly string[],
   from: number,
@@ -14,7 +17,7 @@ export function readHunkBody(
   const lines: HunkLine[] = []
   const openEnds = new Set<HunkLine["kind"] | undefined>()
   let at = from
-  /** Behind the last line that carries a sign: empty ones at the end only set the hunk apart. */
+  /** After the last line with a prefix: trailing empty lines only separate hunks. */
   let length = 0
   for (let line = patch[at]; line !== undefined && !ends(line, at); line = patch[++at]) {
     const kind = kinds[line.charAt(0)]
@@ -40,28 +43,31 @@ function withoutEnd(line: string): { text: string; end?: LineEnd } {
   return line.endsWith("\r") ? { text: line.slice(0, -1), end: "\r\n" } : { text: line }
 }
 
-/** Where one line of a file's hunks ends in CRLF, the others do not for a reason. Else the file's own line ends count. */
+/**
+ * If one line of a file's hunks ends in CRLF, the differences are intended. Otherwise the file's own line endings
+ * apply.
+ */
 export function withLineEnds(hunks: readonly Hunk[]): readonly Hunk[] {
   if (!hunks.some(({ lines }) => lines.some(({ end }) => end !== undefined))) return hunks
   return hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map((line) => ({ ...line, end: line.end ?? "\n" })) }))
 }
 
-/** `@@ -12,3 +12,4 @@`, with or without the words that git puts behind it. */
+/** `@@ -12,3 +12,4 @@`, with or without the text that git adds. */
 export function numbersIn(header: string): { readonly line: number; readonly oldCount: number } | undefined {
   const [, line, count] = /^@@\s*-(\d+)(?:,(\d+))?\s+\+\d+(?:,\d+)?\s*@@/.exec(header) ?? []
   return line === undefined ? undefined : { line: Number(line), oldCount: count === undefined ? 1 : Number(count) }
 }
 
-/** The line that `@@ line` or `@@ line @@` says to stand before the hunk. */
+/** The line that `@@ line` or `@@ line @@` locates before the hunk. */
 export function anchorIn(header: string): string | undefined {
   if (numbersIn(header) !== undefined) return undefined
   const line = header.slice(2).trimEnd().replace(/^ /, "")
   const anchor = line.endsWith("@@") ? line.slice(0, -2).trimEnd() : line
-  // Some put dots for what they leave out.
+  // Some write an ellipsis for omitted text.
   return /^[\s.\u2026]*$/.test(anchor) ? undefined : anchor
 }
 
-/** A hunk as its parts say, or why that cannot be one. */
+/** A hunk made of its parts, or an error if they are invalid. */
 export function toHunk(
   body: HunkBody,
   numbers: ReturnType<typeof numbersIn>,

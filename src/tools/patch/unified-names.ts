@@ -1,21 +1,21 @@
 import { malformed, shown } from "./file-patch.ts"
 
-/** The name in a line such as `--- a/path<tab>date`, still with git's `a/`; null: there is no such file. */
+/** The name in a line such as `--- a/path<tab>date`, still with git's `a/`; null: no such file. */
 export function nameIn(rest: string): string | null {
   const line = rest.trimEnd()
   const [behind, day, time, hours, minutes] = dateBehind.exec(line) ?? []
   const before = behind === undefined ? line : line.slice(0, -behind.length)
   const name = line.startsWith('"') ? unquote(line) : (before.split("\t", 1)[0] ?? "").trimEnd()
   if (name === "") throw malformed(`The line ${shown(rest)} of the patch does not name a file.`)
-  // The beginning of time is GNU diff's word for a file that is not there.
+  // GNU diff uses the epoch as the date of an absent file.
   const isNowhere = hours !== undefined && Date.parse(`${day}T${time}${hours}:${minutes}`) === 0
   return name === "/dev/null" || isNowhere ? null : name
 }
 
-/** GNU diff puts a tab before it; what copies a patch may make spaces of that. */
+/** GNU diff writes a tab before it; copying a patch may turn that into spaces. */
 const dateBehind = /\s(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.\d+)?(?: ([+-]\d\d)(\d\d))?$/
 
-/** Takes off the prefixes that git gives to both sides, if both have them. */
+/** Removes git's prefixes if both sides have them. */
 export function withoutPrefixes(
   oldName: string | null,
   newName: string | null,
@@ -24,7 +24,7 @@ export function withoutPrefixes(
   const [newMark, newRest] = split(newName)
   if (oldName !== null && newName !== null) {
     if (prefixPairs.includes(`${oldMark}${newMark}`)) return [oldRest, newRest]
-    // One side with its prefix, the other without.
+    // One side has its prefix, the other does not.
     if (oldMark === "a" && oldRest === newName) return [newName, newName]
     if (newMark === "b" && newRest === oldName) return [oldName, oldName]
     return [oldName, newName]
@@ -40,7 +40,7 @@ function split(name: string | null): readonly [mark: string, rest: string] {
   return [mark, rest]
 }
 
-/** Both names of `diff --git a/x b/x`, which has no clear border: they are told where they are the same. */
+/** Both names of `diff --git a/x b/x`, which has no unambiguous separator: they can be split if they are equal. */
 export function namesInGitHeader(rest: string): readonly [oldName: string, newName: string] | undefined {
   const line = rest.trimEnd()
   if (line.startsWith('"')) {
@@ -54,7 +54,7 @@ export function namesInGitHeader(rest: string): readonly [oldName: string, newNa
   return isSame ? [oldName, newName] : undefined
 }
 
-/** As git writes names with unusual characters: a string of C, its bytes UTF-8. */
+/** Git's notation for names with unusual characters: a C string with UTF-8 bytes. */
 export function unquote(quoted: string): string {
   const bytes: number[] = []
   const inner = /^"((?:[^"\\]|\\.)*)"/.exec(quoted)?.[1]

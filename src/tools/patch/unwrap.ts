@@ -1,15 +1,15 @@
 import { malformed, shown } from "./file-patch.ts"
 
-/** The lines of a patch without what models put around it: code fences, here-documents, the command that would apply it. */
+/** The lines of a patch without its wrapping: code fences, here-documents, the command that would apply it. */
 export function unwrap(patch: string): readonly string[] {
   const text = patch.replace(/^\ufeff/, "")
-  // Where every line ends in CRLF that is how the patch came here, and says nothing of the files.
+  // If every line ends in CRLF, that is due to the transport and says nothing about the files.
   const isCrlf = text.includes("\r\n") && !/(^|[^\r])\n/.test(text)
   let lines: readonly string[] = trimBlank((isCrlf ? text.replaceAll("\r\n", "\n") : text).split("\n"))
   for (let layers = 0; ; layers++) {
     const inner = unwrapOnce(lines)
     if (inner === undefined) return withoutSignature(lines)
-    // Each layer is copied: a patch of nothing but fences would take for ever.
+    // Each layer is copied: a patch of only fences would otherwise take too long.
     if (layers === MOST_LAYERS) throw malformed(`Pass the patch without the ${MOST_LAYERS} layers around it.`)
     lines = trimBlank([...inner, ""])
   }
@@ -29,14 +29,14 @@ function unwrapOnce(lines: readonly string[]): readonly string[] | undefined {
   if (/;|&&|\|\|/.test(line)) throw malformed(`Omit ${shown(first)}: pass nothing but the patch.`)
   const word = /<<-?\s*["']?(\w+)["']?/.exec(line)?.[1]
   if (word !== undefined) return hereDocument(lines, word)
-  // Its argument may begin on the same line, in quotes.
+  // Its argument may start on the same line, in quotes.
   const [, quote, begin] = /^\S+\s+(["'])(\*\*\* Begin Patch)$/.exec(line) ?? []
   if (quote === undefined || begin === undefined) return lines.slice(1)
   const last = (lines.at(-1) ?? "").trimEnd()
   return [begin, ...lines.slice(1, -1), last.endsWith(quote) ? last.slice(0, -1) : last]
 }
 
-/** A command line that applies a patch, perhaps in a shell of its own. */
+/** A command line that applies a patch, possibly through a nested shell. */
 const command = /^(?:\$ )?(?:(?:bash|sh|zsh) -\w+ ["'])?((?:cd |(?:apply_?patch|git apply|patch)\b|cat *<<).*)$/
 
 function hereDocument(lines: readonly string[], word: string): readonly string[] {
@@ -50,7 +50,9 @@ function hereDocument(lines: readonly string[], word: string): readonly string[]
   return lines.slice(1, end)
 }
 
-/** White space may be a line that stays: only what nothing ends, as where a patch was indented in a program, is none. */
+/**
+ * White space may be an unchanged line: it is ignored only without a line ending, as in a patch indented in a program.
+ */
 function trimBlank(lines: readonly string[]): readonly string[] {
   const isNone = (line: string, at: number) =>
     line === "" || line === "\r" || (at === lines.length - 1 && line !== " " && line.trim() === "")
@@ -59,7 +61,7 @@ function trimBlank(lines: readonly string[]): readonly string[] {
   return start === -1 ? [] : lines.slice(start, end + 1)
 }
 
-/** What git puts under a mail: it would pass for a removed line. */
+/** Git's mail signature: it would look like a removed line. */
 function withoutSignature(lines: readonly string[]): readonly string[] {
   const isSigned = lines.at(-2)?.trimEnd() === "--" && /^\d+\.\d+/.test(lines.at(-1) ?? "")
   return isSigned ? lines.slice(0, -2) : lines

@@ -3,23 +3,23 @@ import { truncateUtf8 } from "../../lib/truncate.ts"
 export interface LineRange {
   /** The number of the first line to keep, from 1. */
   readonly offset: number
-  /** The most lines to keep. */
+  /** Maximum number of lines to keep. */
   readonly limit: number
   readonly maxLineCharacters: number
-  /** Of all kept lines together. */
+  /** Total characters of all kept lines. */
   readonly maxCharacters: number
 }
 
-/** Finds the lines of a text that comes in pieces, and keeps a range of them: `<number>\t<text>`. */
+/** Splits a stream of text into lines and keeps a range of them: `<number>\t<text>`. */
 export class LineCollector {
   readonly kept: string[] = []
-  /** Lines met so far, kept or not. */
+  /** Number of lines so far, kept or not. */
   seen = 0
-  /** Whether lines follow those that were kept. */
+  /** True if lines follow the kept ones. */
   hasMore = false
   readonly #range: LineRange
   readonly #maxLineBytes: number
-  /** The start of the line that is not yet complete. */
+  /** The start of the incomplete line. */
   #pieces: Uint8Array[] = []
   #pieceBytes = 0
   #lineBytes = 0
@@ -27,7 +27,7 @@ export class LineCollector {
 
   constructor(range: LineRange) {
     this.#range = range
-    // Enough for the characters that are shown, whatever they are.
+    // Enough for the shown characters, whatever they are.
     this.#maxLineBytes = range.maxLineCharacters * 4
   }
 
@@ -80,7 +80,7 @@ export class LineCollector {
   }
 
   #lineText(): string {
-    // One decoder per line: a broken character must not swallow the line after it.
+    // One decoder per line: an invalid character must not swallow the next line.
     const decoder = new TextDecoder("utf-8", { ignoreBOM: this.seen > 1 })
     let text = ""
     for (const piece of this.#pieces) text += decoder.decode(piece, { stream: true })

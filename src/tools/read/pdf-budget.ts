@@ -1,8 +1,9 @@
 import { latin1 } from "../../lib/text-file.ts"
 
 /**
- * Whether all that is packed in a PDF unpacks to so many bytes at most: readers unpack a stream as a whole, and a few
- * kilobytes can be gigabytes. `stop` is asked between two streams and throws where it takes too long.
+ * True if all compressed streams of a PDF together decompress to at most this many bytes: readers decompress a stream
+ * completely, and a few kilobytes can become gigabytes. `stop` is called between streams and throws if it takes too
+ * long.
  */
 export async function unpacksWithin(bytes: Uint8Array, maxBytes: number, stop: () => void): Promise<boolean> {
   const text = latin1(bytes)
@@ -20,22 +21,22 @@ export async function unpacksWithin(bytes: Uint8Array, maxBytes: number, stop: (
   return true
 }
 
-/** Far more than documents of a size that we read have. */
+/** Far more than documents of the accepted size have. */
 const MAX_STREAMS = 100_000
 const MAX_DICTIONARY = 4096
 
-/** The filters of the stream behind a text, as they are meant: any character of a name may be written as its number. */
+/** The filters of the stream after a text, decoded: any character of a name may be written as its number. */
 function filtersIn(text: string): readonly string[] {
   const dictionary = text
     .slice(text.lastIndexOf("endstream") + 1)
     .replace(/#([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-  // A filter that stands elsewhere can be any.
+  // A filter defined elsewhere can be any.
   if (/\/Filter\s*\d/.test(dictionary)) return ["elsewhere"]
   const lists = Array.from(dictionary.matchAll(/\/F(?:ilter)?\s*(\[[^\]]*\]|\/\w+)/g), ([, list = ""]) => list)
   return lists.flatMap((list) => list.match(/\w+/g) ?? []).filter((name) => Object.hasOwn(ratios, name))
 }
 
-/** How much each filter makes of one byte at most. */
+/** Maximum expansion factor of each filter. */
 const ratios: Readonly<Record<string, number>> = {
   FlateDecode: 1032,
   Fl: 1032,
@@ -50,14 +51,14 @@ const ratios: Readonly<Record<string, number>> = {
   elsewhere: Number.POSITIVE_INFINITY,
 }
 
-/** Undefined where it can be measured: nothing but deflate, or what only images are packed with. */
+/** Undefined if it can be measured: only deflate, or image compression. */
 function worstRatio(filters: readonly string[]): number | undefined {
   const [first, second] = filters
   if (second === undefined && (first === undefined || first === "FlateDecode" || first === "Fl")) return undefined
   return filters.reduce((product, name) => product * (ratios[name] ?? 1), 1)
 }
 
-/** What is not deflated takes no more than the file does. */
+/** Uncompressed data takes no more than the file. */
 async function unpackedLength(packed: Uint8Array, most: number): Promise<number> {
   if (!isZlib(packed)) return 0
   // Safe: the bytes of files are not shared between threads.
@@ -66,13 +67,13 @@ async function unpackedLength(packed: Uint8Array, most: number): Promise<number>
   let length = 0
   try {
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-      // Nobody packs twice but for harm.
+      // Double compression occurs only in attacks.
       if (length === 0 && isZlib(chunk.value)) return Number.POSITIVE_INFINITY
       length += chunk.value.length
       if (length > most) break
     }
   } catch {
-    // Damaged, or something follows it: what came counts.
+    // Damaged, or followed by other data: counts what was decompressed.
   } finally {
     await reader.cancel().catch(() => {})
   }

@@ -3,7 +3,7 @@ import { ToolError } from "../../contract/tool.ts"
 import { bytesToBase64 } from "../../lib/bytes.ts"
 import { imageSizeOf, MAX_MEDIA_BYTES } from "../media.ts"
 
-/** An image for the model to look at, behind a line that says what it is. `bytes`: all of it. */
+/** An image for the model, after a line that describes it. `bytes`: the complete file. */
 export function readImage(bytes: Uint8Array, mediaType: string, name: string): readonly ContentPart[] {
   const size = imageSizeOf(bytes)
   if (size === undefined || size.width === 0 || size.height === 0) {
@@ -28,5 +28,5 @@ export function imageTooLarge(name: string, bytes: number): ToolError {
   return new ToolError("invalid_input", `${name} is an image of ${bytes} bytes; ${most}. Scale it down first.`)
 }
 
-/** Providers refuse larger ones, and then every request that holds one. */
+/** Providers reject larger ones, and then every request that contains one. */
 const MAX_PIXELS = 8000

@@ -51,7 +51,7 @@ const utf8 = (text: string) => new TextEncoder().encode(text)
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 const png = new Uint8Array(Buffer.from(PNG, "base64"))
 
-/** A PNG that says it has so many pixels. */
+/** A PNG that claims this many pixels. */
 function pngOf(width: number, length = png.length): Uint8Array {
   const bytes = new Uint8Array(length)
   bytes.set(png)

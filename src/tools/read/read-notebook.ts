@@ -4,7 +4,7 @@ import { isJsonObject } from "../../lib/json.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
 import type { Notebook } from "../edit/notebook.ts"
 
-/** A notebook as lines to read, and its images by the line that stands for each, counted from 1. */
+/** A notebook as lines to read, and its images by line number, counted from 1. */
 export interface NotebookLines {
   readonly lines: readonly string[]
   readonly images: ReadonlyMap<number, ImagePart>
@@ -43,7 +43,7 @@ function shownOutput(output: Json): { readonly text: string; readonly image?: Im
   return { text, image: { type: "image", mediaType, data: joined(data[mediaType]).replace(/\s/g, "") } }
 }
 
-/** Texts are whole, or in pieces. */
+/** Texts are one string or a list of strings. */
 function joined(value: Json | undefined, separator = ""): string {
   if (typeof value === "string") return value
   return listOf(value)

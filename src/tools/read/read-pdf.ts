@@ -6,16 +6,16 @@ import { unpacksWithin } from "./pdf-budget.ts"
 
 export interface PdfRequest {
   readonly name: string
-  /** Such as `3` or `1-5`; absent: from the first on. */
+  /** Such as `3` or `1-5`; absent: from the first page. */
   readonly pages?: string
   readonly maxCharacters: number
 }
 
 export const MAX_PDF_BYTES = 20 * 1024 * 1024
-/** Of one call. */
+/** Per call. */
 export const MAX_PDF_PAGES = 20
 
-/** The text of a PDF's pages, each behind a line with its number. */
+/** The text of a PDF's pages, each after a line with its number. */
 export async function readPdf(bytes: Uint8Array, request: PdfRequest, context: ToolContext): Promise<string> {
   const { name } = request
   const clock = startClock(name, context.signal)
@@ -41,7 +41,7 @@ const TIMEOUT_MS = 30_000
 async function extract(bytes: Uint8Array, request: PdfRequest, check: () => void): Promise<string> {
   const { name, maxCharacters } = request
   const { getDocumentProxy } = await loadUnpdf(name)
-  // It takes the bytes for its own. Without verbosity 0 it would write on the console.
+  // It takes ownership of the bytes. Without verbosity 0 it would write to the console.
   const document = await getDocumentProxy(bytes.slice(), { verbosity: 0 }).catch((cause: unknown) => {
     throw new ToolError("invalid_input", `${name} is damaged or not a PDF.`, { cause })
   })
@@ -73,7 +73,7 @@ async function extract(bytes: Uint8Array, request: PdfRequest, check: () => void
   }
 }
 
-/** Only here: who reads no PDF needs no such package. */
+/** Imported here, so that the package is needed only to read PDFs. */
 async function loadUnpdf(name: string): Promise<typeof import("unpdf")> {
   try {
     return await import("unpdf")
@@ -111,12 +111,12 @@ function moreFrom(number: number, count: number): string {
   return JSON.stringify(`${number}-${Math.min(count, number + MAX_PDF_PAGES - 1)}`)
 }
 
-/** What is packed in one that is encrypted cannot be measured. Any character of a name may be written as its number. */
+/** Compressed content of an encrypted PDF cannot be measured. Any character of a name may be written as its number. */
 function isEncrypted(bytes: Uint8Array): boolean {
   return /\/(E|#45)(n|#6[eE])(c|#63)(r|#72)(y|#79)(p|#70)(t|#74)[\s<%]/.test(latin1(bytes))
 }
 
-/** `check` throws between two steps; `over` rejects while one is waited for. */
+/** `check` throws between steps; `over` rejects during a step. */
 function startClock(name: string, signal: AbortSignal) {
   const ends = performance.now() + TIMEOUT_MS
   const tooLong = new ToolError(

@@ -14,7 +14,7 @@ interface ReadOptions {
   readonly ranges?: { offset: number; limit: number }[]
 }
 
-/** One file, `a.txt`, in an environment that can do nothing but read it. */
+/** One file, `a.txt`, in an environment that can only read it. */
 async function read(content: string | Uint8Array, args: JsonObject = {}, options: ReadOptions = {}): Promise<string> {
   const bytes = typeof content === "string" ? encoder.encode(content) : content
   const files: Partial<Files> = {

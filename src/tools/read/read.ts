@@ -59,7 +59,7 @@ const maxNotebookImages = 4
 async function read(args: ReadArgs, context: ToolContext): Promise<string | readonly ContentPart[]> {
   const files = filesOf(context)
   if (!args.withVersion) return content(args, files, context)
-  // Before its content: what changes in between then counts as changed.
+  // Read before the content, so that a change in between counts as a change.
   const { version } = await files.info(args.path, context.cwd)
   const parts = await content(args, files, context)
   const line = `[version ${version}]`
@@ -87,7 +87,7 @@ async function content(args: ReadArgs, files: Files, context: ToolContext): Prom
   return notebook ? showNotebook(args, notebook, name) : showText(args, start, files, context)
 }
 
-/** All of a file that is not read piece by piece. */
+/** The complete content of a file that is not read in ranges. */
 async function whole(
   { path }: ReadArgs,
   files: Files,
@@ -143,7 +143,7 @@ function shown(lines: LineCollector, offset: number, name: string): string {
   return [...lines.kept, ...more].join("\n")
 }
 
-/** Undefined where it is none that we know: then its text is shown. */
+/** Undefined for an unknown kind: then its text is shown. */
 async function notebookAt({ path }: ReadArgs, files: Files, { cwd }: ToolContext): Promise<NotebookLines | undefined> {
   const bytes = await files.read(path, cwd, { offset: 0, limit: maxNotebookBytes + 1 })
   const text = bytes.length > maxNotebookBytes ? undefined : decodeText(bytes)?.text
@@ -156,7 +156,7 @@ async function notebookAt({ path }: ReadArgs, files: Files, { cwd }: ToolContext
   }
 }
 
-/** By ranges, so that a huge file is never in memory as a whole. `start`: the first, which was read already. */
+/** By ranges, so that a huge file is never completely in memory. `start`: the first range, already read. */
 async function* chunksOf(
   start: Uint8Array,
   files: Files,
@@ -172,7 +172,7 @@ async function* chunksOf(
   }
 }
 
-/** Lines are found in UTF-8; other encodings are turned into it piece by piece. */
+/** Lines are found in UTF-8; other encodings are converted in pieces. */
 function transcoder(start: Uint8Array, name: string): (chunk: Uint8Array) => Uint8Array {
   const encoding = sniffEncoding(start)
   if (encoding === undefined) throw new ToolError("invalid_input", `${name} is a binary file.`)

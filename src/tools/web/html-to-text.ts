@@ -3,21 +3,21 @@ import { type HtmlAttributes, htmlTokens } from "./html-tokens.ts"
 import { MarkdownFlow } from "./markdown-flow.ts"
 
 export interface HtmlText {
-  /** Empty where the page has none. */
+  /** Empty if the page has none. */
   readonly title: string
-  /** Markdown, more or less: headings, lists, links, code, tables as lines with bars. */
+  /** Approximate Markdown: headings, lists, links, code, tables as lines with bars. */
   readonly text: string
   readonly truncated: boolean
 }
 
 export interface HtmlToTextOptions {
-  /** What links are relative to. */
+  /** The base URL of links. */
   readonly url?: string
   /** Default: a million. */
   readonly maxCharacters?: number
 }
 
-/** The text of a page for readers who do not see it. Never throws, and takes linear time on whatever it is given. */
+/** The readable text of a page. Never throws, and takes linear time on any input. */
 export function htmlToText(html: string, decode: EntityDecoder, options: HtmlToTextOptions = {}): HtmlText {
   const { url, maxCharacters = 1_000_000 } = options
   const page = new Page(url, maxCharacters)
@@ -36,7 +36,7 @@ export function htmlToText(html: string, decode: EntityDecoder, options: HtmlToT
 const longestTitle = 300
 const longestAddress = 1000
 
-/** How many line breaks a block has before and after it. */
+/** Number of line breaks before and after a block. */
 const blocks: ReadonlyMap<string, 1 | 2> = new Map([
   ...each(2, "address article aside blockquote details dl fieldset figure footer form header hr main nav ol p pre"),
   ...each(2, "section table ul h1 h2 h3 h4 h5 h6"),
@@ -47,7 +47,7 @@ function each(breaks: 1 | 2, names: string): (readonly [string, 1 | 2])[] {
   return names.split(" ").map((name) => [name, breaks])
 }
 
-/** What is open at a place of the page. */
+/** The open elements at a position of the page. */
 class Page {
   readonly flow: MarkdownFlow
   title = ""
@@ -55,11 +55,11 @@ class Page {
   #inTitle = false
   #inPre = false
   #preBegins = false
-  /** The number of the last item in each open list; undefined where items have none. */
+  /** The last item number in each open list; undefined for unordered lists. */
   readonly #lists: (number | undefined)[] = []
-  /** How many cells the row has so far, in each open table. */
+  /** Number of cells in the current row, for each open table. */
   readonly #tables: number[] = []
-  /** Cells that began and have no words yet. */
+  /** Cells that have started without content. */
   #emptyCells = 0
 
   constructor(url: string | undefined, maxCharacters: number) {

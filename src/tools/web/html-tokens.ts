@@ -5,12 +5,12 @@ export type HtmlToken =
   | { readonly kind: "start"; readonly name: string; readonly attributes: HtmlAttributes }
   | { readonly kind: "end"; readonly name: string }
 
-/** Only those that anybody here asks for. */
+/** Only the attributes that are needed. */
 export type HtmlAttributes = Readonly<Partial<Record<"href" | "alt" | "class", string>>>
 
 /**
- * Tags and texts of a page in their order, without a tree: whatever is unclosed or nested wrongly is as it is. Scripts,
- * styles and comments are left out. Takes time in proportion to the length of the page, whatever it holds.
+ * Tags and texts of a page in order, without a tree: unclosed or wrongly nested elements are kept as they are. Scripts,
+ * styles and comments are dropped. Takes linear time on any input.
  */
 export function* htmlTokens(html: string, decode: EntityDecoder): Generator<HtmlToken, void, undefined> {
   const unclosed = new Set<string>()
@@ -56,7 +56,7 @@ interface Tag {
   readonly end: number
 }
 
-/** `at`: where the name begins. `end`: after the ">", or the end of the page. */
+/** `at`: start of the name. `end`: after the ">", or the end of the page. */
 function readTag(html: string, at: number, decode: EntityDecoder): Tag {
   tagName.lastIndex = at
   const [name = ""] = tagName.exec(html) ?? []
@@ -70,7 +70,7 @@ function readTag(html: string, at: number, decode: EntityDecoder): Tag {
     const [, written = "", double, single, bare] = match
     const key = written.length <= longestKey ? written.toLowerCase() : ""
     const isKept = key === "href" || key === "alt" || key === "class"
-    // The first one counts.
+    // The first one wins.
     if (isKept) attributes[key] ??= decode.attribute(double ?? single ?? bare ?? "")
   }
   const close = html.indexOf(">", end)
@@ -79,10 +79,10 @@ function readTag(html: string, at: number, decode: EntityDecoder): Tag {
 
 const tagName = /[a-z][^\s/>]*/iy
 const longestKey = 5
-/** A quote that is never closed is looked for once: after it there is none of its kind. */
+/** An unclosed quote is searched for only once. */
 const attribute = /[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))?)?/y
 
-/** Elements whose content is not for readers. Those of `true` swallow the rest of a page that does not close them. */
+/** Elements without readable content. Those with `true` swallow the rest of a page that does not close them. */
 const rawElements: Readonly<Record<string, boolean>> = {
   script: true,
   style: true,
@@ -95,7 +95,7 @@ const rawElements: Readonly<Record<string, boolean>> = {
   noframes: false,
 }
 
-/** Where the end tag of such an element begins; `at` where there is nothing to skip. `unclosed`: what was not found. */
+/** Start of the end tag of such an element; `at` if there is nothing to skip. `unclosed`: names that were not found. */
 function endOfRawContent(html: string, name: string, at: number, unclosed: Set<string>): number {
   if (!Object.hasOwn(rawElements, name) || unclosed.has(name)) return at
   const end = new RegExp(`</${name}(?=[\\s/>])`, "gi")
@@ -106,10 +106,10 @@ function endOfRawContent(html: string, name: string, at: number, unclosed: Set<s
   return rawElements[name] ? html.length : at
 }
 
-/** Comments, and what else begins with "<" and is no tag: a doctype, an instruction. */
+/** Comments and other markup that starts with "<" and is not a tag: a doctype, an instruction. */
 function afterComment(html: string, at: number): number {
   const isComment = html.startsWith("<!--", at)
-  // "<!-->" is a whole comment.
+  // "<!-->" is a complete comment.
   const close = isComment ? html.indexOf("-->", at + 2) : html.indexOf(">", at)
   return close === -1 ? html.length : close + (isComment ? 3 : 1)
 }

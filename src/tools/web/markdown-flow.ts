@@ -1,4 +1,4 @@
-/** Something around a piece of a line, as a link is. Its sign is written before its first word, or never. */
+/** A wrapper of inline text, such as a link. Its mark is written before its first word, or never. */
 interface Wrapper {
   readonly kind: "link" | "code"
   readonly open: string
@@ -7,8 +7,8 @@ interface Wrapper {
 }
 
 /**
- * Puts words and blocks together as lines of Markdown. Spaces, line breaks and signs are written only once there is
- * something behind them.
+ * Assembles words and blocks into lines of Markdown. Spaces, line breaks and marks are written only once content
+ * follows.
  */
 export class MarkdownFlow {
   readonly #maxCharacters: number
@@ -18,10 +18,10 @@ export class MarkdownFlow {
   #space = false
   #marker = ""
   #wrappers: Wrapper[] = []
-  /** How deep in quotations and lists the next line is. */
+  /** Nesting depth of the next line in quotations and lists. */
   quotes = 0
   indents = 0
-  /** Blocks are parts of a line, as in the cell of a table. */
+  /** Blocks are inline, as in a table cell. */
   flat = false
 
   constructor(maxCharacters: number) {
@@ -32,7 +32,7 @@ export class MarkdownFlow {
     return this.#length > this.#maxCharacters
   }
 
-  /** Running text: white space of any kind is one space. */
+  /** Flowing text: any white space is one space. */
   words(text: string): void {
     const words = text.trim()
     if (words === "") {
@@ -49,7 +49,7 @@ export class MarkdownFlow {
     this.#space = /\s$/.test(text)
   }
 
-  /** Text as it stands, line breaks and all. */
+  /** Preformatted text, including line breaks. */
   verbatim(text: string): void {
     const room = text.slice(0, Math.max(0, this.#maxCharacters + 1 - this.#length))
     const [first = "", ...more] = room.split(/\r\n|\r|\n/)
@@ -66,7 +66,7 @@ export class MarkdownFlow {
     }
   }
 
-  /** A sign between two parts of a line, outside of whatever is around them. */
+  /** A separator between two parts of a line, outside their wrappers. */
   separate(sign: string): void {
     this.#space = true
     this.#begin()
@@ -74,7 +74,7 @@ export class MarkdownFlow {
     this.#space = true
   }
 
-  /** What follows is on a new line, or after an empty one; right after a sign it stays with it. */
+  /** The next content is on a new line, or after an empty one; right after a mark it stays with it. */
   block(breaks: 1 | 2): void {
     if (this.flat) {
       this.#space = true
@@ -90,7 +90,7 @@ export class MarkdownFlow {
     else this.#breaks = Math.min(2, this.#breaks + 1)
   }
 
-  /** A sign for the next line, such as that of a heading, in place of one that nothing followed. */
+  /** A mark for the next line, such as that of a heading, replacing one without content. */
   mark(sign: string): void {
     if (!this.flat) this.#marker = sign
   }
@@ -109,7 +109,7 @@ export class MarkdownFlow {
     return this.#pieces.join("")
   }
 
-  /** Line breaks, the start of a line or a space, whichever is due. */
+  /** Writes pending line breaks, the start of a line or a space. */
   #begin(): void {
     const isFirst = this.#length === 0
     if (isFirst || this.#breaks > 0) {
@@ -125,7 +125,7 @@ export class MarkdownFlow {
     this.#space = false
   }
 
-  /** From an index on. A link that still has no words may get them in the next block, unless it is over. */
+  /** From an index on. A link without words may get them in the next block, unless it is closed. */
   #closeWrappers(from: number, isOver = false): void {
     const kept = this.#wrappers.slice(0, from)
     const closed = this.#wrappers.slice(from)

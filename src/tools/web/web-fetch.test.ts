@@ -32,7 +32,7 @@ const call = (
   runId?: string,
 ) => dispatcher.callTool("WebFetch", args, contextWith(fetch, runId))
 
-/** The same answer to every request, and how often it was asked. */
+/** The same response to every request, and the number of requests. */
 function fetchOf(answer: Partial<FetchedBody> & { readonly text?: string }) {
   const bytes = new TextEncoder().encode(answer.text ?? "")
   const get = vi.fn<GuardedFetch["get"]>(async (url) => ({

@@ -4,7 +4,7 @@ import { defineTool } from "../kernel/define-tool.ts"
 import { fetchOf } from "../shared.ts"
 import { toWebPage, type WebPage } from "./web-page.ts"
 
-/** Reads pages through the environment's guarded fetch. What it fetched is kept for a while, for each run apart. */
+/** Reads pages through the environment's guarded fetch. Pages are cached for a while, separately for each run. */
 export function webFetchTool(): Tool {
   const pages = new PageCache()
   return defineTool({
@@ -74,7 +74,7 @@ async function pageAt(url: string, context: ToolContext, pages: PageCache): Prom
   return page
 }
 
-/** The pages used last, of all runs; none is shown to another run than the one that fetched it. */
+/** The most recently used pages of all runs; a page is shown only to the run that fetched it. */
 class PageCache {
   readonly #pages = new Map<string, { readonly page: WebPage; readonly at: number }>()
   #characters = 0

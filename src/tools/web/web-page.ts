@@ -3,9 +3,9 @@ import { latin1, sniffEncoding } from "../../lib/text-file.ts"
 import { loadEntityDecoder } from "./html-entities.ts"
 import { htmlToText } from "./html-to-text.ts"
 
-/** What a model can read of an answer. */
+/** The readable content of a response. */
 export interface WebPage {
-  /** Where it came from, what it is, and what is missing: lines to put in front of the text. */
+  /** Origin, type and omissions: lines to put before the text. */
   readonly head: string
   readonly text: string
 }
@@ -38,7 +38,7 @@ function kindOf(type: string, bytes: Uint8Array): "html" | "text" | "other" {
   return /^\s*<(?:!doctype html|html)[\s>]/i.test(latin1(bytes.subarray(0, 200))) ? "html" : "text"
 }
 
-/** By the mark at its beginning, the header, the page's own word, or what it looks like. */
+/** By the byte order mark, the header, the page's meta tag, or a guess. */
 function decode(bytes: Uint8Array, contentType: string, kind: "html" | "text"): string {
   const sniffed = sniffEncoding(bytes.subarray(0, 64 * 1024)) ?? "utf-8"
   const isMarked = sniffed === "utf-16le" || sniffed === "utf-16be"
@@ -49,7 +49,7 @@ function decode(bytes: Uint8Array, contentType: string, kind: "html" | "text"): 
   try {
     return new TextDecoder(label).decode(bytes)
   } catch {
-    // A name that nobody knows.
+    // An unknown encoding name.
     return new TextDecoder(sniffed).decode(bytes)
   }
 }

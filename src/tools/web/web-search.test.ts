@@ -36,7 +36,7 @@ interface Seen {
   readonly body: string
 }
 
-/** Answers as an engine would, and keeps what it was asked. */
+/** Responds like an engine, and records its requests. */
 async function serverThat(answer: string | object, status = 200) {
   const seen: Seen[] = []
   const { url } = await startWeb(async (request, response: ServerResponse) => {

@@ -66,7 +66,7 @@ function isWebAddress(url: string): boolean {
   return url.length <= longestAddress && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
 }
 
-/** On one line, so that an excerpt cannot pass for another result. */
+/** On one line, so that an excerpt cannot look like another result. */
 function line(text: string, longest: number): string {
   const words = text
     .slice(0, longest * 4)

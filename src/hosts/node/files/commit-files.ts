@@ -21,23 +21,23 @@ import {
   writeNew,
 } from "./place-file.ts"
 
-/** A change, and where it leads. */
+/** A change and its resolved target. */
 export interface Located {
   readonly change: FileChange
   readonly at: Location
-  /** Where the file is whose permissions a new one takes. */
+  /** The file whose permissions a new one gets. */
   readonly like?: Location
 }
 
-/** Folders that are held while they are changed, by their names: wherever they are moved meanwhile, they are the same. */
+/** Open handles of changed folders, by name: they stay valid if a folder is moved in the meantime. */
 type Held = Map<string, Pin>
 
 type Named = <Value>(path: string, work: () => Promise<Value>) => Promise<Value>
 
 /**
- * Changes of several files, all or none. Everything new is made ready beside its place and noted; renaming that note is
- * the moment from which the changes count. Whoever uses the same folders next finishes what a dead process noted as
- * counting, and clears away the rest.
+ * Changes to several files, all or none. New content is prepared next to its target and described in a note; renaming
+ * that note commits the changes. The next user of the same folders finishes committed changes of a dead process, and
+ * cleans up the others.
  */
 export class FileCommits {
   readonly #confinement: Confinement
@@ -51,8 +51,8 @@ export class FileCommits {
   }
 
   /**
-   * What dead processes left half done has been settled. Looked for once, and again before everything that writes: what
-   * is redone later would undo what was written meanwhile.
+   * Unfinished commits of dead processes have been settled. Checked once, and again before every write: redoing them
+   * later would overwrite newer content.
    */
   async settled(toWrite: boolean): Promise<void> {
     if (this.#looked && !toWrite) return
@@ -61,7 +61,7 @@ export class FileCommits {
       try {
         for (const note of await this.#notes.abandoned()) {
           if (note.counts) await this.#finish(note)
-          // What would remain is in nobody's way; the next one tries again.
+          // Leftovers do no harm; the next user tries again.
           else await this.#clear(note).catch(() => {})
         }
       } catch (error) {
@@ -95,7 +95,7 @@ export class FileCommits {
     }
   }
 
-  /** Up to the moment from which it counts; until then every failure takes all of it back. */
+  /** Up to the commit point; until then every failure rolls everything back. */
   async #prepare(
     checked: readonly (Located & { readonly step: Step })[],
     staged: Note,
@@ -123,7 +123,7 @@ export class FileCommits {
     return { target, removes: stampOf(existing) }
   }
 
-  /** Right before it counts: making everything ready took its time. */
+  /** Right before the commit point, because preparation took time. */
   async #checkAgain({ change: { version } }: Located, step: Step): Promise<void> {
     const existing = await statOf(step.target)
     if (existing) requireFile(existing)
@@ -142,7 +142,7 @@ export class FileCommits {
         : this.#confinement.pin(name, "write")))
     held.set(name, pin)
     requireFolder(pin.stats)
-    // That a folder forbids to remove from it must be known before anything counts.
+    // A folder that forbids removal must be detected before the commit point.
     if (content === null || "removes" in step) return access(pin.place, constants.W_OK | constants.X_OK)
     const mode = (await statOf(`${pin.place}/${basename(step.target)}`))?.mode ?? (await this.#modeOf(like))
     await writeNew(`${pin.place}/${basename(step.temporary)}`, content, mode)
@@ -153,15 +153,15 @@ export class FileCommits {
     return closing(await this.#confinement.pin(like.real, "read"), async ({ stats }) => stats.mode)
   }
 
-  /** Can be done again from the start at any point: what was done already is passed over. */
+  /** Can be repeated from the start at any point: completed steps are skipped. */
   async #finish(note: Note, held: Held = new Map()): Promise<void> {
-    // That it counts must outlast what it leads to.
+    // The commit must be durable before its effects.
     await this.#notes.sync()
     for (const step of note.steps) {
       await this.#inFolder(step.target, held, async ({ place }) => {
         const target = `${place}/${basename(step.target)}`
         if ("removes" in step) {
-          // Another one that has the name by now is not the commit's to remove.
+          // Another file that has the name by now must not be removed.
           const existing = await statOf(target)
           if (existing?.isFile() && stampOf(existing) === step.removes) await unlink(target).catch(passedOver)
           return
@@ -185,7 +185,7 @@ export class FileCommits {
       )
     }
     await this.#syncFolders(note, held)
-    // Only those that nobody else has put anything into since.
+    // Only folders that are still empty.
     for (const folder of [...note.folders].reverse()) {
       await this.#inFolder(folder, held, ({ place }) => rmdir(`${place}/${basename(folder)}`).catch(() => {}))
     }
@@ -202,7 +202,7 @@ export class FileCommits {
     for (const target of folders.values()) await this.#inFolder(target, held, syncFolder)
   }
 
-  /** Where the folder of a file is gone or leads elsewhere by now, there is nothing left to do in it. */
+  /** If the folder of a file was removed or redirected, nothing is left to do in it. */
   async #inFolder(path: string, held: Held, work: (folder: Pin) => Promise<void>): Promise<void> {
     const known = held.get(dirname(path))
     if (known) return work(known)
@@ -212,7 +212,7 @@ export class FileCommits {
   }
 }
 
-/** What one file becomes must not depend on an order, nor need another to be a folder. */
+/** Changes must not depend on their order, nor need another file to be a folder. */
 function refuseOverlap(place: string, all: readonly string[]): void {
   const others = all.filter((each) => each === place || place.startsWith(each + sep))
   if (others.length === 1) return
@@ -230,7 +230,7 @@ function foldersToMake(located: readonly Located[]): readonly string[] {
   return [...new Set(folders)].sort()
 }
 
-/** What others removed or put in its place since came after the commit, and stays. */
+/** Changes that others made since came after the commit, and stay. */
 function passedOver(error: unknown): undefined {
   if (error instanceof ToolError && error.code === "denied") return
   if (!["ENOENT", "ENOTDIR", "EISDIR", "EEXIST"].includes(errnoOf(error))) throw error

@@ -7,26 +7,26 @@ import { isGone, processOwner } from "../owner.ts"
 import { isCoherent } from "../store/fs-store.ts"
 import { closing, writeNew } from "./place-file.ts"
 
-/** One file of a commit: what stands ready under `temporary` takes its place, or it goes if it still is what it was. */
+/** One file of a commit: the prepared file `temporary` replaces it, or it is deleted if unchanged. */
 export type Step =
   | { readonly target: string; readonly temporary: string }
   | { readonly target: string; readonly removes: string }
 
-/** Enough to finish a commit, or to clear it away. */
+/** Enough to finish or clean up a commit. */
 export interface Plan {
   readonly steps: readonly Step[]
-  /** Folders that the commit has to make, outermost first. */
+  /** Folders that the commit has to create, outermost first. */
   readonly folders: readonly string[]
 }
 
-/** A commit as it is noted on disk. */
+/** A commit note on disk. */
 export interface Note extends Plan {
   readonly path: string
-  /** It counts: it is to be finished, not to be cleared away. */
+  /** Committed: it is to be finished, not cleaned up. */
   readonly counts: boolean
 }
 
-/** The notes of one set of folders. A note's name says whose it is, so that half a note does, too. */
+/** The notes of one set of folders. A note's name identifies its owner, so an incomplete note does, too. */
 export class CommitNotes {
   readonly #folder: string
 
@@ -34,7 +34,7 @@ export class CommitNotes {
     this.#folder = folder
   }
 
-  /** Durable, the way to it too, before anything is done that it tells of. */
+  /** Durable, including its path, before any described step. */
   async write(plan: Plan): Promise<Note> {
     const path = join(this.#folder, `${newNonce()}.${toWord(processOwner())}.staged.json`)
     const made = await mkdir(this.#folder, { recursive: true, mode: 0o700 })
@@ -50,20 +50,20 @@ export class CommitNotes {
     return { ...plan, path, counts: false }
   }
 
-  /** From here on it counts; from the next `sync` on also where the machine loses its power. */
+  /** Committed from here on; after the next `sync` also across power loss. */
   async count(note: Note): Promise<Note> {
     const path = note.path.replace(/\.staged\.json$/, ".counts.json")
     await rename(note.path, path)
     return { ...note, path, counts: true }
   }
 
-  /** What this process could not carry through is anybody's. */
+  /** Another process may finish a commit that this process could not. */
   async handOver({ path }: Note): Promise<void> {
-    // Where that fails, it is anybody's once this process is gone.
+    // If that fails, another process can take it once this process is dead.
     await rename(path, path.replace(/\.[\w-]+(?=\.\w+\.json$)/, `.${nobody}`)).catch(() => {})
   }
 
-  /** Durably gone, or settled once more by the next one, who will find nothing left to do. */
+  /** Durably removed, or settled again by the next process, which will find nothing left to do. */
   async drop({ path }: Pick<Note, "path">): Promise<void> {
     try {
       await unlink(path)
@@ -73,7 +73,7 @@ export class CommitNotes {
     }
   }
 
-  /** Those whose owners are gone. */
+  /** Notes whose owners are dead. */
   async abandoned(): Promise<readonly Note[]> {
     const notes: Note[] = []
     const isLocal = isCoherent(this.#folder)
@@ -83,7 +83,7 @@ export class CommitNotes {
       const path = join(this.#folder, name)
       const plan = parse(await readFile(path, "utf8").catch(unlessMissing))
       if (plan !== undefined) notes.push({ ...plan, path, counts: state === "counts" })
-      // One that is not whole was never acted on.
+      // An incomplete note was never acted on.
       else if (state === "staged") await this.drop({ path })
     }
     return notes

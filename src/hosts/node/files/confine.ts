@@ -6,40 +6,43 @@ import { ToolError } from "../../../contract/tool.ts"
 import { isOurs } from "../../../lib/own-names.ts"
 import { stateFolders } from "../store/state-folder.ts"
 
-/** The folders that paths may lead to, and the way to get there without being led elsewhere. */
+/** The folders that paths may lead to, and safe access to them. */
 export interface Confinement {
-  /** The same for the same folders, whoever confines to them. */
+  /** Equal for the same folders in every process. */
   readonly identity: string
   display(path: string, cwd: string): string
-  /** Where a path really leads, links followed. Throws `denied` where that is not inside the roots. */
+  /** The real target of a path, with links resolved. Throws `denied` if it is not inside the roots. */
   locate(path: string, cwd: string, access: Access): Promise<Location>
-  /** Whether a real path lies in a folder that does not exist for tools. */
+  /** True if a real path is in a folder that is hidden from tools. */
   hides(real: string): boolean
-  /** Holds what is at a real path, checked again on what was reached. Close it. */
+  /** Opens the target of a real path and checks it again. Close it. */
   pin(real: string, access: Access): Promise<Pin>
 }
 
 export type Access = "read" | "write"
 
 export interface Location {
-  /** The deepest part that exists. */
+  /** The deepest existing part. */
   readonly real: string
-  /** The names after it that do not exist; none where the whole path does. */
+  /** The remaining names that do not exist; empty if the whole path exists. */
   readonly missing: readonly string[]
 }
 
-/** Whatever is renamed or linked meanwhile, `place` leads to what was checked (on Linux; elsewhere see `recheck`). */
+/**
+ * Whatever is renamed or linked in the meantime, `place` leads to the checked target (on Linux; elsewhere see
+ * `recheck`).
+ */
 export interface Pin {
   readonly place: string
   readonly stats: Stats
-  /** Nothing to do on Linux. Elsewhere narrows the gap between check and use, but cannot close it. */
+  /** A no-op on Linux. Elsewhere narrows the gap between check and use, but cannot close it. */
   recheck(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Roots must exist: a misspelt one would otherwise deny everything, or be created by somebody else later. Of `hidden`
- * folders, and always of the user's state folder, a root shows nothing; a root that lies inside one shows itself.
+ * Roots must exist: a misspelt one would deny everything, or be created by another process later. `hidden` folders and
+ * the user's state folder are invisible in a root; a root inside one shows itself.
  */
 export function confineTo(
   roots: readonly string[],
@@ -53,11 +56,11 @@ export function confineTo(
       fix: "Pass at least one root.",
     })
   }
-  // The most specific root decides, so that a read-only folder can lie inside a writable one.
+  // The most specific root decides, so that a read-only folder can be inside a writable one.
   const bySpecificity = [...all].sort((left, right) => right.real.length - left.real.length)
   const stores = [...stateFolders(), ...hidden].map(realPathOf)
   for (const root of all) refuseRootInside(stores, root)
-  // Nearly always none, so that nothing is compared for each entry of a folder.
+  // Usually empty, so that nothing is compared per folder entry.
   const hiddenFolders = stores.filter((store) => all.some((root) => insidePath(root.real, store) !== undefined))
   const isHidden = (root: Root, candidate: string) =>
     hiddenFolders.some(
@@ -108,7 +111,7 @@ export function confineTo(
 }
 
 interface Spellings {
-  /** As configured, where links may be in the way. */
+  /** As configured, possibly through links. */
   readonly given: string
   readonly real: string
 }
@@ -123,14 +126,14 @@ function toRoot(path: string, writable: boolean): Root {
     const real = realpathSync.native(given)
     if (statSync(real).isDirectory()) return { given, real, writable }
   } catch {
-    // Said below, in the same words.
+    // Reported below, with the same message.
   }
   throw new LonghaulError("config_invalid", `The folder ${JSON.stringify(path)} does not exist.`, {
     fix: "Create it, or name an existing folder as root.",
   })
 }
 
-/** A tool that can write where runs are kept could rewrite history. */
+/** A tool that can write to the store could rewrite history. */
 function refuseRootInside(folders: readonly string[], { given, real, writable }: Root): void {
   const folder = folders.find((each) => insidePath(each, real) !== undefined)
   if (folder === undefined || !writable) return
@@ -139,15 +142,15 @@ function refuseRootInside(folders: readonly string[], { given, real, writable }:
   })
 }
 
-/** The rest of `candidate` after `root`; undefined where it is not inside. `ws-evil` is not inside `ws`; `ws/..foo` is. */
+/** The rest of `candidate` after `root`; undefined if it is not inside. `ws-evil` is not inside `ws`; `ws/..foo` is. */
 export function insidePath(root: string, candidate: string): string | undefined {
-  // The kernel names what has no path by words such as `pipe:[7]`.
+  // The kernel describes files without a path by texts such as `pipe:[7]`.
   if (!isAbsolute(candidate)) return undefined
   const rest = relative(root, candidate)
   return rest === ".." || rest.startsWith(`..${sep}`) || isAbsolute(rest) ? undefined : rest
 }
 
-/** Links followed in the part that exists. */
+/** Resolves links in the existing part. */
 export function realPathOf(path: string): string {
   try {
     return realpathSync.native(path)
@@ -163,7 +166,7 @@ async function deepestExisting(absolute: string): Promise<Location> {
       return { real: await realpath(path), missing }
     } catch (error) {
       if (!isMissing(error) || path === dirname(path)) throw error
-      // Where it leads is not said: whether something outside exists is nobody's business.
+      // The target is not reported: it must not reveal whether an outside path exists.
       if (await isLink(path)) throw new ToolError("denied", "is a broken symbolic link")
       missing.unshift(basename(path))
     }
@@ -183,17 +186,17 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")
 }
 
-/** Linux: a descriptor can be named as a path, which gives us openat and renameat. */
+/** Linux: a descriptor can be used as a path, which gives us openat and renameat. */
 const hasDescriptorPaths = process.platform === "linux" && existsSync("/proc/self/fd")
 
-/** O_PATH, which Node does not name: reaches a file without opening it, so devices and pipes do nothing. */
+/** O_PATH, which Node does not define: refers to a file without opening it, so devices and pipes do nothing. */
 const pathOnly = 0o10000000
 
 async function pinByDescriptor(real: string, check: (real: string) => void): Promise<Pin> {
   const handle = await open(real, pathOnly | constants.O_NOFOLLOW)
   try {
     const place = `/proc/self/fd/${handle.fd}`
-    // The kernel's own word on what was reached, whatever was swapped on the way there.
+    // The kernel reports the actual target, whatever was swapped on the way.
     check(await readlink(place))
     const stats = await handle.stat()
     refuseLink(stats)
@@ -215,7 +218,7 @@ async function pinByName(real: string, check: (real: string) => void): Promise<P
   return { place: real, stats, recheck, close: async () => {} }
 }
 
-/** Links were followed before: one that is here now was put here since. */
+/** Links were resolved before: a link here was created since. */
 function refuseLink(stats: Stats): void {
   if (stats.isSymbolicLink()) throw new ToolError("denied", "changed while it was in use")
 }

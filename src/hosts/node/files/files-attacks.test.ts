@@ -19,7 +19,7 @@ import type { ToolContext } from "../../../contract/tool.ts"
 import { createDispatcher, fileTools, notebookEditTool } from "../../../tools/index.ts"
 import { nodeFiles } from "./files.ts"
 
-/** No answer to any attack may hold this. */
+/** No response to an attack may contain this. */
 const secret = "OUTSIDE-SECRET"
 const base = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-attacks-")))
 const workspace = join(base, "ws")
@@ -41,7 +41,7 @@ beforeAll(async () => {
     writeFileSync(join(base, file), secret)
   }
   writeFileSync(join(workspace, "inside.txt"), "inside")
-  // As a repository that lies elsewhere says where: nothing here may follow it.
+  // Like a repository elsewhere: nothing here may follow it.
   mkdirSync(join(base, "outside/repository"))
   mkdirSync(join(workspace, "module"))
   writeFileSync(join(workspace, "module/.git"), "gitdir: ../../outside/repository\n")
@@ -148,7 +148,7 @@ const ours: readonly [attack: string, path: string][] = [
   ["a policy that does not exist", "longhaul.policy.json"],
 ]
 
-/** For people: how each tool answered. */
+/** For people: the response of each tool. */
 const answers = new Map<string, Map<string, number>>()
 afterAll(() => {
   const attacks = escapes.length + ours.length
@@ -164,10 +164,10 @@ describe.each(tools)("TOOL-34 %s", (name, argsFor) => {
     const { code, text } = await call(name, argsFor(path))
     const codes = answers.get(name) ?? new Map<string, number>()
     answers.set(name, codes.set(code, (codes.get(code) ?? 0) + 1))
-    // A name that is no notebook's is refused before anything is looked for.
+    // A name that is not a notebook's is rejected before any lookup.
     expect(code).toBe(name === "NotebookEdit" ? "invalid_input" : "denied")
     expect(text).not.toContain(secret)
-    // Only what the model wrote itself may come back to it.
+    // Only text that the model wrote itself may come back to it.
     if (!path.includes(base)) expect(text).not.toContain(base)
     expect(snapshot()).toEqual(before)
   })
@@ -184,7 +184,8 @@ describe.each(tools)("TOOL-34 %s", (name, argsFor) => {
 
 test("Grep and List over the workspace return none of the forbidden files", async () => {
   const grep = await call("Grep", { pattern: "." })
-  // A hard link cannot be told from the file itself; only whoever has the file can have made it.
+  // A hard link cannot be distinguished from the file itself; only a process with access to the file can have created
+  // it.
   expect(grep.text).toBe(`hard-link:1:${secret}\ninside.txt:1:inside\nmodule/.git:1:gitdir: ../../outside/repository`)
   expect((await call("List", {})).text).not.toMatch(/\.longhaul|longhaul\.(config|policy)/)
 })
@@ -216,7 +217,7 @@ test("an error never reveals whether an outside path exists", async () => {
   }
 })
 
-/** Everything outside, and what guards the run: names and contents. */
+/** Everything outside, and the config files of the run: names and contents. */
 function snapshot(): unknown {
   const folders = ["outside", "ws-evil", "ws/.longhaul/projects", "ws/sub", "ws/sub/.longhaul"]
   return [

@@ -15,12 +15,12 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { ToolError } from "../../../contract/tool.ts"
 import { nodeFiles } from "./files.ts"
 
-/** `npm run prove` asks for more, over both kinds together. */
+/** `npm run prove` uses more, over both kinds together. */
 const reads = Number(process.env.LONGHAUL_SWAPPED_READS ?? 2000) / 2
 const writes = Number(process.env.LONGHAUL_SWAPPED_WRITES ?? 2000) / 2
 const timeoutMs = 600_000
 
-/** Swaps as fast as it can, until it is terminated. Each step may lose a race of its own: it goes on. */
+/** Swaps as fast as it can, until it is terminated. Each step may lose a race: it continues. */
 const swapper = `
   const { renameSync, rmSync, symlinkSync, unlinkSync } = require("node:fs")
   const { workerData: { kind, workspace, outside } } = require("node:worker_threads")
@@ -43,7 +43,7 @@ let workspace: string
 let outside: string
 
 beforeEach(() => {
-  // In memory where there is such a place: thousands of writes, each synced, would wear the disk for nothing.
+  // In memory if possible: thousands of synced writes would wear the disk needlessly.
   base = realpathSync(mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "longhaul-race-")))
   workspace = join(base, "ws")
   outside = join(base, "outside")
@@ -55,7 +55,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(base, { recursive: true, force: true }))
 
-/** What came of many tries, while `kind` is swapped for a link to the same name outside. */
+/** The results of many tries, while `kind` is swapped for a link to the same name outside. */
 async function whileSwapping(
   kind: "file" | "folder",
   act: (round: number) => Promise<string>,
@@ -94,7 +94,7 @@ describe.runIf(process.platform === "linux").each(["file", "folder"] as const)(
         const outcomes = await whileSwapping(kind, read, reads)
         console.log(`${reads} reads while a ${kind} is swapped: ${told(outcomes)}`)
         expect(outcomes.get("OUTSIDE") ?? 0).toBe(0)
-        // The race was really run: it was won sometimes, and lost sometimes.
+        // The race really happened: it was won and lost at least once.
         expect(outcomes.get("inside") ?? 0).toBeGreaterThan(0)
         expect(outcomes.get("denied") ?? 0).toBeGreaterThan(0)
       },

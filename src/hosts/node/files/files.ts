@@ -12,20 +12,22 @@ import { Locks } from "./locks.ts"
 import { closing, makeFolders, replaceFile, requireFile, requireVersion, versionOf } from "./place-file.ts"
 
 export interface NodeFilesOptions {
-  /** Folders that may be read and written. They must exist. */
+  /** Readable and writable folders. They must exist. */
   readonly roots: readonly string[]
-  /** Folders that may only be read. */
+  /** Read-only folders. */
   readonly readOnlyRoots?: readonly string[]
-  /** Folders inside the roots that do not exist for tools, as where runs are kept. The user's state folder always is one. */
+  /**
+   * Folders inside the roots that are hidden from tools, such as the store. The user's state folder is always hidden.
+   */
   readonly hidden?: readonly string[]
-  /** Where changes of several files are noted before they are made. Outside the roots. Default: beside the runs. */
+  /** Folder for notes about multi-file changes. Outside the roots. Default: next to the runs. */
   readonly redoFolder?: string
 }
 
 /**
- * The file system, confined to folders. On Linux no link that is swapped between check and use leads outside; elsewhere
- * that gap is narrowed, not closed. A hard link cannot be told from the file it shares, so reading through one that was
- * made inside the roots is allowed; writing replaces the name and leaves the shared file as it was.
+ * The file system, confined to folders. On Linux no link swapped between check and use leads outside; elsewhere that
+ * gap is narrowed, not closed. A hard link cannot be distinguished from its file, so reading through one inside the
+ * roots is allowed; writing replaces the name and leaves the shared file unchanged.
  */
 export function nodeFiles(options: NodeFilesOptions): Files {
   checkKeys("nodeFiles", options, keys<NodeFilesOptions>()("roots", "readOnlyRoots", "hidden", "redoFolder"))
@@ -165,7 +167,7 @@ async function write(
     const folder = await makeFolders(confinement, real, missing.slice(0, -1))
     return closing(folder, (pin) => replaceFile(pin, name, bytes))
   }
-  // Looked at before its parent, which for a root lies outside.
+  // Checked before its parent, which for a root is outside.
   await closing(await confinement.pin(real, "write"), async ({ stats }) => requireFile(stats))
   return closing(await confinement.pin(dirname(real), "write"), (pin) => replaceFile(pin, name, bytes, version))
 }
@@ -175,7 +177,7 @@ async function readPinned(
   rangeOf: (size: number) => { readonly offset: number; readonly length: number },
 ): Promise<{ bytes: Uint8Array; stats: Stats }> {
   requireFile(pin.stats)
-  // The two flags are for what may have taken the file's place where it could not be pinned.
+  // The two flags guard against replacements where the file could not be pinned.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
   return closing(await open(pin.place, flags), async (handle) => {
     const stats = await handle.stat()
@@ -231,7 +233,7 @@ const failures: Readonly<Record<string, readonly [code: ToolErrorCode, what: str
   EEXIST: ["conflict", "was created by another process in the meantime"],
 }
 
-/** What the caller refuses is said in the caller's own words. */
+/** The caller's own errors keep their messages. */
 class Refusal {
   readonly error: unknown
 

@@ -1,4 +1,4 @@
-/** Work under a name waits for all work that came before it under that name. */
+/** Work under a name waits for all earlier work under that name. */
 export class Locks {
   readonly #last = new Map<string, Promise<unknown>>()
 
@@ -16,7 +16,7 @@ export class Locks {
     }
   }
 
-  /** Under several names at once; always taken in the same order, so that nobody waits for each other. */
+  /** Under several names at once; always acquired in the same order to avoid deadlocks. */
   runAll<Value>(names: readonly string[], work: () => Promise<Value>): Promise<Value> {
     const ordered = [...new Set(names)].sort()
     return ordered.reduceRight<() => Promise<Value>>((inner, name) => () => this.run(name, inner), work)()

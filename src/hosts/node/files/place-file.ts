@@ -5,7 +5,7 @@ import { newNonce } from "../../../lib/id.ts"
 import { errnoOf } from "../errno.ts"
 import type { Confinement, Pin } from "./confine.ts"
 
-/** Each folder is made and entered through the one before it: none can be swapped for a link on the way. */
+/** Each folder is created and entered through its parent handle: none can be swapped for a link on the way. */
 export async function makeFolders(confinement: Confinement, real: string, names: readonly string[]): Promise<Pin> {
   let pin = await confinement.pin(real, "write")
   for (const name of names) {
@@ -22,7 +22,7 @@ export async function makeFolders(confinement: Confinement, real: string, names:
   return pin
 }
 
-/** Puts bytes under a name of a folder, whole or not at all. `version`: what the name must hold before. */
+/** Writes bytes under a name of a folder atomically. `version`: the required previous version. */
 export async function replaceFile(
   folder: Pin,
   name: string,
@@ -47,10 +47,10 @@ export async function replaceFile(
   return { created: existing === undefined }
 }
 
-/** A new file, durable under its name; the folder is the caller's to sync. `mode`: that of what it will replace. */
+/** A new file, durable under its name; the caller syncs the folder. `mode`: that of the replaced file. */
 export async function writeNew(path: string, bytes: Uint8Array, mode?: number): Promise<void> {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
-  // From the start: what is private is never readable by others for a moment.
+  // From the start: a private file is never readable by others.
   const handle = await open(path, flags, (mode ?? 0o666) & 0o777)
   await closing(handle, async () => {
     await handle.writeFile(bytes)
@@ -84,12 +84,12 @@ export async function statOf(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** Whatever replaces a file or writes to it changes one of these. */
+/** Replacing or writing a file changes one of these. */
 export function versionOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return [ino, size, mtimeMs, ctimeMs].map((each) => each.toString(36)).join("-")
 }
 
-/** The part of a version that outlasts a file system that is mounted anew. */
+/** The part of a version that survives a remount. */
 export function stampOf({ size, mtimeMs }: Stats): string {
   return [size, mtimeMs].map((each) => each.toString(36)).join("-")
 }

@@ -5,13 +5,13 @@ export interface Address {
   readonly port: number
 }
 
-/** Where the host of an http(s) URL listens. */
+/** The host and port of an http(s) URL. */
 export function addressOf({ hostname, port, protocol }: URL): Address {
   const host = hostname.replace(/^\[|\]$/g, "")
   return { host, port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) }
 }
 
-/** The name that TLS asks for; empty where the host is an IP address, which has none. */
+/** The TLS server name; empty if the host is an IP address. */
 export function serverNameOf({ host }: Address): string {
   return parseIp(host) === undefined ? host : ""
 }

@@ -3,15 +3,15 @@ import type { SecureContextOptions } from "node:tls"
 import { LonghaulError } from "../../../contract/error.ts"
 import { checkKeys, keys } from "../../../lib/known-keys.ts"
 
-/** How a transport connects. `ca`, `cert` and `key` are Node's: authorities to trust, and the client's certificate. */
+/** Connection options. `ca`, `cert` and `key` as in Node: trusted authorities, and the client's certificate. */
 export interface ConnectOptions extends Pick<SecureContextOptions, "ca" | "cert" | "key"> {
-  /** How long a new connection may take, TLS included. Default 10,000. */
+  /** Timeout of a new connection, including TLS. Default 10,000. */
   readonly connectTimeoutMs?: number
 }
 
 export const defaultConnectTimeoutMs = 10_000
 
-/** Throws `config_invalid` for options that cannot work. `own`: those that only this transport has. */
+/** Throws `config_invalid` for invalid options. `own`: options of this transport only. */
 export function checkConnectOptions(transport: string, options: ConnectOptions, own: readonly string[] = []): void {
   checkKeys(transport, options, [...connectKeys, ...own])
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options
@@ -23,10 +23,10 @@ export function checkConnectOptions(transport: string, options: ConnectOptions, 
 
 const connectKeys = keys<ConnectOptions>()("ca", "cert", "key", "connectTimeoutMs")
 
-/** Node's timers fire at once for anything longer. */
+/** Node's timers fire immediately for anything longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** Destroys a socket that is not connected in time. */
+/** Destroys a socket that does not connect in time. */
 export function limitConnect(socket: Socket, connected: "connect" | "secureConnect", timeoutMs: number): void {
   const timer = setTimeout(() => socket.destroy(connectTimeout(timeoutMs)), timeoutMs)
   const stop = () => clearTimeout(timer)

@@ -7,7 +7,7 @@ import { concatBytes } from "../../../lib/bytes.ts"
 
 export const acceptedEncodings = "gzip, br, deflate"
 
-/** The unpacked body up to `maxBytes`; what would be beyond is neither read nor unpacked. */
+/** The decompressed body up to `maxBytes`; anything beyond is neither read nor decompressed. */
 export async function readBody(
   response: IncomingMessage,
   maxBytes: number,
@@ -27,7 +27,7 @@ export async function readBody(
 async function unpacked(response: IncomingMessage, maxBytes: number): Promise<Readable> {
   const decoder = await decoderFor(response)
   if (decoder === undefined) return response
-  // Whoever reads it hears of its end; here it only must not go unheard.
+  // The reader reports its end; this only prevents an unhandled rejection.
   return pipeline(response, atMost(maxBytes + packedRoom), decoder, () => {})
 }
 
@@ -49,7 +49,7 @@ async function decoderFor(response: IncomingMessage): Promise<Transform | undefi
   }
 }
 
-/** By the standard it has one; there have always been servers that leave it out. */
+/** The standard requires a zlib header; some servers omit it. */
 async function beginsWithZlibHeader(response: IncomingMessage): Promise<boolean> {
   await once(response, "readable")
   // Safe: a stream without an encoding gives bytes.
@@ -59,7 +59,7 @@ async function beginsWithZlibHeader(response: IncomingMessage): Promise<boolean>
   return ((start[0] ?? 0) & 0x0f) === 8
 }
 
-/** What is packed is hardly ever larger than what it holds: something that unpacks to nothing must end too. */
+/** Compressed data is rarely larger than its content: data that decompresses to nothing must end too. */
 const packedRoom = 64 * 1024
 
 function atMost(limit: number) {

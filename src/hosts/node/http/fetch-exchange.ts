@@ -10,13 +10,13 @@ import { isPrivateHost } from "../../../lib/target-host.ts"
 import { addressOf } from "./address.ts"
 import { acceptedEncodings, readBody } from "./fetch-body.ts"
 
-/** The addresses of a name; throws where it has none. */
+/** Resolves a name to addresses; throws if there are none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>
 
-/** One request, to one place. */
+/** One request to one address. */
 export interface Exchange {
   readonly url: URL
-  /** Whether a host may be private. */
+  /** True if a host may be private. */
   isAllowed(url: URL): boolean
   /** Sent where `headers` have none. */
   readonly userAgent: string
@@ -26,7 +26,7 @@ export interface Exchange {
   readonly signal: AbortSignal
 }
 
-/** A redirect that is to be followed, or the answer. */
+/** A redirect to follow, or the response. */
 export type Exchanged =
   | { readonly location: string }
   | { readonly location?: undefined; readonly body: Omit<FetchedBody, "url"> }
@@ -38,7 +38,7 @@ export async function resolveBySystem(hostname: string): Promise<readonly string
 export async function exchange(request: Exchange, resolve: Resolve): Promise<Exchanged> {
   const { url, signal } = request
   const addresses = await checkedAddresses(request, resolve)
-  // Not a packet for a run that has ended while the name was looked up.
+  // Sends nothing for a run that ended during the lookup.
   signal.throwIfAborted()
   let outgoing: http.ClientRequest | undefined
   const unlink = onAbort(signal, () => outgoing?.destroy())
@@ -51,8 +51,8 @@ export async function exchange(request: Exchange, resolve: Resolve): Promise<Exc
     }
     const contentType = (headers["content-type"] ?? "").slice(0, 200)
     const retryAfter = headers["retry-after"]
-    const told = { status, contentType, ...(retryAfter !== undefined && { retryAfter }) }
-    return { body: { ...told, ...(await readBody(response, request.maxBytes)) } }
+    const details = { status, contentType, ...(retryAfter !== undefined && { retryAfter }) }
+    return { body: { ...details, ...(await readBody(response, request.maxBytes)) } }
   } catch (error) {
     if (error instanceof ToolError) throw error
     throw new ToolError("io", `No usable response from ${url.host}${reasonOf(error)}.`, { cause: error })
@@ -64,7 +64,7 @@ export async function exchange(request: Exchange, resolve: Resolve): Promise<Exc
 
 const redirects: readonly number[] = [301, 302, 303, 307, 308]
 
-/** Where a host is, if it may be connected to. For an address in the URL no lookup is made: it is checked itself. */
+/** The address of a host, if it may be connected to. An address in the URL is checked without a lookup. */
 async function checkedAddresses(request: Exchange, resolve: Resolve): Promise<readonly string[]> {
   const { url, signal } = request
   const name = url.hostname.replace(/^\[|\]$/g, "")
@@ -75,17 +75,17 @@ async function checkedAddresses(request: Exchange, resolve: Resolve): Promise<re
     throw new ToolError("io", `The host ${url.hostname} was not found${reasonOf(error)}.`, { cause: error })
   })
   if (addresses.length === 0) throw new ToolError("io", `The host ${url.hostname} was not found.`)
-  // One address that is not public is enough: nobody has such a name by mistake.
+  // One non-public address is enough to reject: public names do not have such addresses by accident.
   if (!allowed && !addresses.every(isPublicIp)) throw refused(url)
   return addresses
 }
 
-/** Does not say which address it is: that would be a map of the private network. */
+/** Does not reveal the address: that would map the private network. */
 function refused({ host }: URL): ToolError {
   return new ToolError("denied", `${host} is not on the public internet and is not in the allow list.`)
 }
 
-/** Connects to the addresses that were checked and to no other. */
+/** Connects to the checked addresses only. */
 function send({ url, userAgent, headers, body }: Exchange, addresses: readonly string[]): http.ClientRequest {
   const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }))
   const pinned: LookupFunction = (_name, { all }, done) => {
@@ -107,7 +107,7 @@ function send({ url, userAgent, headers, body }: Exchange, addresses: readonly s
       ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
     },
     lookup: pinned,
-    // No connection of another request: that one's address may have been checked under other rules.
+    // Does not reuse another request's connection: its address may have been checked under other rules.
     agent: false,
   })
 }
@@ -127,7 +127,7 @@ function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise
   })
 }
 
-/** Only a code: messages of errors may hold what was sent. */
+/** Only a code: error messages may contain sent data. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && "code" in error ? ` (${String(error.code)})` : ""
 }

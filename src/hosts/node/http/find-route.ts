@@ -2,7 +2,7 @@ import { LonghaulError } from "../../../contract/error.ts"
 import type { Variables } from "../model-names.ts"
 import { directRoute, type ProxyVariables, type Route } from "./route.ts"
 
-/** The code that reads proxies is loaded only where one is configured. */
+/** The proxy code is loaded only if a proxy is configured. */
 export async function routeTo(url: string, proxies: ProxyVariables | undefined): Promise<Route> {
   const target = URL.canParse(url) ? new URL(url) : null
   if (!target || !/^https?:$/.test(target.protocol)) {
@@ -15,8 +15,8 @@ export async function routeTo(url: string, proxies: ProxyVariables | undefined):
 }
 
 /**
- * The variables that name proxies, by what they are for, as curl reads them: lower case first, and `HTTP_PROXY` in upper
- * case not at all, since in a CGI program that is the `Proxy` header of a request.
+ * The proxy variables by purpose, as in curl: lower case first, and never `HTTP_PROXY` in upper case, which in a CGI
+ * program is the `Proxy` header of a request.
  */
 export const proxyNames = {
   http: ["http_proxy"],
@@ -24,7 +24,7 @@ export const proxyNames = {
   all: ["all_proxy", "ALL_PROXY"],
 } as const
 
-/** Undefined where no proxy is configured. */
+/** Undefined if no proxy is configured. */
 export function proxyVariables(variables: Variables): ProxyVariables | undefined {
   const first = (...names: readonly string[]) => {
     for (const name of names) {

@@ -54,7 +54,7 @@ describe("response bodies", () => {
     })
     const answer = await nodeFetch({ allow: ["127.0.0.1"] }).get(server.url, fetchOptions)
     expect([answer.bytes.length, answer.truncated]).toEqual([fetchOptions.maxBytes, true])
-    // Sockets hold some megabytes that nobody has read.
+    // Sockets buffer some megabytes of unread data.
     expect(sent).toBeLessThan(10_000)
   })
 

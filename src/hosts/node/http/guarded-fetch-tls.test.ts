@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), "longhaul-fetch-"))
 const authority = join(folder, "authority.pem")
 const client = join(folder, "client.mjs")
 
-/** A process of its own, because what a process trusts is settled when it starts. */
+/** A separate process, because trusted certificates are fixed at process start. */
 beforeAll(async () => {
   writeFileSync(authority, certificate.cert)
   await build({

@@ -9,19 +9,19 @@ import { allowedHosts, withoutFinalDots } from "../../../lib/target-host.ts"
 import type { Exchange, Resolve } from "./fetch-exchange.ts"
 
 export interface NodeFetchOptions {
-  /** Hosts that may lie in a private network, as `host` or `host:port`. Default: none. */
+  /** Hosts that may be in a private network, as `host` or `host:port`. Default: none. */
   readonly allow?: readonly string[]
-  /** How many redirects are followed at most. Default 5. */
+  /** Maximum number of redirects. Default 5. */
   readonly maxRedirects?: number
-  /** Finds the addresses of a name. Default: as the system does. */
+  /** Resolves a name. Default: the system's resolver. */
   readonly resolve?: Resolve
   /** Its `serviceName` is the `user-agent`, where a caller sends none. */
   readonly brand?: Partial<Brand>
 }
 
 /**
- * The web over `node:http(s)`. A name is resolved once, its addresses are checked, and those are connected to; each
- * redirect is checked like a first address. No proxy is used: it would resolve names by itself.
+ * Web access over `node:http(s)`. A name is resolved once, its addresses are checked, and those are connected to; each
+ * redirect is checked like the first URL. No proxy is used: it would resolve names itself.
  */
 export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
   checkKeys("nodeFetch", options, keys<NodeFetchOptions>()("allow", "maxRedirects", "resolve", "brand"))
@@ -35,7 +35,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
   }
 
   async function fetched(start: string, options: FetchOptions, body?: string): Promise<FetchedBody> {
-    // What it takes is loaded when it is first needed.
+    // Loaded on first use.
     const { exchange, resolveBySystem } = await import("../later.ts")
     return withDeadline(options, async (signal) => {
       let url = readTarget(start)
@@ -61,7 +61,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
   }
 }
 
-/** Its address is checked where it is connected to; here only what the text alone says. */
+/** The address is checked when connecting; this checks only the text. */
 function readTarget(text: string, base?: URL): URL {
   let url: URL
   try {
@@ -81,7 +81,7 @@ function readTarget(text: string, base?: URL): URL {
   return url
 }
 
-/** Whatever else a caller sends may be a secret that is meant for the first origin. */
+/** Any other header may be a secret for the first origin. */
 function harmless(headers: Readonly<Record<string, string>>): Record<string, string> {
   const names = ["accept", "accept-language", "user-agent"]
   return Object.fromEntries(Object.entries(headers).filter(([name]) => names.includes(name.toLowerCase())))

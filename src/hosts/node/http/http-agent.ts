@@ -6,18 +6,18 @@ import { httpModule } from "./http-module.ts"
 import { defaultIdleLimits, type IdleLimits } from "./idle.ts"
 import type { Route } from "./route.ts"
 
-/** A request with the options that only our agents read. */
+/** A request with options that only our agents read. */
 export interface PooledRequest extends ClientRequestArgs {
   /** Requests share connections only within one pool. */
   readonly pool: string
   readonly tunnel?: Route["tunnel"]
-  /** Gives up the tunnel that only this request waits for. */
+  /** Cancels the tunnel that only this request waits for. */
   readonly tunnelSignal?: AbortSignal | undefined
 }
 
 /**
- * A keep-alive agent of Node that takes connections back more carefully. A response may be followed by bytes that no
- * request asked for: a connection is reused one turn of the event loop later, and not at all if anything arrives.
+ * A keep-alive agent of Node with stricter reuse. A response may be followed by unsolicited bytes: a connection is
+ * reused one event loop iteration later, and not at all if anything arrives.
  */
 export function keepAliveAgent(
   isSecure: boolean,
@@ -42,7 +42,7 @@ export function keepAliveAgent(
     if (tunnel === undefined) return limited(connect(request))
     tunnel(connectTimeoutMs, tunnelSignal).then(
       (socket) => done?.(null, limited(connect(inTunnel(request, socket)))),
-      // The callback's second argument is not looked at where there is an error.
+      // The callback's second argument is ignored if there is an error.
       (error) => done?.(error, undefined as unknown as Duplex),
     )
     return undefined
@@ -76,7 +76,7 @@ function postponeRelease(agent: Agent): void {
   })
 }
 
-/** TLS over a socket that is already connected: an option of `tls.connect`, which the types of agents leave out. */
+/** TLS over a connected socket: an option of `tls.connect` that the types of agents omit. */
 function inTunnel(request: ClientRequestArgs, socket: Socket): ClientRequestArgs {
   return Object.assign({}, request, { socket })
 }

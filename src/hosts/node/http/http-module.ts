@@ -2,8 +2,8 @@ import type http from "node:http"
 import type https from "node:https"
 
 /**
- * `node:http` or `node:https`, loaded when first needed. Neither `import` nor a copy of its functions: tracers see
- * a module that is loaded in this way, and tracers and mocks replace its functions later.
+ * `node:http` or `node:https`, loaded on first use. Neither `import` nor a copy of its functions: tracers detect
+ * modules loaded this way, and tracers and mocks replace the functions later.
  */
 export function httpModule(isSecure: boolean): HttpModule {
   if (isSecure) {

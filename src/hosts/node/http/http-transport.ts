@@ -12,20 +12,20 @@ import { carriedHeaders, headerLines } from "./request-headers.ts"
 import type { Route } from "./route.ts"
 
 export interface NodeTransportOptions extends ConnectOptions {
-  /** Opens and keeps the connections instead of Longhaul: it decides on certificates, timeouts and proxies. */
+  /** Opens and keeps the connections instead of Longhaul: it controls certificates, timeouts and proxies. */
   readonly agent?: Agent
 }
 
 /**
- * Model calls over `node:http(s)` with kept-alive connections. Goes through the proxies that `https_proxy`, `http_proxy` and
- * `all_proxy` name, to all hosts but those in `no_proxy`, this computer included.
+ * Model calls over `node:http(s)` with kept-alive connections. Uses the proxies in `https_proxy`, `http_proxy` and
+ * `all_proxy` for all hosts except those in `no_proxy`, including this computer.
  */
 export function nodeTransport(options: NodeTransportOptions = {}, variables: Variables = process.env): Transport {
   refuseAgentWith(options)
   checkConnectOptions("nodeTransport", options, ["agent"])
   const proxies = options.agent ? undefined : proxyVariables(variables)
   const agents = Object.keys(options).length === 0 ? sharedAgents : new Agents(options)
-  /** A conversation has one URL and one object of headers for all its requests. */
+  /** A conversation has one URL and one headers object for all its requests. */
   const prepared = new WeakMap<TransportRequest["headers"], Prepared>()
   return {
     stream(request, sink) {
@@ -70,7 +70,7 @@ class Agents {
   }
 }
 
-/** Shared by all transports of the process that have no options. */
+/** Shared by all transports of the process without options. */
 const sharedAgents = new Agents({})
 
 /** The headers are an object: OpenTelemetry's instrumentation cannot read a list of headers. */
@@ -84,7 +84,7 @@ function requestOptions(route: Route, agents: Agents, headers: TransportRequest[
     headers: { host: route.host, ...carried, ...(login !== "" && { "proxy-authorization": login }) },
     joinDuplicateHeaders: true,
     agent: agents.agentFor(route.isSecure),
-    // Else Node would expect the name of the `host` header in the certificate of a proxy.
+    // Otherwise Node would expect the name of the `host` header in a proxy's certificate.
     ...(route.isSecure && { servername: serverNameOf(address) }),
     pool: `${route.identity}\n${headerLines(carried)}`,
     ...(tunnel && { tunnel }),
@@ -136,14 +136,14 @@ class Exchange implements AbortListener {
   }
 
   #answered(response: IncomingMessage): void {
-    // Not `data`: servers send an HTTP chunk for each event, and `read` joins those that came together.
+    // Not `data`: servers send an HTTP chunk for each event, and `read` joins those that arrived together.
     response.on("readable", () => this.#deliver(response))
     response.on("error", (cause) => this.#fail(cause))
     response.on("close", () => {
-      // A server may answer before it has read the request: the rest of that need not leave any more.
+      // A server may respond before it has read the request: the rest need not be sent.
       if (this.#outgoing?.writableFinished === false) this.#outgoing.destroy()
       if (!response.complete) this.#fail(undefined)
-      // Not before the agent has its connection back: the next request shall use it.
+      // Not before the agent has its connection back, so that the next request can reuse it.
       else if (this.#finish()) setImmediate(this.#resolve)
     })
     const status = response.statusCode ?? 0

@@ -6,7 +6,7 @@ import { connectTimeout } from "./connect-limit.ts"
 import { httpModule } from "./http-module.ts"
 import { connectionFailed, directRoute, type ProxyVariables, type Route, type Variable } from "./route.ts"
 
-/** The way to a target through its proxy; null: it has none, or is excepted. */
+/** The route to a target through its proxy; null: no proxy, or excluded. */
 export function proxiedRoute(target: URL, variables: ProxyVariables): Route | null {
   const secure = target.protocol === "https:"
   const variable = secure ? variables.https : variables.http
@@ -20,14 +20,14 @@ interface Proxy {
   readonly host: string
   readonly variable: string
   readonly address: Address
-  /** What goes into a header; empty where no login is needed. */
+  /** Value of the header; empty if no login is needed. */
   readonly authorization: string
-  /** Tells proxies apart, credentials included: never shown. */
+  /** Distinguishes proxies, including credentials: never shown. */
   readonly identity: string
   readonly secure: boolean
 }
 
-/** The value is never shown, nor is what parsing it threw: it may hold a password. */
+/** Neither the value nor the parse error is shown: it may contain a password. */
 function readProxy({ name, value }: Variable): Proxy {
   const text = value.includes("://") ? value : `http://${value}`
   if (/^socks/i.test(text)) throw socksUnsupported(name)
@@ -70,7 +70,7 @@ function authorizationOf({ username, password }: URL): string | null {
   }
 }
 
-/** Requests in absolute form: the proxy reads each and passes it on. */
+/** Requests in absolute form: the proxy reads and forwards each. */
 function throughRequests(target: URL, proxy: Proxy): Route {
   return {
     address: proxy.address,
@@ -80,12 +80,12 @@ function throughRequests(target: URL, proxy: Proxy): Route {
     proxyAuthorization: proxy.authorization,
     identity: `requests ${proxy.identity}`,
     failed: (cause) => unreachable(proxy, cause),
-    // The one status that only a proxy gives; any other may be the server's.
+    // The only status that always comes from a proxy; any other may be the server's.
     refusal: (status) => (status === 407 ? refused(proxy, target.host, status) : undefined),
   }
 }
 
-/** TLS to the target itself, in a tunnel that the proxy opens: it sees the host and nothing else. */
+/** TLS to the target, in a tunnel that the proxy opens: it sees only the host. */
 function throughTunnel(target: URL, proxy: Proxy): Route {
   const route = directRoute(target)
   const authority = `${target.hostname}:${route.address.port}`
@@ -109,7 +109,7 @@ function openTunnel(
       method: "CONNECT",
       path: authority,
       agent: false,
-      // Else Node would expect the name of the `host` header in the proxy's certificate.
+      // Otherwise Node would expect the name of the `host` header in the proxy's certificate.
       ...(proxy.secure && { servername: serverNameOf(proxy.address) }),
       headers: { host: authority, connection: "keep-alive", ...login },
     })
@@ -125,7 +125,7 @@ function openTunnel(
     })
     request.on("connect", ({ statusCode = 0 }, tunnel: Socket) => {
       settle()
-      // The TLS socket, which reports the errors of its tunnel, is made later.
+      // The TLS socket, which reports the errors of its tunnel, is created later.
       tunnel.on("error", () => {})
       if (statusCode >= 200 && statusCode <= 299) return resolve(tunnel)
       tunnel.destroy()
@@ -152,7 +152,7 @@ function refused({ host, variable, authorization }: Proxy, target: string, statu
   })
 }
 
-/** As curl reads it: a name stands for itself and all below it, with or without a dot or `*.` in front. */
+/** As in curl: a name matches itself and all subdomains, with or without a leading dot or `*.`. */
 function isExcepted({ hostname, port, protocol }: URL, except: string): boolean {
   const host = hostname.replace(/^\[|\]$|\.$/g, "")
   const reached = port || (protocol === "https:" ? "443" : "80")

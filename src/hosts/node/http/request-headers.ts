@@ -3,7 +3,7 @@ import type { TransportRequest } from "../../../contract/provider.ts"
 
 type Headers = TransportRequest["headers"]
 
-/** The headers that a request carries: all but those that frame it, which are the transport's to set. */
+/** The headers of a request, without framing headers, which the transport sets. */
 export function carriedHeaders(headers: Headers): Record<string, string> {
   const carried: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
@@ -14,7 +14,7 @@ export function carriedHeaders(headers: Headers): Record<string, string> {
   return carried
 }
 
-/** As they stand in a request. Requests share connections only where these are equal, keys and tokens included. */
+/** As sent. Requests share connections only if these are equal, including keys and tokens. */
 export function headerLines(carried: Headers): string {
   return Object.entries(carried)
     .map(([name, value]) => `${name}: ${value}\r\n`)

@@ -2,11 +2,11 @@ import type { Socket } from "node:net"
 import { LonghaulError } from "../../../contract/error.ts"
 import { type Address, addressOf } from "./address.ts"
 
-/** How the requests to one URL travel: directly, or through a proxy. */
+/** The route of requests to one URL: direct, or through a proxy. */
 export interface Route {
   /** The peer of a connection: the server, or the proxy that forwards requests to it. */
   readonly address: Address
-  /** True: the peer is spoken to over TLS. */
+  /** True: the peer uses TLS. */
   readonly isSecure: boolean
   /** Opens the connection to a peer that only a proxy can reach. */
   readonly tunnel?: (timeoutMs: number, signal: AbortSignal | undefined) => Promise<Socket>
@@ -15,15 +15,15 @@ export interface Route {
   readonly path: string
   /** Value of the header for the proxy; empty: none is sent. */
   readonly proxyAuthorization: string
-  /** Equal for routes that may share connections. Holds the password of a proxy: never shown. */
+  /** Equal for routes that may share connections. Contains the proxy's password: never shown. */
   readonly identity: string
   /** The connection was refused, reset or cut. */
   failed(cause: unknown): LonghaulError
-  /** The failure behind a status that comes from the proxy and not from the server. */
+  /** The failure for a status that comes from the proxy and not from the server. */
   refusal?(status: number): LonghaulError | undefined
 }
 
-/** The variables that name proxies, as they were when the transport was made. */
+/** The proxy variables at the time the transport was created. */
 export interface ProxyVariables {
   /** For http targets. */
   readonly http: Variable | undefined

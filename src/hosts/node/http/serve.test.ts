@@ -69,7 +69,7 @@ test("serve reads a body only as fast as the client receives it", async () => {
   server = await serve(() => new Response(body()))
   const { request, response } = await open(server)
   response.pause()
-  // Quiet for some turns of the loop: everything in between is full.
+  // Quiet for some event loop iterations: all buffers in between are full.
   for (let before = -1; before !== pulls; await pause(50)) before = pulls
   const full = pulls
   expect(full).toBeLessThan(1000)
@@ -129,7 +129,7 @@ test("serve resets the connection if a body fails, after sending the data before
     },
   })
   server = await serve(() => new Response(body))
-  // On a bare socket, and only once it has read: an HTTP client calls any early end a reset.
+  // On a raw socket, and only after it has read: an HTTP client reports any early end as a reset.
   const socket = connect(server.port, "127.0.0.1")
   socket.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
   const [head] = await once(socket, "data")

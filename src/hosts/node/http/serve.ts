@@ -12,21 +12,21 @@ export interface ServeOptions {
 }
 
 export interface Served {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly port: number
-  /** Takes no more connections and ends those there are, in the middle of an answer too. */
+  /** Accepts no more connections and ends the existing ones, even in the middle of a response. */
   close(): Promise<void>
 }
 
 /**
- * Serves a fetch handler. A client that goes away aborts `request.signal` and cancels the response's body; a body that
- * errors resets the connection, since an answer that has begun cannot be taken back otherwise.
+ * Serves a fetch handler. A client that disconnects aborts `request.signal` and cancels the response's body; a body
+ * that errors resets the connection, since a started response cannot be taken back otherwise.
  */
 export async function serve(handler: FetchHandler, options: ServeOptions = {}): Promise<Served> {
   checkKeys("serve", options, keys<ServeOptions>()("port", "host"))
   const { port = 0, host = "127.0.0.1" } = options
-  // Here, since most who import this file's neighbours serve nothing.
+  // Imported here, since most importers of this folder serve nothing.
   const { createServer } = await import("node:http")
   const server = createServer((incoming, outgoing) => {
     void exchange(handler, incoming, outgoing)
@@ -38,7 +38,7 @@ export async function serve(handler: FetchHandler, options: ServeOptions = {}): 
       resolve()
     })
   })
-  // A TCP server that listens always has an address of this shape.
+  // A listening TCP server always has an address of this shape.
   const address = server.address() as AddressInfo
   const shownHost = address.family === "IPv6" ? `[${address.address}]` : address.address
   return {
@@ -54,11 +54,11 @@ export async function serve(handler: FetchHandler, options: ServeOptions = {}): 
 
 async function exchange(handler: FetchHandler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const gone = new AbortController()
-  // A write that crosses with the client's leaving; `close` follows and says all there is to say.
+  // A write that races with the client's disconnect; `close` follows and reports it.
   outgoing.on("error", () => {})
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) gone.abort(new DOMException("The client disconnected", "AbortError"))
-    // What the handler did not read of the request must not stand before the next one.
+    // Unread data of the request must not precede the next one.
     incoming.resume()
   })
   const request = toRequest(incoming, outgoing, gone.signal)
@@ -88,9 +88,9 @@ function toRequest(incoming: IncomingMessage, outgoing: ServerResponse, signal: 
   try {
     if (!url.startsWith("/")) return undefined
     const { host = "localhost" } = incoming.headers
-    // A host such as `x/admin?` would choose the path.
+    // A host such as `x/admin?` would change the path.
     if (!/^[A-Za-z0-9._~-]*(:\d*)?$|^\[[0-9A-Fa-f:.]+\](:\d*)?$/.test(host)) return undefined
-    // Joined as text: `new URL(path, base)` would let a path of `//elsewhere` choose the host.
+    // Joined as text: `new URL(path, base)` would let a path of `//elsewhere` change the host.
     return new Request(`http://${host}${url}`, {
       method,
       headers,
@@ -102,7 +102,7 @@ function toRequest(incoming: IncomingMessage, outgoing: ServerResponse, signal: 
   }
 }
 
-/** Reads from the socket only while somebody asks for more. Over with the exchange. */
+/** Reads from the socket only on demand. Ends with the exchange. */
 function bodyOf(incoming: IncomingMessage, outgoing: ServerResponse): ReadableStream<Uint8Array> {
   let settled = false
   return new ReadableStream(
@@ -137,7 +137,7 @@ async function send(body: Body, outgoing: ServerResponse, signal: AbortSignal): 
   const stop = () => discard(body)
   if (signal.aborted) return stop()
   signal.addEventListener("abort", stop)
-  // The head travels with the first bytes where they are there at once, and alone where they are not.
+  // The head is sent with the first bytes if they are available, otherwise alone.
   const flush = setImmediate(() => outgoing.flushHeaders())
   try {
     for (let part = await body.read(); !part.done && !signal.aborted; part = await body.read()) {
@@ -179,7 +179,7 @@ function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Only once everything written before has left: a reset throws away what has not. */
+/** Only after everything written before has been sent: a reset discards the rest. */
 function reset(outgoing: ServerResponse): void {
   const { socket } = outgoing
   outgoing.flushHeaders()

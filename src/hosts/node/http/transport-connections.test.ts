@@ -142,7 +142,7 @@ describe.each([
   })
 })
 
-/** Passes bytes on; those of the server together, when it has been silent for a while, so that one read brings them. */
+/** Forwards bytes; those of the server together, after a pause, so that one read receives them. */
 function relayInOnePiece(port: number): net.Server {
   return net.createServer((client) => {
     const upstream = net.connect(port, "127.0.0.1")

@@ -206,7 +206,7 @@ async function untilAll(held: ReadonlyMap<unknown, unknown>, count: number): Pro
   while (held.size < count) await turn()
 }
 
-/** Random, but the same each time. */
+/** Pseudo-random, but the same each time. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -215,7 +215,7 @@ function randomOf(seed: number): (below: number) => number {
   }
 }
 
-/** What a request of this body is answered: only its own number, all over. */
+/** The response to a request with this body: only its own number, repeated. */
 function pattern(body: Uint8Array): Buffer {
   return Buffer.alloc(body.length * 20, `${Buffer.from(body).readUInt32BE(1)},`)
 }

@@ -222,7 +222,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     expect(failure.message).toContain(`the proxy 127.0.0.1:${port} `)
   })
 
-  /** What a process of its own was answered, which trusts the certificate and ends by itself only if no idle connection holds it. */
+  /** The result of a separate process, which trusts the certificate and exits only if no idle connection holds it. */
   async function ask(urls: readonly string[], variables: Readonly<Record<string, string>>): Promise<unknown> {
     return inProcess(
       name,

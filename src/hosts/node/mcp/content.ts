@@ -1,7 +1,7 @@
 import type { ContentBlock } from "@modelcontextprotocol/server"
 import type { ContentPart } from "../../../contract/content.ts"
 
-/** A part of a result as MCP writes it. */
+/** A part of a result in MCP's format. */
 export function toMcpContent(part: ContentPart): ContentBlock {
   switch (part.type) {
     case "text":
@@ -9,7 +9,7 @@ export function toMcpContent(part: ContentPart): ContentBlock {
     case "image":
       return { type: "image", data: part.data, mimeType: part.mediaType }
     case "file": {
-      // It can be read nowhere else: the address is only the name that a resource must have.
+      // It cannot be read anywhere: the URI is only the name that a resource must have.
       const uri = `longhaul:///${encodeURIComponent(part.name ?? "file")}`
       return { type: "resource", resource: { uri, mimeType: part.mediaType, blob: part.data } }
     }

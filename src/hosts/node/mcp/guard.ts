@@ -4,13 +4,13 @@ import { StartupError } from "../../../contract/error.ts"
 import type { McpSdk } from "./server.ts"
 
 export interface McpGuardOptions {
-  /** What every request must bring as its bearer token. */
+  /** The bearer token that every request needs. */
   readonly token: string
-  /** The address that is listened on. */
+  /** The listening address. */
   readonly host: string
 }
 
-/** Answers a request that may not be served; undefined: it may. The body is not looked at. */
+/** The response to a rejected request; undefined: it may be served. The body is not read. */
 export function createMcpGuard(
   sdk: McpSdk,
   { token, host }: McpGuardOptions,
@@ -19,7 +19,7 @@ export function createMcpGuard(
   const names = servedNames(host)
   const expected = digest(token)
   return (request) =>
-    // A page that has made its own name mean this machine still sends that name.
+    // A page with a rebound DNS name still sends that name.
     sdk.hostHeaderValidationResponse(request, names) ??
     sdk.originValidationResponse(request, names) ??
     (timingSafeEqual(digest(bearerOf(request)), expected) ? undefined : unauthorized())
@@ -29,7 +29,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
-/** The names by which a client may call a server that listens there. */
+/** The names by which a client may call a server at that address. */
 function servedNames(host: string): string[] {
   const isEverywhere = host === "0.0.0.0" || host === "::"
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? [])
@@ -42,7 +42,7 @@ function bearerOf(request: Request): string {
   return /^bearer +(\S+) *$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? ""
 }
 
-/** Of one length, so that comparing takes the same time for all. */
+/** Equal lengths, so that comparison takes constant time. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest()
 }

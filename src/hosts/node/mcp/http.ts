@@ -4,27 +4,27 @@ import { createMcpServer, type McpIdentity, type McpTools } from "./server.ts"
 import { createMcpSessions } from "./sessions.ts"
 
 export interface McpHttpOptions extends McpIdentity {
-  /** What every request must bring as its bearer token. */
+  /** The bearer token that every request needs. */
   readonly token: string
-  /** The address that is listened on. Default `127.0.0.1`. */
+  /** The listening address. Default `127.0.0.1`. */
   readonly host?: string
   /** Default 0: any free one. */
   readonly port?: number
-  /** The most clients with a session. Default 64. */
+  /** Maximum number of clients with a session. Default 64. */
   readonly maxSessions?: number
-  /** How long a session may stand without an open request. Default 10 minutes. */
+  /** Idle time of a session without an open request. Default 10 minutes. */
   readonly idleMs?: number
-  /** The most bytes of one request. Default 10 MB, as much as over stdio. */
+  /** Maximum bytes of one request. Default 10 MB, as over stdio. */
   readonly maxBodyBytes?: number
 }
 
 export interface McpHandler {
   fetch(request: Request): Promise<Response>
-  /** Aborts what is under way. */
+  /** Aborts active calls. */
   close(): Promise<void>
 }
 
-/** Streamable HTTP at `/mcp`, for clients with sessions and for those of the protocol that has none. */
+/** Streamable HTTP at `/mcp`, for clients with sessions and for the sessionless protocol. */
 export async function serveMcpHttp(tools: McpTools, options: McpHttpOptions): Promise<Served> {
   const handler = await createMcpHandler(tools, options)
   const { host, port } = options

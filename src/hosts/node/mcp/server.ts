@@ -4,10 +4,10 @@ import type { ToolSpec } from "../../../contract/tool.ts"
 import type { AgentTools } from "../agent-tools.ts"
 import { toMcpContent } from "./content.ts"
 
-/** What is served: `createAgentTools` makes one. */
+/** The served tools: created by `createAgentTools`. */
 export type McpTools = Pick<AgentTools, "listTools" | "tool" | "dispatch">
 
-/** The official SDK. Loaded by those who serve: nothing else in this package needs it. */
+/** The official SDK. Loaded only to serve. */
 export type McpSdk = typeof import("@modelcontextprotocol/server")
 
 export interface McpIdentity {
@@ -15,14 +15,14 @@ export interface McpIdentity {
   readonly version: string
 }
 
-/** One end of one conversation; the tools may be shared by many. Every protocol revision of the SDK is spoken. */
+/** One end of one conversation; many may share the tools. Supports every protocol revision of the SDK. */
 export function createMcpServer(sdk: McpSdk, tools: McpTools, { version }: McpIdentity): Server {
   const server = new sdk.Server({ name: "longhaul", title: "Longhaul", version }, { capabilities: { tools: {} } })
   server.setRequestHandler("tools/list", () => ({
     tools: tools.listTools().map((spec) => ({ ...toMcpTool(spec), ...annotationsOf(tools, spec.name) })),
   }))
   server.setRequestHandler("tools/call", async ({ params }, context) => {
-    // The one mistake that the protocol wants as an error of its own: everything else is a result for the model.
+    // The only mistake that the protocol reports as an error: everything else is a result for the model.
     if (tools.tool(params.name) === undefined) {
       const message = `Unknown tool: ${JSON.stringify(params.name)}.`
       throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message)
@@ -39,7 +39,7 @@ function toMcpTool({ name, description, inputSchema }: ToolSpec): McpTool {
   return { name, description, inputSchema: { ...inputSchema, type: "object" } }
 }
 
-/** Hints for whoever asks a person first. */
+/** Hints for clients that ask a person first. */
 function annotationsOf(tools: McpTools, name: string): Pick<McpTool, "annotations"> {
   const tool = tools.tool(name)
   if (tool === undefined) return {}
@@ -60,12 +60,12 @@ function callOptions({ mcpReq }: ServerContext) {
   let count = 0
   let isSending = false
   const onProgress = (message: string) => {
-    // A client that reads slowly gets less of it: progress is about now, and must not pile up.
+    // A slow client gets less of it: progress is about the present and must not accumulate.
     if (isSending || signal.aborted) return
     isSending = true
     count += 1
     notify({ method: "notifications/progress", params: { progressToken, progress: count, message } })
-      // The end of the connection has its own way to be told.
+      // The end of the connection is reported separately.
       .catch(() => {})
       .finally(() => {
         isSending = false

@@ -48,7 +48,7 @@ const opening = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } },
 }
 
-/** A session whose requests are written by hand, so that nothing of it stays open. */
+/** A session whose requests are written manually, so that nothing of it stays open. */
 async function handSession(url: string) {
   const post = (message: object, more: Record<string, string> = {}, signal?: AbortSignal) =>
     fetch(url, {
@@ -114,7 +114,7 @@ test("a session whose client disappeared ends after the idle time, with its comm
 test("a session with an open request is not idle, however long it takes", async () => {
   const session = await handSession(await served({ idleMs: 1000 }))
   const call = await session.ask("tools/call", { name: "Bash", arguments: { command: "sleep 2; echo over" } })
-  // One that ends meanwhile does not make it idle.
+  // A request that ends in the meantime does not make it idle.
   await (await session.ask("tools/list")).text()
   expect(await call.text()).toContain("over\\n")
 })

@@ -2,9 +2,9 @@ import type { Server } from "@modelcontextprotocol/server"
 import type { McpSdk } from "./server.ts"
 
 export interface McpSessionsOptions {
-  /** The most clients at once. One more takes the place of one that is not asking for anything, if there is any. */
+  /** Maximum number of clients. A further one replaces an idle one, if any. */
   readonly maxSessions: number
-  /** A session without an open request is closed after so many milliseconds. */
+  /** A session without an open request is closed after this many milliseconds. */
   readonly idleMs: number
   readonly maxBodyBytes: number
 }
@@ -15,8 +15,8 @@ export interface McpSessions {
 }
 
 /**
- * Clients of the protocol before 2026-07-28: they open a session, and what they cancel is found by it. A client that goes
- * away need not say so, and an answer that broke off is no wish to cancel: its session ends when it has been idle.
+ * Clients of protocols before 2026-07-28: they open a session, and cancellations refer to it. A client may disappear
+ * without notice, and a broken response is not a cancellation: its session ends after the idle time.
  */
 export function createMcpSessions(sdk: McpSdk, createServer: () => Server, options: McpSessionsOptions): McpSessions {
   const sessions = new Map<string, Session>()
@@ -59,7 +59,7 @@ export function createMcpSessions(sdk: McpSdk, createServer: () => Server, optio
       session.open -= 1
       if (session.open > 0 || sessions.get(session.transport.sessionId ?? "") !== session) return
       session.idleTimer = setTimeout(() => void session.server.close(), options.idleMs)
-      // A process that has nothing else to do may end.
+      // Does not keep the process alive.
       session.idleTimer.unref()
     }
     try {
@@ -88,17 +88,17 @@ export function createMcpSessions(sdk: McpSdk, createServer: () => Server, optio
 interface Session {
   readonly server: Server
   readonly transport: InstanceType<McpSdk["WebStandardStreamableHTTPServerTransport"]>
-  /** Requests whose answer is not yet complete. */
+  /** Requests whose response is not complete. */
   open: number
   idleTimer: NodeJS.Timeout | undefined
 }
 
-/** The one that has been there longest without an open request. */
+/** The session that has been idle longest. */
 function findIdle(sessions: ReadonlyMap<string, Session>): Session | undefined {
   return [...sessions.values()].find(({ open }) => open === 0)
 }
 
-/** The same bytes; `over` is called once, when they have ended or nobody wants more. */
+/** The same bytes; `over` is called once, when they have ended or were cancelled. */
 function watched(body: ReadableStream<Uint8Array>, over: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   reader.closed.then(over, over)

@@ -1,8 +1,8 @@
 import { createMcpServer, type McpIdentity, type McpTools } from "./server.ts"
 
 /**
- * Serves one client on stdin and stdout, which then carry nothing but the protocol. Resolves when the client has ended
- * the connection or `signal` has: what it had asked for is aborted by then.
+ * Serves one client on stdin and stdout, which then carry only the protocol. Resolves when the client has ended the
+ * connection or `signal` aborts: its calls are aborted by then.
  */
 export async function serveMcpStdio(tools: McpTools, identity: McpIdentity, signal: AbortSignal): Promise<void> {
   const [sdk, { serveStdio, StdioServerTransport }] = await Promise.all([

@@ -10,17 +10,17 @@ export interface RipgrepRun {
 }
 
 export interface RipgrepAnswer {
-  /** 0: found something, 1: nothing, 2: not all went well. Null: it did not start, or took or said too much. */
+  /** 0: matches, 1: none, 2: errors. Null: it did not start, or exceeded a limit. */
   readonly code: number | null
   readonly output: string
   readonly complaints: string
 }
 
-/** Runs ripgrep to its end; nothing of it is left when this settles. Rejects with a `ToolError`. */
+/** Runs ripgrep to its end; no process is left when this settles. Rejects with a `ToolError`. */
 export function runRipgrep({ program, args, cwd, signal }: RipgrepRun): Promise<RipgrepAnswer> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(stopped())
-    // An empty environment: nothing there can configure it.
+    // An empty environment: nothing in it can configure ripgrep.
     const child = spawn(program, args, { cwd, env: {}, stdio: ["ignore", "pipe", "pipe"] })
     const end = () => void child.kill("SIGKILL")
     const output = gather(child.stdout, mostOutputBytes, end)
@@ -28,7 +28,7 @@ export function runRipgrep({ program, args, cwd, signal }: RipgrepRun): Promise<
     const timer = setTimeout(end, longestMs)
     const forget = killAtExit(end)
     signal.addEventListener("abort", end, { once: true })
-    // One that never started never closes.
+    // A process that never started never closes.
     child.on("error", () => child.pid === undefined && settle(null))
     child.on("close", (code) => settle(code))
     const settle = (code: number | null) => {

@@ -7,8 +7,8 @@ import { type RipgrepAnswer, runRipgrep } from "./ripgrep-run.ts"
 import { toRustPattern } from "./to-rust-pattern.ts"
 
 /**
- * ripgrep says which files may match, no more: it opens paths, and a path may lead elsewhere by the time it is opened. What
- * is in them is read here and checked on what was opened.
+ * ripgrep only selects candidate files: it opens paths, and a path may lead elsewhere by then. Their content is read
+ * here and checked on the opened file.
  */
 export function ripgrepSearch(
   program: string,
@@ -33,7 +33,7 @@ export function ripgrepSearch(
     },
   }
 
-  /** Undefined where it may not be searched, which whoever reads all files will say in their own words. */
+  /** Undefined if the folder may not be searched; reading all files then reports the error. */
   async function pinFolder({ path, cwd }: SearchRequest): Promise<Pin | undefined> {
     try {
       const { real, missing } = await confinement.locate(path, cwd, "read")
@@ -52,16 +52,16 @@ function toArguments({ pattern, ignoreCase, multiline, names, skippedFolders, ma
     ...["--no-config", "--files-with-matches", "--null", "--hidden", "--no-require-git", "--no-ignore-global"],
     ...["--no-ignore-exclude", "--no-ignore-parent", "--no-ignore-messages", `--max-filesize=${maxFileBytes}`],
     ...skippedFolders.map((name) => `--glob=!${name}/`),
-    // A glob would bring back what ignore files leave out; a type does not.
+    // A glob would re-include ignored files; a type does not.
     ...narrowing.map((name) => `--type-add=wanted:${name}`),
     ...(narrowing.length > 0 ? ["--type=wanted"] : []),
-    // To the end of the file: ripgrep would count all matches in it, and takes quadratic time for that.
+    // To the end of the file: ripgrep would otherwise count all matches, in quadratic time.
     ...(multiline ? ["--multiline", `--regexp=(?:${rust})(?s-u:.)*`] : [`--regexp=${rust}`]),
     ...["--", "."],
   ]
 }
 
-/** Globs of which ripgrep thinks as we do. With others all names are looked into. */
+/** Globs that ripgrep interprets like we do. With others, all names are searched. */
 const plainName = /^(?!.*\*\*)[\w.*-]*(\{[\w.*-]+(,[\w.*-]+)*\}[\w.*-]*)?$/
 
 function toFound(
@@ -71,7 +71,7 @@ function toFound(
 ): FoundFiles | undefined {
   const paths = output.split("\0").slice(0, -1)
   const unreadable = complaints === "" ? [] : unreadableIn(complaints)
-  // One that did not search at all has complaints of another kind, or none.
+  // A failed search has other messages, or none.
   if (code === null || code > 2 || (code === 2 && complaints === "")) return undefined
   if (unreadable === undefined || paths.length > mostFiles) return undefined
   const place = realPlace(pin)
@@ -85,26 +85,26 @@ function toFound(
   }
 }
 
-/** More are searched in order, since the first of them will do. */
+/** More are searched in order, since the first matches suffice. */
 const mostFiles = 50_000
 
 function withoutDot(path: string): string {
   return path.replace(/^\.\//, "")
 }
 
-/** What is not UTF-8 cannot be written down. */
+/** Paths that are not UTF-8 cannot be written. */
 function mayBeTold(path: string): boolean {
   return !path.includes("\ufffd") && !path.split("/").some(isOurs)
 }
 
-/** Undefined where it complains of something else. */
+/** Undefined if it reports something else. */
 function unreadableIn(complaints: string): readonly string[] | undefined {
   const lines = complaints.trimEnd().split("\n")
   const paths = lines.map((line) => /^(?:rg: )?(\.\/.+): [^:]+ \(os error \d+\)$/.exec(line)?.[1])
   return paths.every((path) => path !== undefined) ? paths : undefined
 }
 
-/** Where the kernel says that the folder is, on Linux. Without a slash at the end, as the root has one. */
+/** The folder's real path according to the kernel, on Linux. Without a trailing slash. */
 function realPlace({ place }: Pin): string {
   return (isDescriptor(place) ? readlinkSync(place) : place).replace(/\/$/, "")
 }
@@ -114,8 +114,8 @@ function isDescriptor(place: string): boolean {
 }
 
 /**
- * Undefined where the path does not lead where it seems to, or no file is there. Not in another thread, which costs more
- * than the work: ripgrep has just read the file, so it lies in memory.
+ * Undefined if the path leads elsewhere or is not a file. Synchronous: a thread costs more than the work, because
+ * ripgrep has just read the file into the cache.
  */
 function readChecked(path: string, real: string, limit: number): Uint8Array | undefined {
   let descriptor: number | undefined

@@ -41,7 +41,7 @@ function write(path: string, content: string): void {
   writeFileSync(join(root, path), content)
 }
 
-/** A ripgrep of our own making: a script that runs where the true one would search. */
+/** A fake ripgrep: a script that runs instead of the real one. */
 function fake(script: string, version = "ripgrep 15.0.0"): string {
   const path = join(bin, "rg")
   const answer = `if (process.argv.includes("--version")) console.log(${JSON.stringify(version)})\nelse {\n${script}\n}`
@@ -59,7 +59,7 @@ describe("choice of ripgrep", () => {
   test("HOST-07 the configured ripgrep takes precedence over the bundled one", async () => {
     expect(await grep({ pattern: "a" }, fake('process.stdout.write("./a.txt\\0")'))).toBe("a.txt:1:alpha\na.txt:2:beta")
     write("b.txt", "alpha")
-    // Which it does not tell of.
+    // It does not report this.
     expect(await grep({ pattern: "alpha" }, join(bin, "rg"))).toBe("a.txt:1:alpha")
   })
 

@@ -6,11 +6,11 @@ import { checkKeys, keys } from "../../../lib/known-keys.ts"
 import { findProgram, type ProgramSearch } from "../shell/find-program.ts"
 
 export interface NodeSearchOptions {
-  /** Folders that may be searched, as `nodeFiles` takes them. */
+  /** Searchable folders, as for `nodeFiles`. */
   readonly roots: readonly string[]
   readonly readOnlyRoots?: readonly string[]
   readonly hidden?: readonly string[]
-  /** The ripgrep to use. Default: that of `@vscode/ripgrep` where it is installed, else `rg` on PATH, else none. */
+  /** The ripgrep to use. Default: from `@vscode/ripgrep` if installed, else `rg` on PATH, else none. */
   readonly ripgrepPath?: string
   /** Its `doctorCommand` is in the advice of errors. */
   readonly brand?: Partial<Brand>
@@ -18,25 +18,25 @@ export interface NodeSearchOptions {
 
 const optionKeys = keys<NodeSearchOptions>()("roots", "readOnlyRoots", "hidden", "ripgrepPath", "brand")
 
-/** A ripgrep that answered. */
+/** A ripgrep that works. */
 export interface Ripgrep {
   readonly path: string
   readonly version: string
 }
 
 /**
- * Lets ripgrep look for the files that are worth reading. Nothing is started before the first search, unless a program was
- * named: one that does not work throws a `StartupError` here.
+ * Uses ripgrep to select candidate files. Nothing is started before the first search, unless a program was configured:
+ * one that does not work throws a `StartupError` here.
  */
 export function nodeSearch(options: NodeSearchOptions): Search {
   checkKeys("nodeSearch", options, optionKeys)
   const { ripgrepPath, brand, ...roots } = options
-  const told = ripgrepPath === undefined ? undefined : requireRipgrep(ripgrepPath, { ...defaultBrand, ...brand })
+  const configured = ripgrepPath === undefined ? undefined : requireRipgrep(ripgrepPath, { ...defaultBrand, ...brand })
   let opening: Promise<Search | undefined> | undefined
   const open = async (): Promise<Search | undefined> => {
-    const ripgrep = told ?? (await findRipgrep({ outside: foldersIn(roots) }))
+    const ripgrep = configured ?? (await findRipgrep({ outside: foldersIn(roots) }))
     if (ripgrep === undefined) return undefined
-    // Loaded for those who use it: most programs that import this package search nothing.
+    // Loaded on demand: most importers of this package search nothing.
     return (await import("../later.ts")).ripgrepSearch(ripgrep.path, roots)
   }
   return {
@@ -47,7 +47,7 @@ export function nodeSearch(options: NodeSearchOptions): Search {
   }
 }
 
-/** The bundled one, then that on PATH. One that does not work is passed over. */
+/** The bundled one, then the one on PATH. One that does not work is skipped. */
 export async function findRipgrep(search?: ProgramSearch): Promise<Ripgrep | undefined> {
   for (const candidate of [await bundledPath(), findProgram("rg", search)]) {
     const ripgrep = candidate === undefined ? undefined : await ask(candidate)
@@ -56,7 +56,7 @@ export async function findRipgrep(search?: ProgramSearch): Promise<Ripgrep | und
   return undefined
 }
 
-/** Tools that may use every path could as well replace a program of the system. */
+/** Unconfined tools could replace a system program anyway. */
 function foldersIn({ roots, readOnlyRoots = [] }: NodeSearchOptions): readonly string[] {
   return [...roots, ...readOnlyRoots].filter((path) => path !== "/")
 }
@@ -70,7 +70,7 @@ async function bundledPath(): Promise<string | undefined> {
   }
 }
 
-/** Older ones read patterns and ignore files differently. */
+/** Older versions parse patterns and ignore files differently. */
 const oldest = 15
 
 function requireRipgrep(path: string, { doctorCommand }: Brand): Ripgrep {
@@ -92,7 +92,7 @@ function ask(path: string): Promise<Ripgrep | undefined> {
 const question = ["--no-config", "--version"]
 const manners = { env: {}, encoding: "utf8", timeout: 3000, killSignal: "SIGKILL", maxBuffer: 64 * 1024 } as const
 
-/** Undefined where it is no ripgrep, or too old. */
+/** Undefined if it is not ripgrep, or too old. */
 function toRipgrep(path: string, said: string): Ripgrep | undefined {
   const [, version, major] = /^ripgrep ((\d+)[\w.-]*)/.exec(said) ?? []
   return version !== undefined && Number(major) >= oldest ? { path, version } : undefined

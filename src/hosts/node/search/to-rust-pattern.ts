@@ -1,14 +1,14 @@
 import type { LinearPatternOptions } from "../../../lib/linear-pattern.ts"
 
 /**
- * A pattern for Rust's regular expressions on bytes that fits wherever the one in RE2 syntax fits the decoded text, and at
- * times where that does not: to find the files worth reading. `source` is one that RE2 accepts. Undefined where there is no
- * such pattern: then all files are worth reading.
+ * A pattern for Rust's regular expressions on bytes that matches wherever the RE2 one matches the decoded text, and
+ * sometimes more: to select candidate files. `source` is valid RE2. Undefined if there is no such pattern: then all
+ * files are candidates.
  */
 export function toRustPattern(source: string, options: LinearPatternOptions): string | undefined {
   const { ignoreCase = false, multiline = false } = options
   if (source.includes("\\Q")) return undefined
-  // A dot stays in its line unless a flag says otherwise.
+  // A dot does not match line breaks unless a flag says otherwise.
   const dot = multiline && /\(\?[imU]*s/.test(source) ? anyCharacter : anyInLine
   const written = source.replace(tokens, (token) => (token === "." ? dot : translate(token, multiline)))
   return `(?${ignoreCase ? "i" : ""}:${written})`
@@ -31,30 +31,32 @@ function translate(token: string, multiline: boolean): string {
   const known = (multiline ? inMultiline[token] : undefined) ?? inLine[token]
   if (known !== undefined) return known
   if (token.startsWith("(?")) return writeGroup(token)
-  // Unicode may have grown between the two engines.
+  // The two engines may use different Unicode versions.
   if (/^\\[pP]/.test(token)) return multiline ? anyCharacter : anyInLine
   if (token.length > 1 && token.startsWith("[")) return writeClass(token, multiline)
   if (/^(?:[|)*+?]|\{\d)/.test(token)) return token
   return writeCharacter(codeOf(token), multiline)
 }
 
-/** Other flags than `i` do not change whether there is a match, or are seen to elsewhere. */
+/** Flags other than `i` do not affect whether there is a match, or are handled elsewhere. */
 function writeGroup(token: string): string {
   const [, on = "", off = "", end = ":"] = /^\(\?([imsU]*)(-[imsU]*)?([:)])/.exec(token) ?? []
   const flag = on.includes("i") ? "i" : off.includes("i") ? "-i" : ""
   return flag === "" && end === ")" ? "(?:)" : `(?${flag}${end}`
 }
 
-/** Text that is not UTF-8 is decoded to U+FFFD, one for up to three bytes. */
+/** Invalid UTF-8 is decoded to U+FFFD, one for up to three bytes. */
 function wide(except: string): string {
   return `(?:(?-u:[^${except}])|(?-u:[\\x80-\\xff]{2,4}))`
 }
 
 const anyInLine = wide("\\n")
-/** Grep makes the line ends alike where it searches across lines. */
+/** Grep normalises line endings for multiline searches. */
 const anyCharacter = "(?:(?s-u:.)|(?-u:[\\x80-\\xff]{2,4})|\\r\\n)"
 
-/** Words, digits and spaces are ASCII in RE2. `R`: also before the carriage return of a line's end, which Grep takes off. */
+/**
+ * Words, digits and spaces are ASCII in RE2. `R`: also before the carriage return of a line ending, which Grep removes.
+ */
 const inLine: Readonly<Record<string, string>> = {
   "(": "(?:",
   "^": "(?m:^)",
@@ -90,7 +92,7 @@ function writePoint(point: number): string {
 const single = `${code}|\\\\[^A-Zb-eg-mo-qsuw-z]|[^\\\\]`
 const member = new RegExp(`\\[:(\\w+):\\]|\\\\([dsw])|(${single})(?:-(${single}))?`, "suy")
 
-/** Only what is plain; anything for the others. */
+/** Only plain classes; anything for the others. */
 function writeClass(token: string, multiline: boolean): string {
   const any = multiline ? anyCharacter : anyInLine
   const body = token.slice(1, -1)
@@ -117,7 +119,7 @@ function writeClass(token: string, multiline: boolean): string {
 
 const controls: Readonly<Record<string, number>> = { a: 7, f: 12, n: 10, r: 13, t: 9, v: 11 }
 
-/** Of a character or an escape that stands for one. */
+/** Of a character or an escape for one. */
 function codeOf(token: string): number {
   if (!token.startsWith("\\") || token.length === 1) return token.codePointAt(0) ?? 0
   const hex = /^\\x\{?([\da-fA-F]+)/.exec(token)?.[1]

@@ -3,13 +3,13 @@ import { markVariable } from "./process-sweep.ts"
 type Variables = Readonly<Record<string, string | undefined>>
 
 export interface CommandEnvironmentOptions {
-  /** Variables for every command, over all others. */
+  /** Variables for every command, overriding all others. */
   readonly env?: Readonly<Record<string, string>>
-  /** Names of this process's variables that commands get too. By default they get PATH, HOME, locale and the like. */
+  /** Names of this process's variables that commands also get. By default they get PATH, HOME, locale and similar. */
   readonly passEnv?: readonly string[]
 }
 
-/** Only what is named: whatever else this process knows, keys above all, is not a command's business. */
+/** Only named variables: other variables of this process, above all keys, must not reach a command. */
 export function commandEnvironment(
   { env = {}, passEnv = [] }: CommandEnvironmentOptions,
   { mark, home, from = process.env }: { readonly mark: string; readonly home?: string; readonly from?: Variables },

@@ -5,7 +5,7 @@ import { delay } from "../../../lib/abort.ts"
 import { OutputWindow } from "../../../lib/output-window.ts"
 import type { SpillFile } from "./spill-file.ts"
 
-/** Everything that one command says, from its pipe into a window and a file; it waits for the disk, and so does the command. */
+/** The output of one command, from its pipe to a window and a file; it waits for the disk, and so does the command. */
 export class CommandOutput {
   readonly #source: Readable
   readonly #spill: SpillFile
@@ -28,7 +28,7 @@ export class CommandOutput {
     this.#reading = this.#read()
   }
 
-  /** What is new since the last time. */
+  /** The output since the last time. */
   take(more: boolean): Pick<ShellOutput, "text" | "bytes" | "leftOutBytes" | "spillPath" | "spilledBytes"> {
     const { place } = this.#spill
     return {
@@ -38,20 +38,20 @@ export class CommandOutput {
     }
   }
 
-  /** Until nobody can say anything more. */
+  /** Until all writers have closed the pipe. */
   async end(): Promise<void> {
     await this.#reading
     await this.#settle()
   }
 
-  /** The same, but whoever got away with the pipe is not waited for. */
+  /** The same, without waiting for an escaped process that still has the pipe. */
   async endSoon(): Promise<void> {
     const until = performance.now() + longestMs
-    for (let heard = -1; heard !== this.#bytes || this.#isWriting; ) {
+    for (let seen = -1; seen !== this.#bytes || this.#isWriting; ) {
       if (this.#ended.signal.aborted || performance.now() > until) break
-      heard = this.#bytes
+      seen = this.#bytes
       await delay(quietMs, this.#ended.signal)
-      // A process that was held up itself has something to read before it may call it quiet.
+      // A process that was delayed itself may still have unread data before it is considered quiet.
       await nextRound()
     }
     this.#source.destroy()
@@ -75,7 +75,7 @@ export class CommandOutput {
         this.#isWriting = false
       }
     } catch {
-      // Closed on this side: what came until then counts.
+      // Closed on this side: data received so far counts.
     } finally {
       this.#ended.abort()
     }
@@ -85,7 +85,7 @@ export class CommandOutput {
 const quietMs = 100
 const longestMs = 2000
 
-/** Tells a listener now and then, however fast the output comes. */
+/** Notifies a listener at intervals, however fast the output comes. */
 class Teller {
   readonly #tell: (text: string) => void
   readonly #window = new OutputWindow(4096)
@@ -111,7 +111,7 @@ class Teller {
     try {
       if (text !== "") this.#tell(text)
     } catch {
-      // A listener that fails is no reason to lose the command.
+      // A failing listener must not affect the command.
     }
   }
 }

@@ -15,8 +15,8 @@ import { sha256 } from "../../../lib/sha256.ts"
 import { stateFolders } from "../store/state-folder.ts"
 
 /**
- * Records that commands run in a folder, with the governing files that were at its top before the first of them. Throws
- * where that cannot be recorded: nothing may run then, since a file that a command plants could not be told apart later.
+ * Records that commands ran in a folder, with the config files that existed at its top before. Throws if that cannot be
+ * recorded: nothing may run then, since a planted file could not be detected later.
  */
 export function recordCommandsIn(root: string): void {
   const record: CommandRecord = { root, files: governingFilesIn(root) }
@@ -31,17 +31,19 @@ export function recordCommandsIn(root: string): void {
   if (failures.length === stateFolders().length) throw failures[0]
 }
 
-/** Whether a command may have made this file what it is: it lies where commands ran, and was not there before with this content. */
+/**
+ * True if a command may have written this file: it is where commands ran, and did not exist before with this content.
+ */
 export function mayBePlanted(path: string, content: string): boolean {
   return recordsAbove(path).some(({ record }) => !record.files.includes(nameOf(record.root, realPath(path), content)))
 }
 
-/** Whether commands ran in this folder or one above it. */
+/** True if commands ran in this folder or one above it. */
 export function commandsRanIn(folder: string): boolean {
   return recordsAbove(join(folder, "x")).length > 0
 }
 
-/** The user named this file, so that with this content it is theirs. */
+/** The user named this file, so it is trusted with this content. */
 export function trustFile(path: string, content: string): void {
   for (const { place, record } of recordsAbove(path)) {
     const name = nameOf(record.root, realPath(path), content)
@@ -62,7 +64,7 @@ function recordPath(stateFolder: string, root: string): string {
   return join(stateFolder, "commands", `${sha256(root)}.json`)
 }
 
-/** The first record stays: later ones would take planted files for those that were there before. */
+/** The first record stays: later ones would treat planted files as existing ones. */
 function create(place: string, record: CommandRecord): void {
   mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
   const temporary = `${place}.${newNonce()}`
@@ -98,12 +100,12 @@ function recordsAbove(path: string): readonly { readonly place: string; readonly
   )
 }
 
-/** The folder's real path and the file's own name: a link that a command made is the file that it planted. */
+/** The folder's real path and the file's own name: a link created by a command is a planted file. */
 function realPath(path: string): string {
   return join(realpathSync(dirname(path)), relative(dirname(path), path))
 }
 
-/** A record that is there and cannot be read counts: it then holds no file. */
+/** An unreadable record counts as one without files. */
 function readIfThere(place: string): string | undefined {
   try {
     return readFileSync(place, "utf8")

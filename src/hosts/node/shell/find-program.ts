@@ -5,13 +5,13 @@ import { insidePath } from "../files/confine.ts"
 export interface ProgramSearch {
   /** As PATH has it. */
   readonly path?: string
-  /** Folders that tools may write: a program in one of them may have been put there by a model. */
+  /** Folders that tools may write: a model may have put a program there. */
   readonly outside?: readonly string[]
 }
 
 /**
- * Finds a program that this process starts for itself. Relative entries of PATH are passed over: they would start programs
- * of any folder that this process happens to be in.
+ * Finds a program for this process to start. Relative entries of PATH are skipped: they would start programs from the
+ * current folder.
  */
 export function findProgram(
   name: string,

@@ -1,8 +1,8 @@
 const kills = new Set<() => void>()
 
 /**
- * Has something killed when this process exits; the answer takes it back. A process that is killed itself leaves that to
- * the next one. One listener for all, since each of many would be taken for a leak.
+ * Kills something when this process exits; the returned function cancels that. If this process is itself killed, the
+ * next one does it. One listener for all, since many would look like a leak.
  */
 export function killAtExit(kill: () => void): () => void {
   if (kills.size === 0) process.on("exit", killAll)

@@ -6,7 +6,7 @@ import { CommandStarter } from "./command-starter.ts"
 import type { RunningCommand } from "./running-command.ts"
 import type { ShellSettings } from "./shell-settings.ts"
 
-/** What `nodeShell` is, once it is needed. */
+/** The implementation of `nodeShell`, loaded on first use. */
 export function openShell(settings: ShellSettings): Shell {
   const starter = new CommandStarter(settings)
   const started = new Map<string, RunningCommand>()
@@ -64,7 +64,7 @@ export function openShell(settings: ShellSettings): Shell {
 
 const longestTimerMs = 2 ** 31 - 1
 const mostStarted = 16
-/** Of those that ended: their last words may still be asked for. */
+/** Ended commands whose last output may still be polled. */
 const mostRemembered = 64
 
 function outputOf({ output, ending }: RunningCommand): ShellOutput {

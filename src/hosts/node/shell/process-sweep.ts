@@ -1,22 +1,25 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
 
-/** Which processes: those of a session, those whose environment holds a mark, one by name, and all that descend from them. */
+/**
+ * Which processes: those of a session, those with a marker in their environment, a single one, and all their
+ * descendants.
+ */
 export interface Processes {
-  /** The process that leads the session and its group. Not one that ended a while ago: its pid may be somebody else's. */
+  /** The leader of the session and its group. Not a process that ended a while ago: its pid may be reused. */
   readonly leader?: number
-  /** The beginning of a mark. */
+  /** The prefix of a marker. */
   readonly mark?: string
-  /** One process, as `identify` names it. */
+  /** One process, as identified by `identify`. */
   readonly ancestor?: string | undefined
 }
 
-/** The variable that carries marks. A shell inside a command adds its own to the one that it was given. */
+/** The variable that carries markers. A shell inside a command adds its own to the inherited one. */
 export const markVariable = "LONGHAUL_SHELL"
 
 /**
- * Asks them to end, waits for as long as `graceMs`, then kills until nobody is left. `spare` is not asked, only killed.
- * Returns how many there were, as far as the system lists processes.
+ * Asks them to end, waits up to `graceMs`, then kills until none is left. `spare` is not asked, only killed. Returns
+ * how many there were, as far as the system lists processes.
  */
 export async function endProcesses(which: Processes, graceMs: number, spare?: number): Promise<number> {
   const known = new Set<string>()
@@ -29,30 +32,33 @@ export async function endProcesses(which: Processes, graceMs: number, spare?: nu
   return known.size
 }
 
-/** The same for a process that is about to exit, and cannot wait. */
+/** The same for a process that is about to exit and cannot wait. */
 export function killProcesses(which: Processes): void {
   signalAll(which, new Set(), "SIGKILL")
 }
 
-/** A process by its pid and when it started, since a later one may have the same pid. Undefined where it does not live. */
+/** A process by its pid and start time, since a pid may be reused. Undefined if it is not alive. */
 export function identify(pid: number): string | undefined {
   return readProcess(pid)?.id
 }
 
-/** Whether a group has members; those that are dead but not yet reaped count. */
+/** True if a group has members; zombies count. */
 export function groupAnswers(leader: number): boolean {
   return send(-leader, 0)
 }
 
 const pauseMs = 10
-/** What forks faster than it can be killed is not chased for ever. */
+/** A limit for processes that fork faster than they can be killed. */
 const mostPasses = 200
 
-/** Adds to `known` whom it found: whoever clears its environment and leaves its session is found only by its parent. */
+/**
+ * Adds the found processes to `known`: one that clears its environment and leaves its session is found only by its
+ * parent.
+ */
 function signalAll(which: Processes, known: Set<string>, signal: NodeJS.Signals, spare?: number): boolean {
   const { leader } = which
   const found = findProcesses(which, known)
-  // As a whole first: nobody can fork past it.
+  // The whole group first: no member can fork past it.
   const hasGroup = found?.some(({ group }) => group === leader) ?? true
   const inGroup = leader !== undefined && leader !== spare && hasGroup && send(-leader, signal)
   for (const { pid, group, id } of found ?? []) {
@@ -75,7 +81,7 @@ interface Process {
   readonly id: string
 }
 
-/** Living ones, never this process itself. Undefined where the system does not list processes. */
+/** Living processes, never this one. Undefined if the system does not list processes. */
 function findProcesses(
   { leader, mark, ancestor }: Processes,
   known: ReadonlySet<string>,
@@ -92,7 +98,7 @@ function findProcesses(
         (mark !== undefined && isMarked(pid, mark)),
     ),
   )
-  // A set also visits what is added while it is walked.
+  // A set also iterates elements added during the iteration.
   for (const { pid } of found) for (const each of all) if (each.parent === pid) found.add(each)
   return [...found].filter(({ pid }) => pid !== process.pid)
 }
@@ -101,7 +107,7 @@ const hasProc = process.platform === "linux"
 
 function readProcess(pid: number): Process | undefined {
   const stat = readOrNothing(`/proc/${pid}/stat`)
-  // Fields are counted behind the command's name, which may hold spaces and brackets.
+  // Fields are counted after the command's name, which may contain spaces and brackets.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
   const [state = "", parent, group, session] = fields
   if (stat === "" || "ZX".includes(state)) return undefined
@@ -120,7 +126,7 @@ function isMarked(pid: number, mark: string): boolean {
   )
 }
 
-/** Processes end while they are looked at, and those of others are not ours to read. */
+/** Processes may end during the scan, and those of other users are not readable. */
 function readOrNothing(path: string): string {
   try {
     return readFileSync(path, "latin1")

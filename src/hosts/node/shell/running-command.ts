@@ -9,21 +9,21 @@ import { errnoOf } from "../errno.ts"
 import type { CommandOutput } from "./command-output.ts"
 import { endProcesses, groupAnswers, identify, killProcesses, type Processes } from "./process-sweep.ts"
 
-/** A program to be started. */
+/** A program to start. */
 export interface Launch {
   readonly program: string
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** The descriptor that takes all of its output. */
+  /** The descriptor for all of its output. */
   readonly sink: number
-  /** It is a sandbox, which tells about itself on descriptor 3. */
+  /** It is a sandbox, which reports about itself on descriptor 3. */
   readonly isSandboxed: boolean
 }
 
-/** In a session of its own, without input. Rejects with a `ToolError` where it does not start. */
+/** In its own session, without input. Rejects with a `ToolError` if it does not start. */
 export async function launch({ program, args, cwd, env, sink, isSandboxed }: Launch): Promise<ChildProcess> {
-  // A sandbox must not get the machine's /dev/null: it gives its programs one of its own.
+  // A sandbox must not get the machine's /dev/null: it provides its own.
   const stdio = isSandboxed ? ["pipe" as const, sink, sink, "pipe" as const] : ["ignore" as const, sink, sink]
   try {
     const child = spawn(program, args, { cwd, env, detached: true, stdio })
@@ -46,18 +46,18 @@ const startFailures: Readonly<Record<string, readonly [code: "invalid_input" | "
 export type Ending = Pick<ShellResult, "endedBy" | "exitCode" | "signalName" | "durationMs">
 
 export interface CommandTraits {
-  /** What the environment of everything that it starts holds. */
+  /** The marker in the environment of all its processes. */
   readonly mark: string
-  /** Its first process takes all others along. */
+  /** Killing its first process kills all others. */
   readonly isSandboxed: boolean
-  /** What it leaves running goes on, and is heard until it ends. */
+  /** Processes that it leaves running continue, and their output is read until they end. */
   readonly isBackground: boolean
 }
 
-/** A command from its start until nothing of it is left. */
+/** A command from its start until none of its processes is left. */
 export class RunningCommand {
   readonly output: CommandOutput
-  /** Settles when its processes are gone and all that they said was read. Never rejects. */
+  /** Settles when its processes have ended and all their output was read. Never rejects. */
   readonly ended: Promise<Ending>
   readonly #child: ChildProcess
   readonly #traits: CommandTraits
@@ -65,8 +65,8 @@ export class RunningCommand {
   readonly #exited: Promise<Exit>
   readonly #stop = new AbortController()
   readonly #stopAsked = once(this.#stop.signal, "abort")
-  readonly #told: Promise<void>
-  /** The first process inside a sandbox: it is gone only when all others are. */
+  readonly #reported: Promise<void>
+  /** The first process inside a sandbox: it ends only after all others. */
   #innermost: string | undefined
   #stopping: { readonly by: "timeout" | "abort"; readonly done: Promise<unknown> } | undefined
   #hasExited = false
@@ -82,7 +82,7 @@ export class RunningCommand {
         resolve({ code, signal, durationMs: performance.now() - this.#startedMs })
       })
     })
-    this.#told = traits.isSandboxed ? this.#hearSandbox() : Promise.resolve()
+    this.#reported = traits.isSandboxed ? this.#readSandbox() : Promise.resolve()
     this.ended = this.#follow()
   }
 
@@ -91,20 +91,20 @@ export class RunningCommand {
     return this.#ending
   }
 
-  /** Ends it with everything that it started. Resolves when that is done. */
+  /** Kills it with all its processes. Resolves when that is done. */
   async stop(by: "timeout" | "abort"): Promise<void> {
     if (this.#ending === undefined && this.#stopping === undefined) {
-      // Its end would take the others along before they could tidy up.
+      // Its end would kill the others before they could clean up.
       const spare = this.#traits.isSandboxed ? this.#child.pid : undefined
       this.#stopping = { by, done: endProcesses(this.#processes(), graceMs, spare) }
       this.#stop.abort()
     }
     await this.ended
-    // Others may have gone on after its end, unheard.
+    // Others may have continued after its end, unread.
     if (this.#traits.isBackground) await endProcesses({ mark: this.#traits.mark }, graceMs)
   }
 
-  /** The same for a process that is about to exit, and cannot wait. */
+  /** The same for a process that is about to exit and cannot wait. */
   kill(): void {
     killProcesses(this.#processes())
   }
@@ -121,7 +121,7 @@ export class RunningCommand {
     return this.#ending
   }
 
-  /** Not even a kill ends what the system holds on to: that is not waited for. */
+  /** A process stuck in the kernel survives even SIGKILL: that is not awaited. */
   async #givenUp(): Promise<Exit> {
     await this.#stopAsked
     await this.#stopping?.done
@@ -129,10 +129,13 @@ export class RunningCommand {
     return { code: null, signal: null, durationMs: performance.now() - this.#startedMs }
   }
 
-  /** What it left in its group. Whoever made itself a session of its own meant to stay: it goes when the shell is closed. */
+  /**
+   * Remaining processes of its group. A process in its own session is meant to stay: it is killed when the shell is
+   * closed.
+   */
   async #endLeftovers(): Promise<void> {
     const { pid } = this.#child
-    await this.#told
+    await this.#reported
     if (this.#traits.isSandboxed) await endProcesses(this.#processes(), 0)
     else if (pid !== undefined && groupAnswers(pid)) await endProcesses({ leader: pid }, graceMs)
   }
@@ -143,7 +146,7 @@ export class RunningCommand {
     return pid === undefined || this.#hasExited ? others : { ...others, leader: pid }
   }
 
-  async #hearSandbox(): Promise<void> {
+  async #readSandbox(): Promise<void> {
     const info = this.#child.stdio[3]
     if (!(info instanceof Readable)) return
     const [, pid] = /"child-pid": (\d+)/.exec(await text(info).catch(() => "")) ?? []
@@ -157,5 +160,5 @@ interface Exit {
   readonly durationMs: number
 }
 
-/** Between being asked to end and being killed. */
+/** Between the request to end and the kill. */
 const graceMs = 2000

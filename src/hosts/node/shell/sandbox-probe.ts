@@ -1,6 +1,6 @@
 /**
- * What is run inside a sandbox that is being tried: JavaScript for `node -e`, kept as text so that no bundler changes it.
- * It only reports what cannot be seen from outside.
+ * The program run inside a sandbox during its self-test: JavaScript for `node -e`, kept as text so that no bundler
+ * changes it. It only reports what cannot be seen from outside.
  */
 export const sandboxProbe = `
 const fs = require("node:fs")

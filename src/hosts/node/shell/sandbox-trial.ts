@@ -13,46 +13,46 @@ import { sandboxArguments, withoutInput } from "./sandbox.ts"
 import { sandboxProbe } from "./sandbox-probe.ts"
 
 export interface SandboxTrial {
-  /** The words that start it. */
+  /** The command line that starts it. */
   readonly bubblewrap: readonly string[]
   readonly network: "none" | "all"
-  /** A folder of our own for the trial. */
+  /** Our own folder for the self-test. */
   readonly folder: string
-  /** Tells the trial's processes from all others. */
+  /** Identifies the processes of the self-test. */
   readonly mark: string
 }
 
 /**
- * Lets a program inside try to get out, and looks from outside whether it did. Answers with what is wrong, undefined
- * where nothing is. A sandbox that was never tried is a hope.
+ * Lets a program inside try to escape, and checks from outside whether it did. Returns the problem, or undefined. An
+ * untested sandbox is not trusted.
  */
 export async function findSandboxFault(trial: SandboxTrial): Promise<string | undefined> {
   const inside = join(trial.folder, "inside")
   const outside = join(trial.folder, "outside")
   await mkdir(inside, { recursive: true })
   await mkdir(outside, { recursive: true })
-  const ears = await listenOnLoopback()
+  const listener = await listenOnLoopback()
   try {
-    const { report, error, survived } = await probe(trial, { inside, outside, tcp: ears.tcp, udp: ears.udp })
-    // A datagram is there when it has been sent, but it may not have been read yet.
+    const { report, error, survived } = await probe(trial, { inside, outside, tcp: listener.tcp, udp: listener.udp })
+    // A sent datagram has arrived, but may not have been read yet.
     await pause(20)
     if (report === undefined) return `a program could not be run in it (${error || "no output"})`
     if (!existsSync(join(inside, "probe"))) return "a program in it could not write to its own folder"
     if (existsSync(join(outside, "probe"))) return "a program in it wrote outside its folder"
     if (report.faults.length > 0) return `a program in it ${report.faults.join(", ")}`
     if (survived) return "a process in it outlived it"
-    if (trial.network === "none" && ears.heard.length > 0)
-      return `a program in it reached the network (${ears.heard[0]})`
+    if (trial.network === "none" && listener.reached.length > 0)
+      return `a program in it reached the network (${listener.reached[0]})`
     return undefined
   } finally {
-    ears.close()
+    listener.close()
     await endProcesses({ mark: trial.mark }, 0)
     await rm(trial.folder, { recursive: true, force: true })
   }
 }
 
 interface Report {
-  /** What a program in it could do, each completing "a program in it …". */
+  /** Successful escapes, each completing "a program in it …". */
   readonly faults: readonly string[]
 }
 
@@ -72,7 +72,7 @@ async function probe(
   child.stdin.on("error", () => {}).end()
   const said = Promise.all([text(child.stdout), text(child.stderr)])
   const exited = await ending(child)
-  // The survivor holds the output open: nothing that can be missed by looking at the wrong moment.
+  // The survivor holds the output open, which cannot be missed by checking at the wrong moment.
   const answer = await Promise.race([said, pause(survivalMs, undefined, { ref: false })])
   if (answer === undefined) {
     child.stdout.destroy()
@@ -102,19 +102,19 @@ function parseReport(output: string): { report?: Report } {
   }
 }
 
-/** Hears whoever gets through to the loopback of the machine. */
+/** Receives connections that reach the machine's loopback. */
 async function listenOnLoopback() {
-  const heard: string[] = []
+  const reached: string[] = []
   const tcp = createServer((socket) => {
-    heard.push("TCP")
+    reached.push("TCP")
     socket.destroy()
   })
-  const udp = createSocket("udp4", () => heard.push("UDP"))
+  const udp = createSocket("udp4", () => reached.push("UDP"))
   tcp.listen(0, "127.0.0.1")
   udp.bind(0, "127.0.0.1")
   await Promise.all([once(tcp, "listening"), once(udp, "listening")])
   return {
-    heard,
+    reached,
     tcp: (tcp.address() as AddressInfo).port, // Safe: it listens on a port.
     udp: udp.address().port,
     close() {

@@ -7,24 +7,24 @@ import { findProgram, type ProgramSearch } from "./find-program.ts"
 
 /** What a sandboxed command sees and may do. */
 export interface SandboxView {
-  /** The folder that it may change. */
+  /** The writable folder. */
   readonly root: string
-  /** Folders and files that it may only read, besides the system's programs. */
+  /** Read-only folders and files, besides the system's programs. */
   readonly readOnly: readonly string[]
-  /** Folders inside those that are empty for it. They must exist. */
+  /** Folders inside those that appear empty. They must exist. */
   readonly hidden: readonly string[]
   readonly network: "none" | "all"
   readonly cwd: string
 }
 
-/** Where a sandboxed command is at home: private, gone with the command. */
+/** The home of a sandboxed command: private, deleted with the command. */
 export const sandboxHome = "/tmp/home"
 
 /**
- * Arguments for bubblewrap, up to the program to run. All capabilities go, since root could otherwise remount what it
- * only reads; processes live in a namespace of their own that ends with its first one, or with us. Root without
- * capabilities still owns the kernel's settings below /proc: they are read-only. A further user namespace, which would
- * give capabilities back, cannot be made.
+ * Arguments for bubblewrap, up to the program to run. All capabilities are dropped, since root could otherwise remount
+ * read-only folders; processes live in their own namespace, which ends with its first process, or with us. Root without
+ * capabilities still owns the kernel settings below /proc: they are read-only. A further user namespace, which would
+ * restore capabilities, cannot be created.
  */
 export function sandboxArguments({ root, readOnly, hidden, network, cwd }: SandboxView): readonly string[] {
   const mounts: readonly Mount[] = [
@@ -43,7 +43,7 @@ export function sandboxArguments({ root, readOnly, hidden, network, cwd }: Sandb
     ...["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", sandboxHome],
     // Outer folders first: the most specific one decides.
     ...mounts.toSorted(([, left], [, right]) => left.length - right.length).flat(),
-    // What is written elsewhere would be lost: better to be told.
+    // Writes elsewhere would be lost silently: read-only makes them fail.
     ...[...hidden, "/"].flatMap((path) => ["--remount-ro", path]),
     ...["--chdir", cwd, "--"],
   ]
@@ -52,13 +52,13 @@ export function sandboxArguments({ root, readOnly, hidden, network, cwd }: Sandb
 type Mount = readonly [kind: "--bind" | "--ro-bind", from: string, to: string] | readonly [kind: "--tmpfs", at: string]
 
 /**
- * The same command line, run with the sandbox's own /dev/null as its input: the one of the machine would be a handle to
- * a device node that root may change.
+ * The same command line with the sandbox's own /dev/null as input: the machine's would be a handle to a device node
+ * that root may change.
  */
 export const withoutInput = ["/bin/sh", "-c", 'exec "$@" </dev/null', "sh"]
 
 /**
- * The words that start bubblewrap; undefined where it is not on PATH. Root owns the device nodes and, reached from inside
+ * The command line of bubblewrap; undefined if it is not on PATH. Root owns the device nodes and, reachable from inside
  * as /proc/1/exe, bubblewrap itself: both become read-only in a mount namespace around the sandbox.
  */
 export function findBubblewrap(search?: ProgramSearch): readonly string[] | undefined {
@@ -70,7 +70,7 @@ export function findBubblewrap(search?: ProgramSearch): readonly string[] | unde
   return [program("unshare"), "--mount", "/bin/sh", "-c", script, program("mount"), bwrap]
 }
 
-/** A folder that holds the system itself would be mounted over all that keeps a command inside. */
+/** A folder with system files would be mounted over the confinement itself. */
 export function refuseSystemFolder(folder: string): void {
   const holds = ["/usr", "/etc", ...kernelFolders, ...programFolders].some(
     (path) => insidePath(folder, path) !== undefined,
@@ -88,7 +88,7 @@ export function refuseSystemFolder(folder: string): void {
 const kernelFolders = ["/proc", "/dev", "/sys"]
 const programFolders = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"]
 
-/** What programs need of /etc. The rest may hold what is nobody's business. */
+/** The parts of /etc that programs need. The rest may be private. */
 const systemFiles = [
   ...["alternatives", "ca-certificates.conf", "gitconfig", "group", "ld.so.cache", "ld.so.conf", "ld.so.conf.d"],
   ...["localtime", "mime.types", "nsswitch.conf", "os-release", "passwd", "pki/ca-trust", "pki/tls/cert.pem"],
@@ -97,14 +97,16 @@ const systemFiles = [
 
 const networkFiles = ["/etc/hosts", "/etc/resolv.conf"]
 
-/** Distributions that merged them have links into /usr. */
+/** Distributions with a merged /usr have links. */
 function likeOutside(path: string): readonly string[] {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   if (stats?.isSymbolicLink()) return ["--symlink", readlinkSync(path), path]
   return stats?.isDirectory() ? ["--ro-bind", path, path] : []
 }
 
-/** Mounted on themselves, they cannot be renamed: what is mounted below would move along, and lie open to the next command. */
+/**
+ * Bind-mounted on themselves, they cannot be renamed: mounts below would move along and be exposed to the next command.
+ */
 function foldersBetween(root: string, paths: readonly string[]): readonly string[] {
   const folders = paths
     .filter((path) => insidePath(root, path))
@@ -113,11 +115,11 @@ function foldersBetween(root: string, paths: readonly string[]): readonly string
       for (let at = dirname(path); at !== root; at = dirname(at)) above.push(at)
       return above
     })
-  // Not in place of what is read-only or hidden itself.
+  // Not for folders that are read-only or hidden themselves.
   return [...new Set(folders)].filter((folder) => paths.every((path) => insidePath(path, folder) === undefined))
 }
 
-/** What governs the run stays as it is. */
+/** Config files stay read-only. */
 function ownNamesIn(root: string): readonly string[] {
   return readdirSync(root, { withFileTypes: true })
     .filter((entry) => isOurs(entry.name) && !entry.isSymbolicLink())

@@ -5,7 +5,7 @@ import { isGone, processOwner } from "../owner.ts"
 import { isCoherent } from "../store/fs-store.ts"
 import { endProcesses } from "./process-sweep.ts"
 
-/** One folder per shell, named by its nonce: long outputs, and who owns it, so that a successor can clear up behind it. */
+/** One folder per shell, named by its nonce: long outputs and the owner, so that a successor can clean up. */
 export async function openShellFolder(spillFolder: string, nonce: string): Promise<string> {
   const folder = join(spillFolder, nonce)
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -13,15 +13,15 @@ export async function openShellFolder(spillFolder: string, nonce: string): Promi
   return folder
 }
 
-/** Outputs stay: a run that goes on later may still want to read them. */
+/** Outputs stay: a resumed run may still read them. */
 export async function closeShellFolder(folder: string): Promise<void> {
   await rm(join(folder, ownerName), { force: true })
   await rmdir(folder).catch(() => {})
 }
 
 /**
- * Ends processes that shells of dead processes left running, and removes outputs that nobody wrote to for a week. Returns
- * how many processes it ended.
+ * Kills processes left running by shells of dead processes, and removes outputs that were not written to for a week.
+ * Returns how many processes it killed.
  */
 export async function sweepShellFolders(spillFolder: string): Promise<number> {
   let ended = 0
@@ -39,7 +39,7 @@ export async function sweepShellFolders(spillFolder: string): Promise<number> {
   return ended
 }
 
-/** What the environment of every process of a shell holds. */
+/** The marker in the environment of every process of a shell. */
 export function markOf(nonce: string, command?: number): string {
   return command === undefined ? `${nonce}.` : `${nonce}.${command}.`
 }
@@ -48,7 +48,7 @@ const ownerName = "owner.json"
 const noncePattern = /^[0-9a-f]{32}$/
 const keptMs = 7 * 24 * 3600 * 1000
 
-/** Undefined where there is none, or one that was not written to its end: such a shell has started nothing. */
+/** Undefined if there is none, or an incomplete one: such a shell has started nothing. */
 async function readOwner(folder: string): Promise<JsonObject | undefined> {
   try {
     return JSON.parse(await readFile(join(folder, ownerName), "utf8")) as JsonObject // Written by openShellFolder.

@@ -1,18 +1,21 @@
 import type { CommandEnvironmentOptions } from "./command-environment.ts"
 
 export interface NodeShellOptions extends CommandEnvironmentOptions {
-  /** The folder that commands work in. It must exist. Without a sandbox nothing keeps a command from leaving it. */
+  /** The folder that commands work in. It must exist. Without a sandbox nothing keeps a command inside. */
   readonly root: string
-  /** Folders that a sandboxed command may read too, for programs that are not installed below /usr. */
+  /** Additional readable folders for sandboxed commands, for programs outside /usr. */
   readonly readOnlyRoots?: readonly string[]
-  /** Folders inside the root that are empty for a sandboxed command, as `nodeFiles` takes them. Without a sandbox, none may be there. */
+  /**
+   * Folders inside the root that appear empty to a sandboxed command, as for `nodeFiles`. Without a sandbox, none may
+   * exist.
+   */
   readonly hidden?: readonly string[]
-  /** Where output goes that is too long to be shown. Outside the root. Default: beside the runs. */
+  /** Folder for output that is too long to show. Outside the root. Default: next to the runs. */
   readonly spillFolder?: string
-  /** The most bytes of one command's output that are kept. Default 1 GB. */
+  /** Maximum bytes of one command's output that are saved. Default 1 GB. */
   readonly maxSpillBytes?: number
-  /** `required`: nothing runs outside a sandbox that was tried. `auto`: best effort where there is none. Default `off`. */
+  /** `required`: nothing runs outside a tested sandbox. `auto`: best effort if there is none. Default `off`. */
   readonly sandbox?: "off" | "auto" | "required"
-  /** What a sandboxed command can reach. Default `none`. A list of hosts is refused: bubblewrap cannot filter. */
+  /** Network access of a sandboxed command. Default `none`. A list of hosts is rejected: bubblewrap cannot filter. */
   readonly network?: "none" | "all" | { readonly allow: readonly string[] }
 }

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => scene.dispose())
 
-/** Each leaves a `sleep` behind that the one before it would not catch. */
+/** Each leaves a `sleep` behind that the previous approach would not catch. */
 const escapes: readonly (readonly [what: string, line: (sleep: string) => string])[] = [
   ["is an ordinary child", (sleep) => sleep],
   ["ignores TERM", (sleep) => `trap '' TERM; ${sleep}`],

@@ -8,7 +8,7 @@ const scene = new ShellScene()
 afterAll(() => scene.dispose())
 afterEach(() => vi.unstubAllEnvs())
 
-/** A PATH that has what a shell needs, programs that mount nothing, and a `bwrap` only if one is given. */
+/** A PATH with a shell's requirements, programs that mount nothing, and a `bwrap` only if given. */
 function onPath(name: string, bwrap?: string): void {
   const folder = join(scene.base, name)
   mkdirSync(folder)
@@ -24,7 +24,7 @@ function onPath(name: string, bwrap?: string): void {
   vi.stubEnv("PATH", folder)
 }
 
-/** Runs the program and keeps nothing inside. */
+/** Runs the program without confinement. */
 const pretender = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
 
 describe("a required sandbox", () => {
@@ -84,7 +84,7 @@ test("a shell starts no helper program from a folder that its commands can write
   expect(existsSync(join(scene.base, "planted-ran"))).toBe(false)
 })
 
-/** Does what the probe in a good sandbox does, and one thing more. Commands only pass by. */
+/** Behaves like the probe in a good sandbox, plus one violation. Commands just run. */
 function fake(misdeed: string): string {
   return `#!${process.execPath}
     const fs = require("node:fs")

@@ -9,11 +9,11 @@ import { refuseSystemFolder } from "./sandbox.ts"
 import type { NodeShellOptions } from "./shell-options.ts"
 
 export interface ShellSettings extends CommandEnvironmentOptions {
-  /** Where the root really is. */
+  /** The real path of the root. */
   readonly root: string
   readonly confinement: Confinement
   readonly readOnlyRoots: readonly string[]
-  /** Real paths of folders inside the root or a read-only root that commands must not see. */
+  /** Real paths of folders inside the roots that commands must not see. */
   readonly hidden: readonly string[]
   readonly spillFolder: string
   readonly maxSpillBytes: number
@@ -33,7 +33,7 @@ const optionKeys = keys<NodeShellOptions>()(
   "passEnv",
 )
 
-/** What cannot work, or would not keep what it says, is refused before the first command. */
+/** Rejects invalid or misleading settings before the first command. */
 export function checkShellOptions(options: NodeShellOptions): ShellSettings {
   checkKeys("nodeShell", options, optionKeys)
   const { sandbox = "off", network, maxSpillBytes = 1024 ** 3 } = options
@@ -79,7 +79,7 @@ export function checkShellOptions(options: NodeShellOptions): ShellSettings {
   }
 }
 
-/** Undefined where no store lies in the root. Without a sandbox nothing hides one: a command could rewrite its runs. */
+/** Undefined if no store is in the root. Without a sandbox nothing hides one: a command could rewrite its runs. */
 export function exposedStore({ root, hidden }: Pick<ShellSettings, "root" | "hidden">): LonghaulError | undefined {
   const store = hidden.find((folder) => insidePath(root, folder) !== undefined)
   if (store === undefined) return undefined
@@ -89,7 +89,7 @@ export function exposedStore({ root, hidden }: Pick<ShellSettings, "root" | "hid
   )
 }
 
-/** A command could replace the link, and Longhaul would find a forged store behind it. */
+/** A command could replace the link, and Longhaul would use a forged store behind it. */
 function refuseLinkTo(store: string, root: string, given: string): void {
   const inside = insidePath(given, store) ?? insidePath(root, store)
   if (inside === undefined || realPathOf(store) === join(root, inside)) return

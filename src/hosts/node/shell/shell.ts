@@ -5,13 +5,13 @@ import { checkShellOptions } from "./shell-settings.ts"
 export type { NodeShellOptions } from "./shell-options.ts"
 
 /**
- * Commands with `/bin/sh -c`, each in a session of its own. Without a sandbox a command may do whatever this process may:
- * its root is only where it starts, and whoever clears its environment and leaves its session cannot be found again.
+ * Commands with `/bin/sh -c`, each in its own session. Without a sandbox a command has this process's permissions: its
+ * root is only where it starts, and a process that clears its environment and leaves its session cannot be found again.
  */
 export function nodeShell(options: NodeShellOptions): Shell {
   const settings = checkShellOptions(options)
   let shell: Shell | undefined
-  // Loaded for those who use it: most programs that import this package run no command.
+  // Loaded on demand: most importers of this package run no command.
   const opening = import("../later.ts").then(({ openShell }) => {
     shell = openShell(settings)
     return shell

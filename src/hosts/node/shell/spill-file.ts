@@ -2,12 +2,14 @@ import { type FileHandle, mkdir, open } from "node:fs/promises"
 import { dirname } from "node:path"
 
 export interface SpillLimits {
-  /** So much stays in memory before there is a file. */
+  /** Bytes kept in memory before a file is created. */
   readonly fromBytes: number
   readonly maxBytes: number
 }
 
-/** Output from its first byte on, in a file once there is too much of it. Trouble with the disk ends the file, not the command. */
+/**
+ * Output from its first byte on, in a file once there is too much of it. A disk failure ends the file, not the command.
+ */
 export class SpillFile {
   readonly #path: string
   readonly #limits: SpillLimits
@@ -23,12 +25,12 @@ export class SpillFile {
     this.#waiting = new Uint8Array(limits.fromBytes)
   }
 
-  /** Where it is and how much of it; undefined while there is no file. */
+  /** Its path and size; undefined while there is no file. */
   get place(): { readonly path: string; readonly bytes: number } | undefined {
     return this.#written > 0 ? { path: this.#path, bytes: this.#written } : undefined
   }
 
-  /** One after the other: the next only when the last one is done. */
+  /** Sequential: each write waits for the previous one. */
   async add(bytes: Uint8Array): Promise<void> {
     if (this.#full) return
     if (this.#handle === undefined && this.#waitingBytes + bytes.length <= this.#limits.fromBytes) {

@@ -34,7 +34,7 @@ function scene(config: NodeRuntimeConfig = {}) {
     })
 }
 
-/** What the last message says where a result lies. */
+/** The path of a result in the last message. */
 const lastPlace: (messages: Parameters<Extract<ScriptedStep, (...all: never) => unknown>>[0]) => string = (messages) =>
   placeIn(JSON.stringify(messages.at(-1)))
 

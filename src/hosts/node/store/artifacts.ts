@@ -9,8 +9,8 @@ import { createOnlyStore } from "./fs-store.ts"
 import { withSessionFolder } from "./session-folder.ts"
 
 /**
- * Artifacts beside the run that they belong to. Where runs are not on this disk, none are kept, since no tool could read
- * them; long output of commands then lies in a folder of that run below `spillFolder`.
+ * Artifacts next to their run. If runs are not on this disk, none are stored, since no tool could read them; long
+ * command output is then in a folder of that run below `spillFolder`.
  */
 export function artifactsBeside(store: Store, spillFolder: string): ArtifactStore {
   if (isAbsolute(store.location)) return folderArtifacts((run) => store.folder(`${runPath(run)}/toolResults`))
@@ -21,16 +21,19 @@ export function artifactsBeside(store: Store, spillFolder: string): ArtifactStor
   }
 }
 
-/** Artifacts in a folder of their own, at `{folder}/tool-output/{runId}/`; the name of another tenant's run begins with the tenant. */
+/**
+ * Artifacts in a separate folder, at `{folder}/tool-output/{runId}/`; the name of another tenant's run starts with the
+ * tenant.
+ */
 export function artifactsIn(folder: string): ArtifactStore {
   const store = createOnlyStore(resolve(folder))
   return folderArtifacts(({ workspaceId, runId }) =>
-    // No id holds a dot, so that no run of the default workspace has such a name.
+    // Ids contain no dot, so no run of the default workspace has such a name.
     store.folder(`tool-output/${workspaceId === "default" ? runId : `${workspaceId}.${runId}`}`),
   )
 }
 
-/** Each file is written once, whole and for its owner alone; the run's own tools may read all of its folder. */
+/** Each file is written once, completely and for its owner only; the run's own tools may read all of its folder. */
 function folderArtifacts(folderOf: (run: RunKey) => Folder): ArtifactStore {
   return {
     async save(run, { filename, bytes }) {

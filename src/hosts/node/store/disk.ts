@@ -3,7 +3,7 @@ import { promisify } from "node:util"
 import { LonghaulError } from "../../../contract/error.ts"
 import { errnoOf } from "../errno.ts"
 
-// The callback API promisified: a FileHandle costs about twice the CPU for one small write.
+// The promisified callback API: a FileHandle costs about twice the CPU for one small write.
 const open = promisify(fs.open)
 const close = promisify(fs.close)
 export const link = promisify(fs.link)
@@ -29,7 +29,7 @@ export function storageError(doing: string, cause: unknown): LonghaulError {
   })
 }
 
-/** Writes all of it or rejects with `storage`: a short write is a failed one. */
+/** Writes everything or rejects with `storage`: a short write is a failed one. */
 export function writeWhole(fd: number, bytes: Uint8Array, doing: string): Promise<void> {
   return new Promise((resolve, reject) => {
     fs.write(fd, bytes, 0, bytes.length, null, (error, written) => {
@@ -41,12 +41,12 @@ export function writeWhole(fd: number, bytes: Uint8Array, doing: string): Promis
   })
 }
 
-/** Of a file that holds nothing that is not on disk: there is nothing to wait for. */
+/** For a file without unsynced data: there is nothing to wait for. */
 export async function closeSynced(fd: number): Promise<void> {
   fs.closeSync(fd)
 }
 
-/** A new file, complete and durable under its own name; the directory entry is the caller's to sync. */
+/** A new file, complete and durable under its own name; the caller syncs the directory entry. */
 export async function writeNew(path: string, bytes: Uint8Array, sync: boolean): Promise<void> {
   const fd = await open(path, fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_WRONLY, 0o600)
   try {
@@ -80,7 +80,7 @@ export async function syncFile(path: string): Promise<void> {
 
 export async function readWhole(path: string): Promise<Uint8Array | null> {
   try {
-    // Plain bytes: those of a long run are taken apart, and a Buffer's own methods cost more.
+    // Plain bytes: those of a long run are sliced often, and a Buffer's methods cost more.
     const { buffer, byteOffset, length } = await readFile(path)
     return new Uint8Array(buffer, byteOffset, length)
   } catch (error) {
@@ -108,10 +108,10 @@ export async function readFrom(path: string, offset: number): Promise<Uint8Array
   }
 }
 
-/** Names in a folder, sorted, without those of files that are not complete yet. */
+/** Names in a folder, sorted, without incomplete files. */
 export async function names(path: string): Promise<string[]> {
   try {
-    // Mostly asked for runs that there are not yet: a look costs less than a thread.
+    // Usually called for runs that do not exist yet: a synchronous check costs less than a thread.
     if (fs.statSync(path, { throwIfNoEntry: false }) === undefined) return []
     return (await readdir(path)).filter((name) => !name.startsWith(".tmp-")).sort()
   } catch (error) {

@@ -7,9 +7,9 @@ import { errnoOf } from "../errno.ts"
 const fsync = promisify(fs.fsync)
 
 /**
- * Syncs folders for many at once: runs that begin together have some in common, and a sync serves all who asked for it before
- * it began. Those who ask meanwhile go together in the next group, which is not too large: a thousand runs that all begin
- * in the same moment would also all need memory in the same moment.
+ * Syncs folders in batches: runs that start together share folders, and a sync serves all earlier requests. Requests
+ * during a sync form the next batch, whose size is limited: a thousand simultaneous runs would otherwise all need
+ * memory at the same time.
  */
 class FolderSyncs {
   readonly #waiting: Syncing[] = []
@@ -20,7 +20,7 @@ class FolderSyncs {
       this.#waiting.push({ folders, resolve, reject })
       if (this.#underWay) return
       this.#underWay = true
-      // Whoever asks in the same tick belongs to the first group.
+      // Requests in the same tick belong to the first batch.
       queueMicrotask(() => this.#syncGroups())
     })
   }
@@ -45,7 +45,7 @@ interface Syncing {
   reject(error: unknown): void
 }
 
-/** Few at a time: each holds a descriptor, and keeps a thread from the writes. Answers what went wrong with which. */
+/** Few at a time: each holds a descriptor, and keeps a thread from the writes. Returns the failures. */
 async function syncAll(folders: Iterable<string>): Promise<ReadonlyMap<string, unknown>> {
   const failures = new Map<string, unknown>()
   const next = folders[Symbol.iterator]()
@@ -58,7 +58,7 @@ async function syncAll(folders: Iterable<string>): Promise<ReadonlyMap<string, u
   return failures
 }
 
-/** Opening and closing a local folder is a matter of microseconds: only the sync itself is worth a thread. */
+/** Opening and closing a local folder takes microseconds: only the sync itself is worth a thread. */
 async function syncOne(folder: string): Promise<void> {
   const fd = fs.openSync(folder, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY)
   try {
@@ -71,10 +71,10 @@ async function syncOne(folder: string): Promise<void> {
 const LARGEST_GROUP = 256
 const SYNCS_AT_ONCE = 8
 
-/** Creates folders below one that stands, and makes each new name durable, whoever created it. */
+/** Creates folders below an existing one, and makes each new name durable, whichever process created it. */
 export class DurableFolders {
   readonly #floor: string
-  /** Those that stand; true once their names are durable. */
+  /** Existing folders; true once their names are durable. */
   readonly #known = new Map<string, boolean>()
   readonly #syncs = new FolderSyncs()
 
@@ -82,17 +82,17 @@ export class DurableFolders {
     this.#floor = nearestFolder(root)
   }
 
-  /** The folder stands, and its name is durable. */
+  /** The folder exists, and its name is durable. */
   async make(path: string): Promise<void> {
     this.stand(path)
     await this.settle(path)
   }
 
-  /** Creates what is missing of it; a matter of microseconds, so it is done at once. */
+  /** Creates missing folders synchronously, because it takes microseconds. */
   stand(path: string): void {
     const missing = this.#chain(path, (folder) => this.#known.has(folder))
     try {
-      // From the top down: what Node calls recursive begins at the bottom, and fails at each folder on its way up.
+      // From the top down: Node's recursive mode starts at the bottom, and fails at each folder on its way up.
       for (const folder of missing.toReversed()) {
         makeFolder(folder)
         this.#known.set(folder, false)
@@ -105,7 +105,7 @@ export class DurableFolders {
     }
   }
 
-  /** Makes durable the name of a folder that stands and those above it, and what is in it `also`. */
+  /** Makes the name of an existing folder and its ancestors durable, and `also` its content. */
   async settle(path: string, also?: "content"): Promise<void> {
     const unsettled = this.#chain(path, (folder) => this.#known.get(folder) === true)
     const synced = unsettled.map(dirname)
@@ -116,12 +116,12 @@ export class DurableFolders {
     for (const folder of unsettled) this.#known.set(folder, true)
   }
 
-  /** Makes durable which names a folder holds. */
+  /** Makes the names in a folder durable. */
   sync(path: string): Promise<void> {
     return this.#syncs.sync([path])
   }
 
-  /** A folder and those above it, up to where nothing is left to do. */
+  /** A folder and its ancestors, up to the first finished one. */
   #chain(path: string, isDone: (folder: string) => boolean): string[] {
     const chain: string[] = []
     for (let folder = path; folder !== this.#floor && !isDone(folder); folder = dirname(folder)) chain.push(folder)
@@ -129,7 +129,7 @@ export class DurableFolders {
   }
 }
 
-/** The path itself, or the nearest above it that there is. */
+/** The path itself, or its nearest existing ancestor. */
 export function nearestFolder(path: string): string {
   let existing = path
   try {

@@ -9,13 +9,13 @@ import * as disk from "./disk.ts"
 import { DurableFolders, nearestFolder } from "./folders.ts"
 
 export interface FsStoreOptions {
-  /** Hears why a file system is used in the slower, create-only form. */
+  /** Receives the reason why a file system is used in the slower, create-only format. */
   readonly warn?: (message: string) => void
 }
 
 /**
- * Runs on the local disk. Appends where looks are coherent (ext, xfs, btrfs, tmpfs, overlay, apfs); on any other file
- * system it takes the create-only form, which needs no look.
+ * Runs on the local disk. Appends if directory lookups are coherent (ext, xfs, btrfs, tmpfs, overlay, apfs); on any
+ * other file system it uses the create-only format, which needs no lookups.
  */
 export function fsStore(root: string, options: FsStoreOptions = {}): Store {
   if (isCoherent(root)) return diskStore(root, true)
@@ -43,7 +43,7 @@ function diskStore(root: string, appends: boolean): Store {
 function diskFolder(path: string, appends: boolean, folders: DurableFolders): Folder {
   const at = (name: string) => `${path}/${name}`
   const made = new Set<string>()
-  /** Once only: a folder that is gone since then was removed, and what was in it is not gone on with in another. */
+  /** Only once: a folder that disappeared later was removed, and its run must not continue in a new one. */
   const standing = async (folder: string) => {
     if (made.has(folder)) return folder
     await folders.make(folder)
@@ -90,10 +90,10 @@ class Shard implements AppendFile {
   readonly #path: string
   readonly #fd: number
   readonly #inode: number
-  /** What the file was created with, until it is durable. */
+  /** The initial bytes of the file, until they are durable. */
   #first: Uint8Array | undefined
 
-  /** `fd` stands at the beginning of the file, which holds `first`. */
+  /** `fd` is at the beginning of the file, which contains `first`. */
   constructor(path: string, fd: number, first: Uint8Array) {
     this.#path = path
     this.#fd = fd
@@ -101,14 +101,14 @@ class Shard implements AppendFile {
     this.#first = first
   }
 
-  /** The first write begins with what is there already: so one synchronous write makes all of it durable. */
+  /** The first write repeats the existing bytes, so that one synchronous write makes all of it durable. */
   write(bytes: Uint8Array): Promise<void> {
     const all = this.#first ? concatBytes([this.#first, bytes]) : bytes
     this.#first = undefined
     return disk.writeWhole(this.#fd, all, "append to the journal")
   }
 
-  /** By its name, not by its links: what was moved away is not where others look for it. */
+  /** By its name, not by its links: a file that was moved away is not where others look for it. */
   async stands(): Promise<boolean> {
     return (await stats(this.#path))?.ino === this.#inode
   }
@@ -119,10 +119,10 @@ class Shard implements AppendFile {
 }
 
 /**
- * Appears with its first bytes: written under another name, then linked. They are not synced before that: a process that
- * is killed leaves them behind, and one that loses its power is gone whatever they say. O_DSYNC: a write returns when its bytes
- * are on disk, which costs less than a write and an fdatasync. That the file is there at all becomes durable with its folder,
- * before anything more is written to it.
+ * Appears with its first bytes: written under another name, then linked. They are not synced before: a killed process
+ * leaves them behind, and after a power loss their content does not matter. O_DSYNC: a write returns when its bytes are
+ * on disk, which costs less than a write and an fdatasync. The file's existence becomes durable with its folder, before
+ * anything more is written to it.
  */
 async function openShard(path: string, first: Uint8Array, folders: DurableFolders): Promise<AppendFile | null> {
   const folder = dirname(path)
@@ -140,7 +140,7 @@ async function openShard(path: string, first: Uint8Array, folders: DurableFolder
   }
 }
 
-/** Appears whole or not at all: written under another name, synced, then linked. */
+/** Appears completely or not at all: written under another name, synced, then linked. */
 async function createWhole(
   path: string,
   bytes: Uint8Array,
@@ -198,7 +198,7 @@ function attempt<T>(doing: string, work: Promise<T>): Promise<T> {
   })
 }
 
-/** File systems on which a name created by one process is seen at once by every other. */
+/** File systems on which a name created by one process is immediately visible to every other. */
 const coherentTypes: ReadonlySet<number> = new Set([
   0xef53, // ext2, ext3, ext4
   0x58465342, // xfs

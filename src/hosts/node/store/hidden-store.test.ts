@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllEnvs())
 afterAll(() => rmSync(base, { recursive: true, force: true }))
 
-/** Every tool at every spelling of the store, and walks that begin above it. */
+/** Every tool with every spelling of the store, and walks that start above it. */
 function attacks() {
   symlinkSync(store, join(home, "link"))
   symlinkSync(".local", join(home, "parent"))

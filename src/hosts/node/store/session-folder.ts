@@ -5,8 +5,8 @@ import { insidePath } from "../files/confine.ts"
 import { nodeFiles } from "../files/files.ts"
 
 /**
- * The same environment for one session: commands put long output into its folder, and its tools may read that folder once
- * it is there. No other session's folder becomes visible.
+ * The same environment for one session: commands write long output to its folder, and its tools may read that folder
+ * once it exists. No other session's folder becomes visible.
  */
 export function withSessionFolder(env: Environment, folder: string): Environment {
   const { files, search, shell } = env

@@ -4,7 +4,7 @@ import type { Store } from "../../../contract/store.ts"
 import { assembleRuntime } from "../../../runtime/runtime.ts"
 import { isGone, processOwner } from "../owner.ts"
 
-/** A runtime that has a store and no model or tools: to read, cancel and remove runs from any folder. */
+/** A runtime with a store and without model or tools: to read, cancel and remove runs from any folder. */
 export function storeRuntime(store: Store): Runtime {
   const again = () => storeRuntime(store)
   return assembleRuntime({ store, owner: processOwner() }, { store: () => store, backend: native, isGone, again })

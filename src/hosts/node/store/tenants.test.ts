@@ -19,7 +19,7 @@ afterAll(() => {
   rmSync(base, { recursive: true, force: true })
 })
 
-/** Every way to look at a file and at each folder above it. */
+/** Every way to read a file and each folder above it. */
 function looksAt(file: string) {
   const folders: string[] = []
   for (let folder = dirname(file); folder !== base; folder = dirname(folder)) folders.push(folder)

@@ -28,7 +28,7 @@ export function brave(options: BraveOptions): SearchEngine {
       const url = `${base}/res/v1/web/search?q=${encodeURIComponent(query)}&count=${Math.min(limit, 20)}`
       const headers = { accept: "application/json", "x-subscription-token": key }
       const answer = readJsonAnswer(name, await fetch.get(url, requestOptions(signal, headers)))
-      // Where nothing was found, the part of the web is left out.
+      // If nothing was found, the web section is absent.
       if (answer.web === undefined && answer.type === "search") return []
       if (!isJsonObject(answer.web)) throw notUnderstood(name)
       return (await readResults(name, answer.web.results, "description")).slice(0, limit)

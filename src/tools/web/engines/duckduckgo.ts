@@ -15,7 +15,7 @@ export interface DuckDuckGoOptions {
   readonly baseUrl?: string
 }
 
-/** Needs no key. Reads a page that is made for people, so it breaks where that changes, and it is refused when used often. */
+/** Needs no key. Parses a page made for people, so it breaks when that changes, and frequent use is blocked. */
 export function duckDuckGo(options: DuckDuckGoOptions = {}): SearchEngine {
   checkKeys("duckDuckGo", options, keys<DuckDuckGoOptions>()("baseUrl"))
   const { baseUrl = "https://html.duckduckgo.com" } = options
@@ -28,7 +28,7 @@ export function duckDuckGo(options: DuckDuckGoOptions = {}): SearchEngine {
       requireSuccess(name, answer)
       const html = new TextDecoder().decode(answer.bytes)
       const results = readPage(html, await loadEntityDecoder())
-      // Its own word for an empty page: without it, the page is something else, such as a question whether we are human.
+      // Its marker for an empty result page: without it, the page is something else, such as a captcha.
       if (results.length === 0 && !/class="[^"]{0,200}\bno-results\b/.test(html)) throw notUnderstood(name)
       return results.slice(0, limit)
     },
@@ -37,7 +37,7 @@ export function duckDuckGo(options: DuckDuckGoOptions = {}): SearchEngine {
 
 const name = "DuckDuckGo"
 
-/** A result is a link of one class, and what follows it in an element of another. */
+/** A result is a link with one class, followed by an element with another. */
 function readPage(html: string, decode: EntityDecoder): readonly SearchResult[] {
   const results: SearchResult[] = []
   const tokens = htmlTokens(html, decode)
@@ -65,7 +65,7 @@ function textUntilEnd(tokens: Iterator<HtmlToken, void>, { name }: { readonly na
 
 const longestText = 2000
 
-/** Links go through a counter, which has the address in its query. Empty: an advertisement, or no address. */
+/** Links go through a click counter with the URL in its query. Empty: an advertisement, or no URL. */
 function realAddress(href: string): string {
   const base = "https://duckduckgo.com"
   if (!URL.canParse(href, base)) return ""

@@ -5,11 +5,11 @@ import { isJsonObject } from "../../../lib/json.ts"
 import { type EntityDecoder, loadEntityDecoder } from "../html-entities.ts"
 import { htmlToText } from "../html-to-text.ts"
 
-/** Who is asked when the web is searched. */
+/** A web search engine. */
 export interface SearchEngine {
-  /** As people know it: it is shown with the results. */
+  /** The display name, shown with the results. */
   readonly name: string
-  /** The best results first. Throws a `ToolError` where it cannot be asked or understood. */
+  /** Best results first. Throws a `ToolError` if the request fails or the response is not understood. */
   search(query: string, options: SearchOptions): Promise<readonly SearchResult[]>
 }
 
@@ -25,19 +25,19 @@ export interface SearchResult {
   readonly snippet: string
 }
 
-/** What every request to an engine has in common. */
+/** Common parts of every request to an engine. */
 export function requestOptions(signal: AbortSignal, headers: Readonly<Record<string, string>>): FetchOptions {
   return { signal, headers, maxBytes: 2_000_000, timeoutMs: 20_000 }
 }
 
-/** An answer of an engine's API, if it is one. */
+/** The parsed response of an engine's API, if valid. */
 export function readJsonAnswer(engine: string, answer: FetchedBody): Readonly<Record<string, unknown>> {
   requireSuccess(engine, answer)
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(answer.bytes))
     if (isJsonObject(value)) return value
   } catch {
-    // Told below, without what the parser quotes.
+    // Reported below, without the parser's quotes.
   }
   throw notUnderstood(engine)
 }
@@ -57,7 +57,7 @@ export function notUnderstood(engine: string): ToolError {
   return new ToolError("io", `The response of ${engine} was not understood. The search was not done.`)
 }
 
-/** Entries without an address are left out; a list that is none means that the answer was not understood. */
+/** Entries without a URL are dropped; if the list is missing, the response was not understood. */
 export async function readResults(engine: string, list: unknown, snippetKey: string): Promise<readonly SearchResult[]> {
   if (!Array.isArray(list)) throw notUnderstood(engine)
   const decode = await loadEntityDecoder()
@@ -67,12 +67,12 @@ export async function readResults(engine: string, list: unknown, snippetKey: str
   })
 }
 
-/** Some engines mark the words that were found with tags. */
+/** Some engines mark matching words with tags. */
 function plain(value: unknown, decode: EntityDecoder): string {
   return typeof value === "string" ? htmlToText(value, decode, { maxCharacters: 2000 }).text : ""
 }
 
-/** The address of an engine's server, without a slash at its end. */
+/** The address of an engine's server, without a trailing slash. */
 export function readBaseUrl(engine: string, baseUrl: string): string {
   if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return baseUrl.replace(/\/+$/, "")
   throw new LonghaulError("config_invalid", `The baseUrl of ${engine} is not an http(s) URL.`, {

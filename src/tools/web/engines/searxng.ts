@@ -6,7 +6,7 @@ export interface SearxngOptions {
   readonly baseUrl: string
 }
 
-/** One's own search engine. In a private network, the environment's fetch must allow its host by name. */
+/** A self-hosted search engine. In a private network, the environment's fetch must allow its host. */
 export function searxng(options: SearxngOptions): SearchEngine {
   checkKeys("searxng", options, keys<SearxngOptions>()("baseUrl"))
   const { baseUrl } = options

@@ -2,16 +2,16 @@ import type { Socket } from "node:net"
 import { defaultIdleLimits, type IdleLimits } from "../idle.ts"
 import { type ResponseListener, ResponseParser } from "./response.ts"
 
-/** How the bytes of a connection come in: what `node:net` calls `onread`. */
+/** How a connection's bytes are received: `onread` of `node:net`. */
 export interface Reading {
   readonly buffer: Uint8Array
   callback(length: number, bytes: Uint8Array): boolean
 }
 
-/** Resolves with a socket that may be written to; rejects with the reason why there is none. */
+/** Resolves with a writable socket; rejects with the reason why there is none. */
 export type Connect = (reading: Reading, signal: AbortSignal | undefined) => Promise<Socket>
 
-/** Hears how an exchange goes: `done` or `failed` comes last, and once. */
+/** Receives the progress of an exchange: `done` or `failed` comes last, and once. */
 export interface ExchangeListener extends ResponseListener {
   done(): void
   failed(cause: unknown): void
@@ -39,12 +39,12 @@ export class ConnectionPools {
   }
 }
 
-/** Connections that any request of the pool may use. Those at rest are limited in number and time. */
+/** Connections that any request of the pool may use. Idle ones are limited in number and time. */
 export class ConnectionPool {
   readonly #connect: Connect
   readonly #limits: IdleLimits
   readonly #emptied: () => void
-  /** The one that has rested longest comes first. */
+  /** The longest idle one comes first. */
   readonly #idle: Connection[] = []
   #count = 0
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -55,7 +55,7 @@ export class ConnectionPool {
     this.#emptied = emptied
   }
 
-  /** One that is at rest, the last used first. */
+  /** An idle one, most recently used first. */
   take(): Connection | undefined {
     for (;;) {
       const connection = this.#idle.pop()
@@ -102,16 +102,16 @@ export class ConnectionPool {
   }
 }
 
-/** All connections read into it: what came in is passed on before anything else is read. */
+/** Shared read buffer: incoming data is passed on before anything else is read. */
 const readBuffer = new Uint8Array(64 * 1024)
 
-/** A smaller body goes with its head as one: to write two costs more than to copy one. */
+/** A smaller body is sent together with its head: two writes cost more than a copy. */
 const WORTH_COPYING = 64 * 1024
 
-/** Servers close what is idle for as long as they said, and a request may be on its way by then. */
+/** Servers close idle connections after their stated time, when a request may be on its way. */
 const IDLE_MARGIN_MS = 1000
 
-/** One exchange after the other. */
+/** One exchange at a time. */
 export class Connection {
   readonly #pool: ConnectionPool
   readonly #parser = new ResponseParser()
@@ -134,14 +134,14 @@ export class Connection {
     return now - this.#restsSince
   }
 
-  /** Throws where the socket has failed since it was connected. */
+  /** Throws if the socket has failed since it was connected. */
   use(socket: Socket): void {
     if (socket.destroyed) throw socket.errored
     this.#socket = socket
     socket.on("error", (error) => {
       this.#cause ??= error
     })
-    // What is still to be sent then would hold the connection open for nobody.
+    // Unsent data would keep the connection open needlessly.
     socket.on("end", () => {
       this.#isEnded = true
       this.close()
@@ -162,7 +162,7 @@ export class Connection {
       socket.write(whole)
       return
     }
-    // Not corked: Node takes far longer to gather two pieces than the system to take them one by one.
+    // Not corked: Node takes far longer to join two pieces than the system to take them one by one.
     socket.write(head, "latin1")
     socket.write(body)
   }
@@ -185,7 +185,7 @@ export class Connection {
     this.#socket?.destroy()
   }
 
-  /** Ends an exchange one turn of the event loop after its response: by then all of the read that brought it was seen. */
+  /** Ends an exchange one event loop iteration after its response: by then all data of that read was seen. */
   release(listener: ExchangeListener): void {
     if (this.#socket?.destroyed === false) {
       this.#restsSince = performance.now()
@@ -197,9 +197,9 @@ export class Connection {
 
   #finish(listener: ExchangeListener): void {
     this.#listener = undefined
-    // A server may answer before it has read all that it was sent.
+    // A server may respond before it has read the whole request.
     const isReusable = this.#parser.isReusable && this.#socket?.writableLength === 0
-    // Bytes in another TLS record close the connection meanwhile: they must not become the next response.
+    // Bytes in another TLS record close the connection in the meantime: they must not become the next response.
     if (isReusable) setImmediate(release, this, listener)
     else {
       this.close()
@@ -212,7 +212,7 @@ export class Connection {
     const listener = this.#listener
     this.#listener = undefined
     if (listener === undefined) return
-    // An abort closes it too, and then the answer is not complete.
+    // An abort closes it too, and then the response is not complete.
     if (this.#isEnded && this.#parser.endsAtClose) listener.done()
     else listener.failed(this.#cause)
   }

@@ -4,8 +4,9 @@ import { type ConnectOptions, checkConnectOptions } from "../connect-limit.ts"
 import { proxyVariables } from "../find-route.ts"
 
 /**
- * Model calls over an HTTP/1.1 client of our own, for processes with hundreds of runs at once: it takes about three quarters of
- * the CPU of `nodeTransport`, and the same settings and proxies. Mocks and tracers that patch `node:http` do not see it.
+ * Model calls over our own HTTP/1.1 client, for processes with hundreds of concurrent runs: it takes about three
+ * quarters of the CPU of `nodeTransport`, with the same settings and proxies. Mocks and tracers that patch `node:http`
+ * do not see it.
  */
 export function directTransport(options: ConnectOptions = {}, variables: Variables = process.env): Transport {
   checkConnectOptions("directTransport", options)

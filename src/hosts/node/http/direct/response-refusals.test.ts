@@ -11,7 +11,7 @@ const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`
 const TAIL = "content-length: 2\r\n\r\nok"
 const LONG = "x".repeat(70_000)
 
-/** What, the bytes, and why we are stricter than `node:http` where we are. */
+/** Description, bytes, and why we are stricter than `node:http` in some cases. */
 const table: readonly (readonly [string, string, string?])[] = [
   ["no status line", `Content-Type: text/plain\r\n${TAIL}`],
   ["something before the status line", `x${OK}${TAIL}`],
@@ -118,7 +118,7 @@ test.each([
   for (const size of [1, 1 << 20]) expect(readBy(size, bytes)).toBe("ok")
 })
 
-/** What was told of the body. */
+/** The received part of the body. */
 function readBy(size: number, text: string): string {
   const bytes = Buffer.from(text, "latin1")
   const parser = new ResponseParser()
@@ -133,7 +133,7 @@ function readBy(size: number, text: string): string {
   return told
 }
 
-/** Why Node refused it, by its code; what else happened where it did not. */
+/** Node's error code; or what else happened if it accepted it. */
 async function askNode(text: string): Promise<string> {
   const { url } = await startRaw((socket) => socket.end(Buffer.from(text, "latin1")))
   return new Promise((resolve) => {

@@ -201,7 +201,7 @@ function listener(told: Told) {
   }
 }
 
-/** As a socket's reads come: all in the same memory, one over the other. */
+/** Like a socket's reads: all in the same reused buffer. */
 function read(parser: ResponseParser, piece: Uint8Array | string): void {
   const bytes = typeof piece === "string" ? Buffer.from(piece, "latin1") : piece
   memory.set(bytes, 7)

@@ -1,6 +1,6 @@
 type Header = (name: string) => string | undefined
 
-/** Hears one response. Bytes are valid only during the call. */
+/** Receives one response. Bytes are valid only during the call. */
 export interface ResponseListener {
   head(status: number, header: Header): void
   chunk(bytes: Uint8Array): void
@@ -21,32 +21,32 @@ type ChunkState =
   | "lastEnd"
 
 /**
- * Takes HTTP/1.1 responses to POST out of a connection's bytes, one after the other (RFC 9112). Stricter than it must be:
- * what two readers could understand differently is refused. The bytes that it is given are its own: the chunks of
- * one read are pushed together in place and told as one.
+ * Parses HTTP/1.1 responses to POST from a connection's bytes, one after the other (RFC 9112). Stricter than required:
+ * anything ambiguous is rejected. It owns the bytes it is given: the chunks of one read are joined in place and
+ * delivered together.
  */
 export class ResponseParser {
   #state: State = "whole"
   #listener: ResponseListener | undefined
   #head = ""
-  /** How much of the CR LF CR LF that ends a head has come. */
+  /** Number of bytes of the CR LF CR LF that ends a head. */
   #blankLine = 0
   #left = 0
   #framing = 0
   #keepAlive = true
   #idleMs = Number.POSITIVE_INFINITY
 
-  /** A response was read to its end, and none is awaited. */
+  /** A response was read to its end, and none is expected. */
   get isWhole(): boolean {
     return this.#state === "whole"
   }
 
-  /** Whether the connection may carry another request. */
+  /** True if the connection may be reused. */
   get isReusable(): boolean {
     return this.#state === "whole" && this.#keepAlive
   }
 
-  /** How long the server keeps the connection, as far as it said. */
+  /** How long the server keeps the connection, if stated. */
   get idleMs(): number {
     return this.#idleMs
   }
@@ -66,19 +66,19 @@ export class ResponseParser {
     if (this.#state === "length") at = this.#readLength(bytes, at)
     else if (this.#state === "close") at = this.#tell(bytes, at, bytes.length)
     else if (this.#state !== "whole") at = this.#readChunks(bytes, at)
-    // Nobody asked for more: whatever follows would be taken for the next answer.
+    // Nothing more was requested: further bytes would be taken for the next response.
     if (this.#state === "whole" && at < bytes.length) this.#keepAlive = false
   }
 
-  /** The response goes on until the server closes the connection. */
+  /** The response continues until the server closes the connection. */
   get endsAtClose(): boolean {
     return this.#state === "close"
   }
 
-  /** Only the head becomes text: what it is cut into would keep everything that came with it. */
+  /** Only the head becomes text: substrings would keep everything that came with it in memory. */
   #readHead(bytes: Uint8Array, from: number): number {
     const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    // Nearly every head comes in one piece.
+    // Nearly every head arrives in one piece.
     const end = this.#head === "" ? view.indexOf("\r\n\r\n", from, "latin1") : -1
     let at = end === -1 ? from : end + 4
     if (end !== -1) this.#blankLine = 4
@@ -110,7 +110,7 @@ export class ResponseParser {
     if (status < 200) return
     const header = headersOf(head)
     const connection = header("connection")?.toLowerCase() ?? ""
-    // HTTP/1.0 has no chunks: where they come nevertheless, the next answer may not begin where they end.
+    // HTTP/1.0 has no chunks: if they come nevertheless, the next response may not start where they end.
     const isKept = version === "1" || (/\bkeep-alive\b/.test(connection) && header("transfer-encoding") === undefined)
     this.#keepAlive = isKept && !/\bclose\b/.test(connection)
     const seconds = /\btimeout=(\d+)/.exec(header("keep-alive") ?? "")?.[1]
@@ -167,7 +167,7 @@ export class ResponseParser {
     return at
   }
 
-  /** What a byte between the chunks' data leads to. */
+  /** Handles a byte between the chunks' data. */
   #frame(byte: number, state: ChunkState): State {
     if (++this.#framing > LONGEST_HEAD) throw malformed("the data between its chunks is too long")
     switch (state) {
@@ -215,7 +215,7 @@ export class ResponseParser {
   }
 }
 
-/** By their names in lower case. Looked for when asked for: most never are. Repeated ones are joined, as `fetch` does it. */
+/** By lower-case name. Parsed on demand: most are never needed. Repeated headers are joined, like `fetch` does. */
 function headersOf(head: string): Header {
   const lower = head.toLowerCase()
   return (name) => {
@@ -230,7 +230,7 @@ function headersOf(head: string): Header {
   }
 }
 
-/** Without the spaces and tabs around it; `trim` takes more than these away. */
+/** Without surrounding spaces and tabs; `trim` would remove more. */
 function bare(text: string, from: number, to: number): string {
   let start = from
   let end = to
@@ -269,6 +269,6 @@ const TAB = 9
 const SPACE = 32
 const SEMICOLON = 59
 const LONGEST_HEAD = 64 * 1024
-/** A status line, and headers that all have a proper name and no control character but the tab. */
+/** A status line, and headers with valid names and no control character except tab. */
 const HEAD =
   /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*)*$/

@@ -10,7 +10,7 @@ import type { Reading } from "./connections.ts"
 export class SocketOpener {
   readonly #timeoutMs: number
   readonly #certificates: Omit<ConnectOptions, "connectTimeoutMs">
-  /** By host and port: lets the next connection do without the longer half of the handshake. */
+  /** TLS sessions by host and port: shorten the handshake of the next connection. */
   readonly #sessions = new Map<string, Buffer>()
 
   constructor({ connectTimeoutMs = defaultConnectTimeoutMs, ...certificates }: ConnectOptions) {
@@ -24,7 +24,9 @@ export class SocketOpener {
     return this.#secure(route, reading, signal, tunnel)
   }
 
-  /** Ready when the certificate was checked, so nothing is written before. TLS is loaded here: not every host needs it. */
+  /**
+   * Resolves after the certificate check, so nothing is written before. TLS is loaded here: not every host needs it.
+   */
   async #secure(
     { address }: Route,
     reading: Reading,
@@ -36,7 +38,7 @@ export class SocketOpener {
     const session = this.#sessions.get(place)
     const socket = tls.connect({
       ...this.#certificates,
-      // In a tunnel too: whom the certificate must name.
+      // In a tunnel too: the name that the certificate must match.
       ...address,
       ...(tunnel ? { socket: tunnel } : { onread: reading }),
       ALPNProtocols: ["http/1.1"],
@@ -47,7 +49,7 @@ export class SocketOpener {
     socket.on("error", () => this.#sessions.delete(place))
     if (tunnel) {
       tunnel.on("error", (error) => socket.destroy(error))
-      // A socket within another one takes no buffer of ours.
+      // A nested socket does not use our buffer.
       socket.on("data", (bytes: Buffer) => reading.callback(bytes.length, bytes))
     }
     return this.#whenReady(socket, "secureConnect", signal)
@@ -68,7 +70,7 @@ export class SocketOpener {
     signal: AbortSignal | undefined,
   ): Promise<S> {
     socket.setNoDelay(true)
-    // A model may think for longer than the devices on the way remember a silent connection.
+    // A model may think for longer than network devices remember an idle connection.
     socket.setKeepAlive(true, KEEP_ALIVE_MS)
     limitConnect(socket, event, this.#timeoutMs)
     return new Promise((resolve, reject) => {
@@ -78,7 +80,7 @@ export class SocketOpener {
         reject(cause)
       }
       const unlink = onAbort(signal, () => socket.destroy())
-      // Stays: between here and the connection that takes the socket over, an error would have no listener.
+      // Stays attached: until the connection takes over the socket, an error would have no listener.
       socket.on("error", (error) => {
         cause = error
       })

@@ -15,7 +15,7 @@ export function socketTransport(
   pools: ConnectionPools = new ConnectionPools(),
 ): Transport {
   const opener = new SocketOpener(options)
-  /** A conversation has one URL and one object of headers for all its requests. */
+  /** A conversation has one URL and one headers object for all its requests. */
   const prepared = new WeakMap<TransportRequest["headers"], Prepared>()
   return {
     stream(request, sink) {
@@ -65,7 +65,9 @@ function exchange(
   return new Promise((resolve, reject) => new Exchange(prepared, request, sink, resolve, reject).begin(pools))
 }
 
-/** One request and its response. The request is sent once: only the retry layer repeats a failed call, and records it. */
+/**
+ * One request and its response. The request is sent once: only the retry layer repeats a failed call, and records it.
+ */
 class Exchange implements ExchangeListener, AbortListener {
   readonly #prepared: Prepared
   readonly #request: TransportRequest
@@ -73,7 +75,7 @@ class Exchange implements ExchangeListener, AbortListener {
   readonly #resolve: () => void
   readonly #reject: (error: unknown) => void
   #connection: Connection | undefined
-  /** By the sink, or because of what the head says. */
+  /** By the sink, or because of the head. */
   #thrown: { readonly error: unknown } | undefined
 
   constructor(
