@@ -231,7 +231,7 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
 }
 
 describe("the conformance cases detect a broken store", () => {
-  test.each(Object.entries(brokenStores))("detects a store that %s", async (_, make) => {
+  test.each(Object.entries(brokenStores))("the cases detect %s", async (_, make) => {
     const broken: string[] = []
     for (const { name, run } of storeCases) {
       await run(make()).catch((error: Error) => {

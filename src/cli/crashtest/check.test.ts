@@ -99,10 +99,15 @@ test("a run whose only uncertain call is flagged passes the check, whether the c
 
 test.each<[string, () => void, RegExp, Partial<Verdict>?]>([
   ["an effect that happened twice", () => story.paid.push("2.0"), /pay 2.0 had its effect in/, { duplicated: 1 }],
-  ["one flagged that happened twice", () => story.paid.push("1.0"), /pay 1.0 had its effect in/, { duplicated: 1 }],
-  ["one recorded that never happened", () => story.paid.pop(), /recorded as ok and had its effect 0 times/],
   [
-    "one denied that happened",
+    "a flagged effect that happened twice",
+    () => story.paid.push("1.0"),
+    /pay 1.0 had its effect in/,
+    { duplicated: 1 },
+  ],
+  ["a recorded effect that never happened", () => story.paid.pop(), /recorded as ok and had its effect 0 times/],
+  [
+    "a denied call that had its effect",
     () => void story.bodies.splice(at("tool-result"), 1, result("2.0", "denied")),
     /recorded as denied and had its effect 1 times/,
   ],

@@ -69,12 +69,12 @@ describe("model servers on this machine", () => {
   })
 
   test.each<[string, string, RequestListener]>([
-    ["a page", "other", (_, response) => response.writeHead(404).end("<html>not here</html>")],
+    ["an HTML page", "other", (_, response) => response.writeHead(404).end("<html>not here</html>")],
     ["other JSON", "other", (_, response) => response.end("[1]")],
-    ["a server that never answers", "down", () => {}],
-    ["a server that never finishes", "down", (_, response) => response.write('{"models": [')],
-    ["a server that cuts the line", "down", (request) => request.socket.destroy()],
-  ])("a server that answers %s has the status %s", async (_, status, listener) => {
+    ["no response", "down", () => {}],
+    ["an unfinished response", "down", (_, response) => response.write('{"models": [')],
+    ["a cut connection", "down", (request) => request.socket.destroy()],
+  ])("a local server with %s is reported as %s", async (_, status, listener) => {
     const { localServers } = await report({ LLAMACPP_BASE_URL: `${await listening(listener)}/v1` })
     expect(localServers.find(({ name }) => name === "llamacpp")).toMatchObject({ status, models: [] })
   })

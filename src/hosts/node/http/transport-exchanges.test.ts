@@ -65,9 +65,9 @@ describe.each(transports)("$name", ({ name, create }) => {
   })
 
   test.each([
-    ["another answer", OK],
-    ["an empty line", "\r\n"],
-  ])("unsolicited %s closes an idle connection", async (_, bytes) => {
+    ["response", OK],
+    ["empty line", "\r\n"],
+  ])("an unexpected %s closes an idle connection", async (_, bytes) => {
     const { url, requests, connections } = await startRaw((socket) => socket.write(OK))
     await ask(url)
     connections[0]?.write(bytes)

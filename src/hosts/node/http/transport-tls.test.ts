@@ -134,7 +134,7 @@ test.each([
   ["http://[::1]:8080/", { host: "::1", port: 8080 }],
   ["http://localhost/", { host: "localhost", port: 80 }],
   ["https://api.example/v1", { host: "api.example", port: 443 }],
-])("the transport for %s is at %j", (url, address) => {
+])("the address of %s is %j", (url, address) => {
   expect(addressOf(new URL(url))).toEqual(address)
 })
 

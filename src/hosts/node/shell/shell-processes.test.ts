@@ -36,7 +36,7 @@ const escapes: readonly (readonly [what: string, line: (sleep: string) => string
 ]
 
 describe.concurrent.each(escapes)("a child that %s", (_, line) => {
-  test("an abort kills a child that %s", async () => {
+  test("an abort kills the child", async () => {
     const sleep = uniqueSleep()
     const stop = new AbortController()
     const running = shell.run(scene.command(`echo begun; ${line(sleep)}`, { signal: stop.signal }))
@@ -46,7 +46,7 @@ describe.concurrent.each(escapes)("a child that %s", (_, line) => {
     expect(countLiving(sleep)).toBe(0)
   })
 
-  test("a timeout kills a child that %s", async () => {
+  test("a timeout kills the child", async () => {
     const sleep = uniqueSleep()
     const result = await shell.run(scene.command(`echo begun; ${line(sleep)}`, { timeoutMs: 1000 }))
     expect(result).toMatchObject({ text: "begun\n", endedBy: "timeout", exitCode: null, running: false })
