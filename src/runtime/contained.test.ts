@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest"
+import { LONG_LIMIT_MS, withTimeLimit } from "../../test/support/time-limit.ts"
 import type { Hooks, Logger, RunEvent, RuntimeConfig } from "../index.ts"
 import { createRuntime, defineTool } from "../index.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
@@ -59,7 +60,15 @@ describe("a hook that never returns", () => {
   const hanging: Hooks = { postRun: never }
 
   test("the run's time limit applies during a hanging postRun", async () => {
-    const result = await runtimeWith({ hooks: hanging }).run({ task: "Pay.", limits: { timeMs: 300 } })
+    const result = await withTimeLimit((pass) => {
+      const hooks: Hooks = {
+        postRun() {
+          pass()
+          return never()
+        },
+      }
+      return runtimeWith({ hooks }).run({ task: "Pay.", limits: { timeMs: LONG_LIMIT_MS } })
+    })
     expect(result).toMatchObject({ status: "done", text: "Paid." })
   })
 
@@ -69,11 +78,12 @@ describe("a hook that never returns", () => {
     const runtime = runtimeWith({ hooks: hanging }, [...paying, ...paying])
     const onEvent = ({ type }: RunEvent) => void events.push(type)
     const running = runtime.run({ task: "Pay.", onEvent, signal: abort.signal })
-    while (!events.includes("run-end")) await new Promise((resolve) => setTimeout(resolve, 5))
+    const ended = (times: number) => () => events.filter((type) => type === "run-end").length === times
+    await vi.waitUntil(ended(1), { timeout: 20_000 })
     abort.abort()
     expect(await running).toMatchObject({ status: "done", text: "Paid." })
-    const other = runtime.run({ task: "Pay." })
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    const other = runtime.run({ task: "Pay.", onEvent })
+    await vi.waitUntil(ended(2), { timeout: 20_000 })
     await runtime.close()
     expect(await other).toMatchObject({ status: "done" })
   })

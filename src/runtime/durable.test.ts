@@ -799,8 +799,7 @@ describe("from another process", () => {
     const following = (async () => {
       for await (const { type } of elsewhere.events("r", { follow: true })) types.push(type)
     })()
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    expect(types).toContain("tool-intent")
+    await vi.waitUntil(() => types.includes("tool-intent"), { timeout: 20_000 })
     await elsewhere.cancel("r")
     await result
     await following

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest"
+import { LONG_LIMIT_MS, withTimeLimit } from "../../test/support/time-limit.ts"
 import { native } from "../backends/native/index.ts"
 import type { Backend } from "../contract/backend.ts"
 import { LonghaulError } from "../contract/error.ts"
@@ -391,24 +392,23 @@ describe("limits and endings", () => {
 
   test("the time limit ends the run as run_timeout; a running tool gets the signal and is reported as unknown", async () => {
     let aborted = false
-    const { runtime } = setup([{ parts: [call("hang")] }], {
-      tools: [
-        defineTool({
-          name: "hang",
-          description: "hangs",
-          input: anyInput,
-          run: (_, { signal }) =>
-            new Promise((_resolve, reject) => {
-              signal.addEventListener("abort", () => {
-                aborted = true
-                reject(new Error("stopped"))
-              })
-            }),
-        }),
-      ],
-      limits: { timeMs: 50 },
+    const result = await withTimeLimit((pass) => {
+      const hang = defineTool({
+        name: "hang",
+        description: "hangs",
+        input: anyInput,
+        run: (_, { signal }) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener("abort", () => {
+              aborted = true
+              reject(new Error("stopped"))
+            })
+            pass()
+          }),
+      })
+      const { runtime } = setup([{ parts: [call("hang")] }], { tools: [hang], limits: { timeMs: LONG_LIMIT_MS } })
+      return runtime.run({ task: "x" })
     })
-    const result = await runtime.run({ task: "x" })
     expect(result).toMatchObject({
       status: "failed",
       error: { code: "run_timeout" },

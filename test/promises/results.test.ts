@@ -11,11 +11,15 @@ import {
   type RuntimeConfig,
 } from "../../src/index.ts"
 import { type ScriptedStep, scriptedModel } from "../../src/testing/index.ts"
+import { LONG_LIMIT_MS, withTimeLimit } from "../support/time-limit.ts"
 
 const call = (name: string) => ({ parts: [{ toolCall: { name, args: { n: 1 } } }] })
+/** Called when the tool that never returns has begun. */
+let onHang: () => void = () => {}
+
 const tools = [
   defineTool({ name: "note", description: "notes", input: { type: "object" }, run: () => "noted" }),
-  defineTool({ name: "hang", description: "hangs", input: { type: "object" }, run: () => new Promise(() => {}) }),
+  defineTool({ name: "hang", description: "hangs", input: { type: "object" }, run: () => new Promise(() => onHang()) }),
   defineTool({
     name: "fail",
     description: "fails",
@@ -38,11 +42,23 @@ async function finish(steps: ScriptedStep[], config: RuntimeConfig = {}, input: 
   return { result, records, model }
 }
 
+/** A run whose time limit passes while its tool hangs. */
+function timedOut(step: ScriptedStep) {
+  return withTimeLimit((pass) => {
+    onHang = pass
+    return finish([step], { limits: { timeMs: LONG_LIMIT_MS } })
+  })
+}
+
 const endings: Readonly<Record<string, () => ReturnType<typeof finish>>> = {
   done: () => finish([call("note"), "All done."]),
   max_turns: () => finish([call("note")], { limits: { turns: 1 } }),
-  run_timeout: () => finish([call("hang")], { limits: { timeMs: 30 } }),
-  cancelled: () => finish([call("hang")], {}, { signal: AbortSignal.timeout(30) }),
+  run_timeout: () => timedOut(call("hang")),
+  cancelled: () => {
+    const stop = new AbortController()
+    onHang = () => stop.abort()
+    return finish([call("hang")], {}, { signal: stop.signal })
+  },
   output_limit: () => finish(Array(4).fill({ parts: [{ text: "cut" }], stopReason: "output-limit" })),
   budget_exceeded: () => finish([{ ...call("note"), usage: { inputTokens: 600 } }], { limits: { tokens: 500 } }),
   auth: () => finish([{ fail: new LonghaulError("auth", "no such key") }]),
@@ -191,7 +207,7 @@ test("RES-12 RES-14 a result names backend, model and session, and every call wi
 
 test("RES-14 a call that never started is denied, one that was stopped midway is unknown", async () => {
   const both = { parts: [{ toolCall: { name: "hang", args: {} } }, { toolCall: { name: "note", args: {} } }] }
-  const { result } = await finish([both], { limits: { timeMs: 30 } })
+  const { result } = await timedOut(both)
   expect(result.toolCalls).toMatchObject([
     { name: "hang", status: "unknown", error: expect.any(String) },
     { name: "note", status: "denied", error: expect.any(String) },

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import type { Artifact, ArtifactStore, PersistArtifact } from "../../contract/artifacts.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { RunRecord } from "../../contract/event.ts"
@@ -145,7 +145,7 @@ test("artifacts of a failed attempt are not reported", async () => {
         async call(...[messages, sink, signal]: Parameters<typeof conversation.call>) {
           if (attempt++ > 0) return conversation.call(messages, sink, signal)
           sink.call?.({ type: "tool-call", wireId: "w", name: "long", args: {} }, 0)
-          await new Promise((resolve) => setTimeout(resolve, 20))
+          await vi.waitUntil(() => saves > 0, { timeout: 20_000 })
           throw new LonghaulError("overloaded", "Try again.", { retryable: true })
         },
       }

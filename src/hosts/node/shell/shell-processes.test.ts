@@ -57,7 +57,7 @@ describe.concurrent.each(escapes)("a child that %s", (_, line) => {
 describe("a timeout", () => {
   test("a timeout gives the command time to clean up", async () => {
     const line = "trap 'echo tidy; exit 3' TERM; echo begun; sleep 20 & wait"
-    const result = await shell.run(scene.command(line, { timeoutMs: 300 }))
+    const result = await shell.run(scene.command(line, { timeoutMs: 1500 }))
     expect(result).toMatchObject({ text: "begun\ntidy\n", exitCode: 3, endedBy: "timeout" })
   })
 
