@@ -1,7 +1,6 @@
 import type { RunSummary } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { crc32 } from "../lib/crc32.ts"
-import { isId } from "../lib/id.ts"
 import { isJsonObject } from "../lib/json.ts"
 
 /** One name in the index of a workspace. Ids hold no `~`, so the parts of a name cannot run into each other. */
@@ -44,36 +43,31 @@ export function entryName(entry: IndexEntry): string {
   return `${begun}~${entry.shards}~${entry.status}${entry.owes ? "~owes" : ""}`
 }
 
-/** Null for a name that is no entry. */
+/** Null for a name that is no entry. One pattern and nothing else: a list of many runs parses the names of all. */
 export function parseEntry(name: string): IndexEntry | null {
-  const [time = "", runId = "", nodeId = "", shards, status, owes, ...more] = name.split("~")
-  if (!isId(runId) || !isId(nodeId) || more.length > 0) return null
-  const entry = toEntry(time, { runId, nodeId }, shards, status, owes)
-  return entry && entryName(entry) === name ? entry : null
-}
-
-function toEntry(
-  time: string,
-  run: EntryOf,
-  shards: string | undefined,
-  status: string | undefined,
-  owes: string | undefined,
-): IndexEntry | null {
-  if (time === "") return { kind: "removed", ...run }
+  const [, time, runId = "", nodeId = "", shards, status, owes] = entryPattern.exec(name) ?? []
+  if (runId === "") return null
+  if (time === undefined) return shards === undefined ? { kind: "removed", runId, nodeId } : null
   const startedAt = Number.MAX_SAFE_INTEGER - Number.parseInt(time, 36)
-  if (shards === undefined) return { kind: "begun", ...run, startedAt }
-  if (!isReleased(status) || wholeNumber(shards) < 0) return null
-  return { kind: "released", ...run, startedAt, shards: wholeNumber(shards), status, owes: owes !== undefined }
+  if (startedAt < 0) return null
+  if (shards === undefined) return { kind: "begun", runId, nodeId, startedAt }
+  // Safe: the pattern has no other status.
+  const released = status as ReleasedStatus
+  return {
+    kind: "released",
+    runId,
+    nodeId,
+    startedAt,
+    shards: Number(shards),
+    status: released,
+    owes: owes !== undefined,
+  }
 }
 
-/** -1 for what is none: no name is made of it. */
-function wholeNumber(digits: string): number {
-  return /^\d{1,15}$/.test(digits) ? Number(digits) : -1
-}
-
-function isReleased(status: string | undefined): status is ReleasedStatus {
-  return status === "paused" || status === "done" || status === "failed" || status === "cancelled"
-}
+const ID = "([A-Za-z0-9][A-Za-z0-9_-]{0,63})"
+const NUMBER = "(0|[1-9]\\d{0,14})"
+const entryPattern = new RegExp(`^([0-9a-z]{11})?~${ID}~${ID}(?:~${NUMBER}~(paused|done|failed|cancelled)(~owes)?)?$`)
+const markPattern = new RegExp(`^${ID}~${ID}(?:~${NUMBER})?$`)
 
 /** Eleven digits hold every time; what no clock shows is kept within them. */
 function timeKey(startedAt: number): string {
@@ -100,10 +94,8 @@ export function markName({ runId, nodeId, taken }: RunMark): string {
 }
 
 export function parseMark(name: string): RunMark | null {
-  const [runId = "", nodeId = "", digits] = name.split("~")
-  if (!isId(runId) || !isId(nodeId)) return null
-  const mark = { runId, nodeId, ...(digits !== undefined && { taken: wholeNumber(digits) }) }
-  return mark.taken !== -1 && markName(mark) === name ? mark : null
+  const [, runId = "", nodeId = "", taken] = markPattern.exec(name) ?? []
+  return runId === "" ? null : { runId, nodeId, ...(taken !== undefined && { taken: Number(taken) }) }
 }
 
 /** The content of a released entry. */
