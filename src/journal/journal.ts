@@ -46,13 +46,8 @@ export interface TakeOptions {
   readonly afresh?: boolean
   readonly owner?: JsonObject
   readonly now?: () => number
-  /**
-   * What the new owner says first, decided on the history it found. Goes with the header in one flush. A record that has a time
-   * keeps it.
-   */
+  /** The first records of the new owner, decided on the history it found. Written with the header in one flush. */
   first(history: readonly RunRecord[]): readonly RecordBody[]
-  /** The first records are acknowledged no sooner than this resolves. */
-  readonly entered?: Promise<void>
   /** Hears records once they are durable, in order. */
   readonly acknowledged?: (records: readonly RunRecord[]) => void
   /** Hears of a take that failed after it had made a shard, which this process will never write again. */
@@ -117,8 +112,6 @@ class OwnedJournal implements Journal {
   #rideTimer: ReturnType<typeof setTimeout> | undefined
   #lost: LonghaulError | null = null
   #released = false
-  /** Until the first flush is acknowledged. */
-  #entered: Promise<void> | undefined
 
   constructor(folder: Folder, options: TakeOptions, writer: FlushWriter, nextSeq: number) {
     this.#folder = folder
@@ -126,7 +119,6 @@ class OwnedJournal implements Journal {
     this.#now = options.now ?? Date.now
     this.#writer = writer
     this.#nextSeq = nextSeq
-    this.#entered = options.entered
   }
 
   get shard(): number {
@@ -211,28 +203,24 @@ class OwnedJournal implements Journal {
   /** One flush in flight; whatever waits meanwhile goes together in the next. Functions made once: many runs flush often. */
   readonly #drain = (): void => {
     if (this.#flushed.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]
-    const written = this.#writer.write(this.#flushed.lines)
-    // Beside the write, not before it: both only have to be durable before anything is acknowledged.
-    const acknowledged = this.#entered ? Promise.all([written, this.#entered]) : written
-    acknowledged.then(this.#written).catch(this.#failed)
+    this.#writer.write(this.#flushed.lines).then(this.#written).catch(this.#failed)
   }
 
   readonly #written = (): void | Promise<void> => {
-    this.#entered = undefined
     const { waitedMs } = this.#flushed
     const records = this.#flushed.take()
     this.#options.acknowledged?.(records)
     // So long that a takeover may have begun, and somebody waits who is about to act.
     if (waitedMs >= LEASE_MS / 2) return this.#lookAgain()
-    this.#resumeAndShow()
+    this.#finishFlush()
   }
 
   async #lookAgain(): Promise<void> {
     if (await this.#folder.exists(shardName(this.#writer.top + 1))) throw fenced()
-    this.#resumeAndShow()
+    this.#finishFlush()
   }
 
-  #resumeAndShow(): void {
+  #finishFlush(): void {
     this.#flushed.resolve()
     if (this.#riding.isWanted) this.#drain()
     else this.#flushing = false

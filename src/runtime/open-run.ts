@@ -14,7 +14,8 @@ import type { CheckedInput } from "./input/input.ts"
 import { Ledger } from "./ledger.ts"
 import { OutputCheck } from "./output.ts"
 import type { Publisher } from "./publisher.ts"
-import { type Entering, enterIndex } from "./runs/run-index.ts"
+import type { FoundRun } from "./runs/read-runs.ts"
+import { markTake } from "./runs/run-index.ts"
 
 /** A run that this process owns. */
 export interface OpenRun {
@@ -49,7 +50,8 @@ export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known" |
   readonly input: CheckedInput
   /** There was no such run before. */
   readonly isNew: boolean
-  readonly entering: Entering
+  /** A run that exists, as it was read. */
+  readonly found?: FoundRun
   /** The fold over what is `known`. */
   readonly folded?: RunProjection
   /** Of a run that goes on: nobody else can still be at what its last owner began. */
@@ -79,9 +81,8 @@ export async function openRun(
     for (const record of records) projection.apply(record)
   }
   await config.store.check?.()
-  const { entered } = await enterIndex(config, key, opening.entering)
+  await markTake(config, key, opening.found)
   const journal = await takeRun(folder, {
-    entered,
     first(history) {
       apply(history.slice(projection.nextSeq))
       for (const record of history) kept?.push(record)
@@ -134,21 +135,13 @@ function withReceiver(record: RecordBody, webhook: RecordedWebhook): RecordBody 
 /** A run that there was not before. `after`: behind shards that somebody made and never began with. */
 export function newRun(config: ResolvedConfig, key: RunKey, input: CheckedInput, after?: number): Opening {
   const place = after === undefined ? { fresh: true } : { after }
-  const entering = { startedAt: Date.now() }
-  return { input, isNew: true, entering, ...place, first: () => [runStart(config, key, input, entering)] }
+  return { input, isNew: true, ...place, first: () => [runStart(config, key, input)] }
 }
 
-/** With the time that its entry in the index has. */
-function runStart(
-  config: ResolvedConfig,
-  { runId, nodeId }: RunKey,
-  input: CheckedInput,
-  { startedAt }: Entering,
-): RecordBody & Pick<RunRecord, "at"> {
+function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: CheckedInput): RecordBody {
   const { messages, system, model, recordedCwd, settings, form, metadata, limits } = input
   return {
     type: "run-start",
-    at: startedAt,
     runId,
     nodeId,
     input: {

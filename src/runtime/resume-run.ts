@@ -51,7 +51,7 @@ export async function resumption(
   return {
     input: checked,
     isNew: false,
-    entering: { startedAt: projection.startedAt, found },
+    found,
     after: found.top,
     ...(found.head && { known: { head: found.head, records: found.records }, folded: projection }),
     gone: owner === "gone" || owner === "released",

@@ -136,11 +136,7 @@ async function openAndDrive(
   }
 }
 
-function enterEnded(
-  config: ResolvedConfig,
-  { key, projection, journal }: OpenRun,
-  { entering: { found } }: Opening,
-): Promise<void> {
+function enterEnded(config: ResolvedConfig, { key, projection, journal }: OpenRun, { found }: Opening): Promise<void> {
   const { shard, head } = journal
   const owes = projection.hasWebhooks
   return enterReleased(config, key, {

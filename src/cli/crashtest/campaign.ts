@@ -52,7 +52,7 @@ async function killAll(setting: Setting, options: CampaignOptions): Promise<Camp
   if (spoilt.length > 0 && !signal?.aborted) return { ...summary, ...countsOf([]), violations: spoilt }
 
   const judged: Judged[] = []
-  const chosen = spread(points, sample ?? points.length)
+  const chosen = spread(points, operations, sample ?? points.length)
   const planned = chosen.length + kills
   let done = 0
   const trial = async (kind: RowKind, name: string, blows: readonly Kill[]): Promise<TrialReport> => {
@@ -95,10 +95,22 @@ function pointsOf(operations: readonly string[], pick: (below: number) => number
   })
 }
 
-function spread<Item>(items: readonly Item[], count: number): Item[] {
-  if (count >= items.length) return [...items]
-  const places = Array.from({ length: count }, (_, index) => Math.floor((index * items.length) / count))
-  return places.flatMap((at) => items.slice(at, at + 1))
+/** Some of the points: as many of every operation, before, within and after it, each from all of the run. */
+function spread(points: readonly Blow[], operations: readonly string[], count: number): Blow[] {
+  if (count >= points.length) return [...points]
+  const groups = new Map<string, Blow[]>()
+  for (const point of points) {
+    const kind = `${operations[point.at]} ${point.when}`
+    groups.set(kind, [...(groups.get(kind) ?? []), point])
+  }
+  const largestFirst = [...groups.values()].sort((left, right) => right.length - left.length)
+  return largestFirst.flatMap((group, index) => {
+    const share = Math.floor(count / groups.size) + (index < count % groups.size ? 1 : 0)
+    // Each group begins elsewhere, so that together they cover more of the run.
+    const offset = (index + 0.5) / groups.size
+    const places = Array.from({ length: share }, (_, at) => Math.floor(((at + offset) * group.length) / share))
+    return places.flatMap((place) => group.slice(place, place + 1))
+  })
 }
 
 /** Two at a time until all are done. */

@@ -14,7 +14,7 @@ import type { ResolvedConfig } from "../config.ts"
 import { earlierExchanges, exchangesFrom, firstNode } from "../conversation.ts"
 import { type OwnerWatch, stillActive } from "./owner-watch.ts"
 import { type FoundRun, judgeRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
-import { type Entering, enterIndex, enterReleased, enterRemoved, entriesOf } from "./run-index.ts"
+import { enterReleased, enterRemoved, entriesOf, markTake } from "./run-index.ts"
 
 /** Asks something of a run that is under way in another process. False: there is nothing to ask it. */
 export async function tellRun(
@@ -57,10 +57,9 @@ export async function takeOnce(
   found: FoundRun,
   first: TakeOptions["first"],
 ): Promise<boolean> {
-  const entering = { startedAt: found.projection.startedAt, found }
   const abandoned = (shard: number) => watch.giveUp(key, shard)
   try {
-    await writeOnce(config, key, entering, { after: found.top, first, abandoned })
+    await writeOnce(config, key, found, { after: found.top, first, abandoned })
     return true
   } catch (error) {
     if (isFenced(error)) return false
@@ -69,13 +68,17 @@ export async function takeOnce(
 }
 
 /** Takes a run, new or found, for one flush, and says in the index what it then is. */
-async function writeOnce(config: ResolvedConfig, key: RunKey, entering: Entering, options: TakeOptions): Promise<void> {
-  const { entered } = await enterIndex(config, key, entering)
+async function writeOnce(
+  config: ResolvedConfig,
+  key: RunKey,
+  found: FoundRun | undefined,
+  options: TakeOptions,
+): Promise<void> {
+  await markTake(config, key, found)
   let projection = new RunProjection()
   const journal = await takeRun(config.store.folder(runPath(key)), {
     ...options,
     ...(config.owner && { owner: config.owner }),
-    entered,
     first(history) {
       projection = project(history)
       return options.first(history)
@@ -86,7 +89,6 @@ async function writeOnce(config: ResolvedConfig, key: RunKey, entering: Entering
   })
   await journal.release()
   const { shard, head } = journal
-  const { found } = entering
   const owes = projection.hasWebhooks
   await enterReleased(config, key, {
     projection,
@@ -131,7 +133,7 @@ export async function forkRun(
       fix: `Fork at one from 0 to ${found.records.length - 1}.`,
     })
   }
-  await writeOnce(config, to, found.projection, {
+  await writeOnce(config, to, undefined, {
     fresh: true,
     first: () => [
       ...found.records.slice(0, last + 1).map((record): RecordBody => {

@@ -19,28 +19,15 @@ import type { FoundRun } from "./read-runs.ts"
 /** Where an index is, and who hears that it could not be written. See docs/decisions/0018-index-of-runs.md. */
 export type Index = Pick<ResolvedConfig, "store" | "workspaceId" | "logger">
 
-/** A run that is about to be taken. */
-export interface Entering {
-  readonly startedAt: number
-  /** The run as it was found, where there was one. */
-  readonly found?: FoundRun
-}
-
 /**
- * Marks a run that is about to be taken, and puts it into the index. Rejects where it could not be marked, and then it must not
- * be taken. Its entry comes beside the take: `entered` never rejects, because a listing also finds a run without an entry.
+ * Marks a run that is about to be taken; `found`: as it was read, if it exists. Rejects if it cannot be marked, and then the
+ * run must not be taken. A new run needs no entry: the first listing that reads its journal creates one.
  */
-export async function enterIndex(
-  index: Index,
-  key: RunKey,
-  { startedAt, found }: Entering,
-): Promise<{ readonly entered: Promise<void> }> {
-  const { runId, nodeId, workspaceId } = key
-  const entries = index.store.folder(indexPath(workspaceId))
-  if (found) await markAgain(index, key, found)
-  else if (nodeId !== MAIN) await markNode(index, key)
-  const begun = entries.create(entryName({ kind: "begun", runId, nodeId, startedAt }), nothing)
-  return { entered: contained(index, key, [begun, ...(found ? [forgetReleased(index, key, found)] : [])]) }
+export async function markTake(index: Index, key: RunKey, found: FoundRun | undefined): Promise<void> {
+  if (found) {
+    await markAgain(index, key, found)
+    await contained(index, key, [forgetReleased(index, key, found)])
+  } else if (key.nodeId !== MAIN) await markNode(index, key)
 }
 
 /** From here on no entry of before says what the run is. Older versions left no marks for nodes: they get them now. */
