@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -55,6 +56,15 @@ for (const { label, bytes, gzipped } of bundles) say(`${label}: ${bytes} bytes m
 
 const lists = built && wanted("list of runs") ? await listFigures(dist, LISTED_RUNS, progress) : []
 if (lists.length > 0) say(`\n${listTable(lists, LISTED_RUNS)}`)
+
+if (built && !flags.json && wanted("following and waiting for runs")) {
+  const { stdout } = spawnSync(process.execPath, [join(import.meta.dirname, "follow.mjs")], {
+    encoding: "utf8",
+    env: { ...process.env, BENCH_DIST: dist },
+    stdio: ["ignore", "pipe", "inherit"],
+  })
+  say(`\n${stdout.trimEnd()}`)
+}
 
 const failures = Object.entries(results).flatMap(([name, { failures }]) => failures.map((text) => `${name}, ${text}`))
 for (const failure of failures) console.error(`\nFAILED ${failure}`)
