@@ -1,4 +1,4 @@
-import type { RunSummary } from "../contract/run.ts"
+import type { RunSummary, Runtime } from "../contract/run.ts"
 import type { OpenStore } from "./read-store.ts"
 
 /** The exchanges of a conversation as one: the status of the last and the task of the first. */
@@ -31,6 +31,30 @@ export async function openExchange(opened: OpenStore, runId: string, node: strin
 
 /** One summary per conversation, the one with the newest exchange first. */
 export function conversationsOf(runs: readonly RunSummary[]): readonly ConversationSummary[] {
+  return groupsOf(runs).map(summaryOf)
+}
+
+/** The same, read page by page: a caller that needs a few does not wait for all. */
+export async function* newestConversations({ runs }: Pick<Runtime, "runs">): AsyncGenerator<ConversationSummary> {
+  const seen = new Set<string>()
+  for (let before: RunSummary | undefined; ; ) {
+    const page = await runs({ limit: PAGE, ...(before && { before }) })
+    for (const run of page) {
+      if (seen.has(keyOf(run))) continue
+      // The newest exchange of a conversation comes first; the earlier ones are nodes of the same run.
+      const nodes = run.continues === undefined ? [run] : await runs({ runId: run.runId })
+      const group = groupsOf(nodes).find(({ exchanges }) => exchanges.some((each) => keyOf(each) === keyOf(run)))
+      for (const exchange of group?.exchanges ?? []) seen.add(keyOf(exchange))
+      if (group) yield summaryOf(group)
+    }
+    before = page.at(-1)
+    if (before === undefined || page.length < PAGE) return
+  }
+}
+
+const PAGE = 50
+
+function groupsOf(runs: readonly RunSummary[]): readonly Grouped[] {
   const byKey = new Map(runs.map((run) => [keyOf(run), run]))
   const groups = new Map<string, [RunSummary, ...RunSummary[]]>()
   for (const run of runs) {
@@ -44,9 +68,7 @@ export function conversationsOf(runs: readonly RunSummary[]): readonly Conversat
     const first = exchanges.find((run) => keyOf(run) === root) ?? exchanges[0]
     const last = exchanges.find(({ nodeId }) => !continued.has(nodeId)) ?? first
     return { first, last, exchanges }
-  })
-    .sort((left, right) => right.last.startedAt - left.last.startedAt)
-    .map(summaryOf)
+  }).sort((left, right) => right.last.startedAt - left.last.startedAt)
 }
 
 /** Key of the first exchange. The number of runs bounds the chain, whatever a journal contains. */

@@ -10,7 +10,7 @@ import {
   UsageError,
 } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
-import { type ConversationSummary, conversationsOf } from "../exchanges.ts"
+import { type ConversationSummary, newestConversations } from "../exchanges.ts"
 import { clip, localTime, statusLabel, statusWord } from "../format.ts"
 import { interruptSignal } from "../interrupts.ts"
 import { mayDraw, type Output } from "../output.ts"
@@ -38,14 +38,21 @@ export const command: Command = {
     const limit = numberOption("limit", values.limit, { from: 1, to: 1_000_000, whole: true }) ?? 20
     const status = statusOf(values.status)
     const { store, runtime } = await openStore(values, output)
-    const list = async () =>
-      conversationsOf(await runtime.runs()).filter((run) => status === undefined || statusWord(run) === status)
-    if (values.watch) return watchRuns(async () => (await list()).slice(0, limit), values.json ?? false, output)
-    const all = await list()
-    const shown = all.slice(0, limit)
+    const list = async (most: number) => {
+      const listed: ConversationSummary[] = []
+      for await (const run of newestConversations(runtime)) {
+        if (status === undefined || statusWord(run) === status) listed.push(run)
+        if (listed.length === most) break
+      }
+      return listed
+    }
+    if (values.watch) return watchRuns(() => list(limit), values.json ?? false, output)
+    // One more tells whether there are older ones.
+    const found = await list(limit + 1)
+    const shown = found.slice(0, limit)
     if (values.json) output.printJson(shown)
     else if (shown.length === 0) printNothing(store.location, output)
-    else printTable(shown, all.length, output)
+    else printTable(shown, found.length > limit, output)
     return 0
   },
 }
@@ -72,7 +79,7 @@ async function watchRuns(
       for (const run of changed) seen.set(keyOf(run), mark(run))
       if (draws) {
         output.stdout.write("\u001b[2J\u001b[H")
-        printTable(runs, runs.length, output)
+        printTable(runs, false, output)
       } else if (json) for (const run of changed.toReversed()) output.printJson(run)
       else if (changed.length > 0) for (const run of changed.toReversed()) output.print(lineOf(run, output))
       await delay(WATCH_MS, signal)
@@ -109,7 +116,7 @@ function printNothing(location: string, output: Output): void {
 }
 
 /** On a terminal, no line is wider than the terminal and ids are as short as they can be while still unique. */
-function printTable(runs: readonly ConversationSummary[], total: number, output: Output): void {
+function printTable(runs: readonly ConversationSummary[], hasOlder: boolean, output: Output): void {
   const { colours, stdout } = output
   const columns = stdout.isTTY ? (stdout.columns ?? 80) : undefined
   const ids = columns === undefined ? runs.map(keyOf) : shortIds(runs.map(keyOf))
@@ -131,7 +138,7 @@ function printTable(runs: readonly ConversationSummary[], total: number, output:
     ]
     output.print(cells.join("  "))
   }
-  if (total > runs.length) output.print(colours.dim(`… and ${total - runs.length} older; --limit ${total} shows all`))
+  if (hasOlder) output.print(colours.dim(`… and older runs; --limit ${runs.length * 5} shows more`))
 }
 
 const statusWidth = "cancelled".length
