@@ -940,7 +940,7 @@ export const promises: readonly Promised[] = [
   {
     id: "ASY-09",
     text: "Heartbeats are bounded in number",
-    proof: [["src/runtime/runs/tend-runs.test.ts", "ASY-09"]],
+    proof: [["src/runtime/runs/monitor-runs.test.ts", "ASY-09"]],
   },
   {
     id: "ASY-10",

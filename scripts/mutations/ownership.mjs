@@ -70,8 +70,8 @@ export const mutations = [
   ),
   mutation(
     "ownership: a take that was abandoned says that the owner before it is dead",
-    [[runtime, 'return isReleased || this.#isGone(path, owner) ? "gone" : "silent"', 'return "gone"']],
-    durable("a headerless shard of a process that is gone over a run whose owner may be alive"),
+    [[runtime, 'return isReleased || this.#isDead(path, owner) ? "dead" : "unresponsive"', 'return "dead"']],
+    durable("a headerless shard of a dead process over a run whose owner may be alive"),
   ),
   mutation(
     "ownership: a run is resumed although its owner ended it while it was taken over",
@@ -101,8 +101,8 @@ export const mutations = [
     [
       [
         paths,
-        'return `workspaces/${checkedId("workspaceId", workspaceId)}/',
-        'return `workspaces/${workspaceId && "default"}/',
+        'return `workspaces/${checkedId("workspaceId", workspaceId)}/.longhaul/projects',
+        'return `workspaces/${workspaceId && "default"}/.longhaul/projects',
       ],
     ],
     ["test/promises/layout.test.ts", "STO-04"],

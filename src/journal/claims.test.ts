@@ -29,7 +29,7 @@ describe("a shard names its creator as soon as it exists", () => {
       // Once all of its bytes are visible, it has a header.
       if (kind === "write-sync") expect({ taking, owner: row?.owner }).toEqual({ owner: { name: "B" } })
       else expect(taking?.claim?.owner).toEqual({ name: "B" })
-      if (kind !== "write-sync") expect(row).toMatchObject({ unsettled: true, owner: { name: "A" } })
+      if (kind !== "write-sync") expect(row).toMatchObject({ takeoverPending: true, owner: { name: "A" } })
     },
   )
 

@@ -216,11 +216,11 @@ describe("local disk: flaws of the first protocol draft", () => {
     half.release()
     await settle()
     expect(messages(await reader.next())).toEqual(["start"])
-    expect(reader.unsettled).toBe(true)
+    expect(reader.takeoverPending).toBe(true)
     header.release()
     await taking
     expect(messages(await reader.next())).toEqual([expect.stringContaining("dropped"), "run-resume"])
-    expect(reader.unsettled).toBe(false)
+    expect(reader.takeoverPending).toBe(false)
   })
 
   test("F5: a reader looks after reading, so a takeover in between is detected", async () => {
@@ -252,7 +252,7 @@ describe("local disk: flaws of the first protocol draft", () => {
     const reader = createReader(stage.folder("reader"))
     stage.fail("reader", "sync")
     expect(await reader.next()).toEqual([])
-    expect(reader.unsettled).toBe(true)
+    expect(reader.takeoverPending).toBe(true)
     expect(messages(await reader.next())).toEqual(["start"])
   })
 
@@ -291,7 +291,7 @@ describe("local disk: flaws of the first protocol draft", () => {
     await dead.reached
     const reader = createReader(stage.folder("reader"))
     expect(messages(await reader.next())).toEqual(["start", "acknowledged"])
-    expect(reader.unsettled).toBe(true)
+    expect(reader.takeoverPending).toBe(true)
     await stage.take("C")
     expect(messages(await reader.next())).toEqual(["newest", "run-resume"])
   })

@@ -110,11 +110,11 @@ class OwnedJournal implements Journal {
   readonly #writer: FlushWriter
   #nextSeq: number
   /** Appended since the last flush began. */
-  #riding = new Batch()
+  #queued = new Batch()
   /** Of the flush under way or of one that failed, which is tried again unchanged until its fate is known; empty otherwise. */
   #flushed = new Batch()
   #flushing = false
-  #rideTimer: ReturnType<typeof setTimeout> | undefined
+  #flushTimer: ReturnType<typeof setTimeout> | undefined
   #lost: LonghaulError | null = null
   #released = false
   /** Until the first flush is acknowledged. */
@@ -143,23 +143,23 @@ class OwnedJournal implements Journal {
 
   /** That holds the newest record, if any waits. */
   get #newest(): Batch {
-    return this.#riding.isEmpty ? this.#flushed : this.#riding
+    return this.#queued.isEmpty ? this.#flushed : this.#queued
   }
 
   append(body: RecordBody): RunRecord {
     const record: RunRecord = { seq: this.#nextSeq, at: this.#now(), ...body }
-    const isFirst = this.#riding.isEmpty
+    const isFirst = this.#queued.isEmpty
     // A record that cannot be written takes no number.
-    this.#riding.add(record)
+    this.#queued.add(record)
     this.#nextSeq++
-    if (isFirst && this.#folder.append) void settled.then(this.#ride)
+    if (isFirst && this.#folder.append) void resolved.then(this.#scheduleFlush)
     return record
   }
 
   flush(): Promise<void> {
     if (this.#lost || this.#released) return Promise.reject(this.#lost ?? fenced())
     const newest = this.#newest
-    if (newest.isEmpty) return settled
+    if (newest.isEmpty) return resolved
     this.#begin()
     return newest.durable
   }
@@ -186,18 +186,18 @@ class OwnedJournal implements Journal {
   /** Writes nothing more, whatever still rides. */
   async abandon(): Promise<void> {
     this.#released = true
-    clearTimeout(this.#rideTimer)
+    clearTimeout(this.#flushTimer)
     await this.#writer.close()
   }
 
   /** Most of what is appended is flushed in the same tick, and needs no timer. */
-  readonly #ride = (): void => {
-    if (this.#riding.isEmpty || this.#riding.isWanted || this.#lost || this.#released) return
-    this.#rideTimer ??= setTimeout(this.#rideOver, RIDE_MS)
+  readonly #scheduleFlush = (): void => {
+    if (this.#queued.isEmpty || this.#queued.isWanted || this.#lost || this.#released) return
+    this.#flushTimer ??= setTimeout(this.#flushLate, LONGEST_QUEUED_MS)
   }
 
-  readonly #rideOver = (): void => {
-    this.#rideTimer = undefined
+  readonly #flushLate = (): void => {
+    this.#flushTimer = undefined
     this.flush().catch(() => {})
   }
 
@@ -205,12 +205,12 @@ class OwnedJournal implements Journal {
   #begin(): void {
     if (this.#flushing) return
     this.#flushing = true
-    void settled.then(this.#drain)
+    void resolved.then(this.#drain)
   }
 
   /** One flush in flight; whatever waits meanwhile goes together in the next. Functions made once: many runs flush often. */
   readonly #drain = (): void => {
-    if (this.#flushed.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]
+    if (this.#flushed.isEmpty) [this.#flushed, this.#queued] = [this.#queued, this.#flushed]
     const written = this.#writer.write(this.#flushed.lines)
     // Beside the write, not before it: both only have to be durable before anything is acknowledged.
     const acknowledged = this.#entered ? Promise.all([written, this.#entered]) : written
@@ -224,30 +224,30 @@ class OwnedJournal implements Journal {
     this.#options.acknowledged?.(records)
     // So long that a takeover may have begun, and somebody waits who is about to act.
     if (waitedMs >= LEASE_MS / 2) return this.#lookAgain()
-    this.#resumeAndShow()
+    this.#finishFlush()
   }
 
   async #lookAgain(): Promise<void> {
     if (await this.#folder.exists(shardName(this.#writer.top + 1))) throw fenced()
-    this.#resumeAndShow()
+    this.#finishFlush()
   }
 
-  #resumeAndShow(): void {
+  #finishFlush(): void {
     this.#flushed.resolve()
-    if (this.#riding.isWanted) this.#drain()
+    if (this.#queued.isWanted) this.#drain()
     else this.#flushing = false
   }
 
   readonly #failed = async (error: unknown): Promise<void> => {
     if (isFenced(error)) await this.#lose(error)
     this.#flushing = false
-    const isDelivered = [this.#flushed.reject(error), this.#riding.reject(error)]
+    const isDelivered = [this.#flushed.reject(error), this.#queued.reject(error)]
     if (isDelivered.includes(false)) this.#options.failed?.(error)
   }
 
   async #lose(error: LonghaulError): Promise<void> {
     this.#lost ??= error
-    clearTimeout(this.#rideTimer)
+    clearTimeout(this.#flushTimer)
     await this.#writer.close()
   }
 }
@@ -264,9 +264,9 @@ function tailDropped(head: Head): RecordBody {
   return { type: "warning", code: "journal_tail_dropped", message }
 }
 
-const settled = Promise.resolve()
+const resolved = Promise.resolve()
 
 /** An owner that shows no sign for this long may be taken over. */
 export const LEASE_MS = 60_000
 /** On append stores a riding record is durable at most this much later. */
-const RIDE_MS = 250
+const LONGEST_QUEUED_MS = 250

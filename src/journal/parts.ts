@@ -17,13 +17,13 @@ export function callPart(record: RunRecord & { readonly type: "tool-call" }): To
 }
 
 /** A call that has its outcome. */
-export interface SettledCall {
+export interface FinishedCall {
   readonly callId: string
   readonly wireId: string | undefined
   readonly outcome: ToolOutcome
 }
 
-export function resultPart({ callId, wireId, outcome }: SettledCall): ToolResultPart {
+export function resultPart({ callId, wireId, outcome }: FinishedCall): ToolResultPart {
   const { status, output } = outcome
   return wireId === undefined
     ? { type: "tool-result", callId, status, output }

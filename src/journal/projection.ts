@@ -7,7 +7,7 @@ import type { Limits, PauseReason, RunStatus, RunWarning, StructuredOutput, Usag
 import type { Effect, ToolOutcome } from "../contract/tool.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
 import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
-import { callPart, reasoningPart, resultPart, type SettledCall } from "./parts.ts"
+import { callPart, type FinishedCall, reasoningPart, resultPart } from "./parts.ts"
 import { Refilled } from "./refilled.ts"
 
 /** One call of a tool, as far as the journal knows. A long run has many: all are of one shape from the beginning. */
@@ -101,7 +101,7 @@ export class RunProjection {
   #stepText = ""
   #carried = ""
   /** What was said while a step was not over: the model hears it behind the step's results. */
-  #heard: Message[] = []
+  #deferred: Message[] = []
   #reserve: Reserve | undefined
   #asking = false
 
@@ -183,7 +183,7 @@ export class RunProjection {
         this.#announce(record)
         break
       case "tool-result":
-        this.#settleCall(record)
+        this.#finishCall(record)
         break
       case "approval-request":
         this.ask = { request: record }
@@ -289,7 +289,7 @@ export class RunProjection {
     if (call) call.intent = effect
   }
 
-  #settleCall({ callId, outcome, durationMs }: RunRecord & { readonly type: "tool-result" }): void {
+  #finishCall({ callId, outcome, durationMs }: RunRecord & { readonly type: "tool-result" }): void {
     const call = this.calls.get(callId)
     if (!call) return
     call.outcome = outcome
@@ -299,7 +299,7 @@ export class RunProjection {
   #steer(record: RunRecord & { readonly type: "steer" }): void {
     // What follows a cut goes on with it: both are one text.
     this.#carried = record.reason === "output-limit" ? this.text : ""
-    this.#hear({ role: "user", content: [{ type: "text", text: record.text }] })
+    this.#addMessage({ role: "user", content: [{ type: "text", text: record.text }] })
     if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
   }
 
@@ -322,8 +322,8 @@ export class RunProjection {
     if (this.#messages) this.#parts.push(callPart(record))
   }
 
-  #hear(message: Message): void {
-    if (this.stepIsOpen && this.#messages) this.#heard.push(message)
+  #addMessage(message: Message): void {
+    if (this.stepIsOpen && this.#messages) this.#deferred.push(message)
     else this.#messages?.push(message)
   }
 
@@ -345,14 +345,14 @@ export class RunProjection {
     const calls = this.#stepCalls
     this.#stepCalls = []
     if (!this.#messages) return
-    const results = calls.filter(isSettled).map(resultPart)
+    const results = calls.filter(hasOutcome).map(resultPart)
     if (results.length > 0) this.#messages.push({ role: "tool", content: results })
-    this.#messages.push(...this.#heard)
-    this.#heard = []
+    this.#messages.push(...this.#deferred)
+    this.#deferred = []
   }
 }
 
-function isSettled(call: ProjectedCall): call is ProjectedCall & SettledCall {
+function hasOutcome(call: ProjectedCall): call is ProjectedCall & FinishedCall {
   return call.outcome !== undefined
 }
 

@@ -10,7 +10,7 @@ export interface RowView {
   /** The highest shard seen. */
   readonly top: number
   /** True where a takeover is under way, so that the newest records cannot be told yet. */
-  readonly unsettled: boolean
+  readonly takeoverPending: boolean
   /** Bytes of an unfinished write behind the newest shard. */
   readonly droppedBytes: number
   /** Who wrote the newest records; null where they do not say. */
@@ -34,7 +34,7 @@ export interface Taking {
 }
 
 /** The row as whoever takes it now would find it: to decide on, never to publish, since another may be taking it. */
-export interface JudgedRow {
+export interface InspectedRow {
   /** -1 where there is none. */
   readonly top: number
   /** Present where the top shard has no header. */
@@ -44,15 +44,15 @@ export interface JudgedRow {
 }
 
 /** `known`: what this process has of the row already. Of a row whose head it is, only what is new is read. */
-export async function readRow(folder: Folder, known?: KnownRow): Promise<JudgedRow> {
+export async function readRow(folder: Folder, known?: KnownRow): Promise<InspectedRow> {
   const top = await findTop(folder, known?.head.shard)
   const head = await findHead(folder, top, known?.head)
-  const unsettled = top > (head?.shard ?? -1)
-  const taking = unsettled ? { taking: await takingAt(folder, top) } : {}
+  const takeoverPending = top > (head?.shard ?? -1)
+  const taking = takeoverPending ? { taking: await takingAt(folder, top) } : {}
   if (head === null) return { top, ...taking, row: null }
   const row = {
     top,
-    unsettled,
+    takeoverPending,
     droppedBytes: head.droppedBytes,
     owner: head.header.owner ?? null,
     mark: markOf(top, head),
@@ -73,7 +73,7 @@ function markOf(top: number, { shard, scanned }: Head): string {
 
 export function createReader(folder: Folder): RunReader {
   let top = -1
-  let unsettled = false
+  let takeoverPending = false
   let droppedBytes = 0
   let owner: JsonObject | null = null
   let mark = ""
@@ -85,8 +85,8 @@ export function createReader(folder: Folder): RunReader {
     get top() {
       return top
     },
-    get unsettled() {
-      return unsettled
+    get takeoverPending() {
+      return takeoverPending
     },
     get droppedBytes() {
       return droppedBytes
@@ -106,20 +106,20 @@ export function createReader(folder: Folder): RunReader {
       const head = await findHead(folder, top, known)
       if (head === null) return []
       droppedBytes = head.droppedBytes
-      unsettled = !(await isSettled(folder, head))
+      takeoverPending = !(await isFinal(folder, head))
       owner = head.header.owner ?? null
       // What was not handed out is read once more.
-      known = unsettled ? undefined : { ...head, validBytes: head.scanned.validBytes }
+      known = takeoverPending ? undefined : { ...head, validBytes: head.scanned.validBytes }
       mark = markOf(top, head)
-      const certain = unsettled ? await lastCertain(folder, head.shard) : null
-      const parts = unsettled ? [] : [recordsOf(head.scanned, head.header.v)]
+      const certain = takeoverPending ? await lastCertain(folder, head.shard) : null
+      const parts = takeoverPending ? [] : [recordsOf(head.scanned, head.header.v)]
       const row = readingAhead(folder)
-      for (let below = unsettled ? certain : head.header.base; below !== null && below.shard >= lowestOpen; ) {
+      for (let below = takeoverPending ? certain : head.header.base; below !== null && below.shard >= lowestOpen; ) {
         const scanned = await scanCounted(row, below)
         parts.push(recordsOf(scanned, scanned.header.v))
         below = scanned.header.base
       }
-      lowestOpen = unsettled ? (certain?.shard ?? lowestOpen) : head.shard
+      lowestOpen = takeoverPending ? (certain?.shard ?? lowestOpen) : head.shard
       const news = parts
         .reverse()
         .flat()
@@ -144,7 +144,7 @@ async function isUnchanged(folder: Folder, { shard, validBytes }: KnownShard): P
  * Of the head only what outlives a power loss and a takeover may be shown: synced first, and nobody has begun to take the
  * run by then.
  */
-async function isSettled(folder: Folder, head: Head): Promise<boolean> {
+async function isFinal(folder: Folder, head: Head): Promise<boolean> {
   if (!folder.append) return true
   try {
     await folder.append.sync(shardName(head.shard))

@@ -119,11 +119,11 @@ function callRecord(call: ProjectedCall, runStatus: RunProjection["status"]): To
     result,
     status,
     durationMs: call.durationMs,
-    ...(status !== "ok" && { error: result ?? unsettled(runStatus) }),
+    ...(status !== "ok" && { error: result ?? missingResult(runStatus) }),
   }
 }
 
-function unsettled(runStatus: RunProjection["status"]): string {
+function missingResult(runStatus: RunProjection["status"]): string {
   if (runStatus === "paused") return "The run is paused before this call."
   return runStatus === "running" ? "This call is under way." : "The run ended before this call was settled."
 }

@@ -37,7 +37,7 @@ export interface Defaults {
   /** Secrets that the host has beside those of the configuration. */
   secretValues?(): readonly string[]
   /** Whether the process that an owner names is known to be gone; absent: never. `isLocal`: only this machine has the store. */
-  isGone?(owner: JsonObject, isLocal: boolean): boolean
+  isDead?(owner: JsonObject, isLocal: boolean): boolean
   /** Ends what was made for the runtime alone. */
   close?(): Promise<void>
   /** How webhooks are sent; `allow`: hosts that may be private. Default: over `fetch`. */
@@ -64,7 +64,7 @@ export interface ResolvedConfig {
   readonly prices: PriceList
   readonly unknownPrice: "refuse" | "warn"
   readonly unknownOutcome: UnknownOutcome
-  isGone(owner: JsonObject, isLocal: boolean): boolean
+  isDead(owner: JsonObject, isLocal: boolean): boolean
   readonly executor?: BackgroundExecutor
   readonly webhooks: WebhookSettings
   readonly hooks: Hooks
@@ -114,7 +114,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     prices: createPriceList(config.resolvePricing),
     unknownPrice: oneOf("unknownPrice", config.unknownPrice ?? "refuse", ["refuse", "warn"]),
     unknownOutcome: oneOf("unknownOutcome", config.unknownOutcome ?? "tell", ["tell", "pause"]),
-    isGone: defaults.isGone ?? (() => false),
+    isDead: defaults.isDead ?? (() => false),
     ...(config.executor && { executor: config.executor }),
     webhooks: webhookSettings(config, defaults.post),
     hooks: config.hooks ?? {},

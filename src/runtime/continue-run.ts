@@ -9,7 +9,7 @@ import { earlierExchanges, exchangesFrom, nodeAfter } from "./conversation.ts"
 import { type CheckedInput, checkInput } from "./input/input.ts"
 import { recalledModel } from "./resume-run.ts"
 import { type OwnerWatch, stillActive } from "./runs/owner-watch.ts"
-import { type FoundRun, judgeRun, noSuchRun } from "./runs/read-runs.ts"
+import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 
 /** The next exchange of a conversation: where it goes, and what is asked in it. */
 export interface NextExchange {
@@ -48,7 +48,7 @@ async function lastExchange(
 ): Promise<{ readonly last: RunKey; readonly found: FoundRun }> {
   for (const nodeId of (await exchangesFrom(config, from)).toReversed()) {
     const last = { ...from, nodeId }
-    const found = await judgeRun(config, last)
+    const found = await inspectRun(config, last)
     if (found !== null) return { last, found }
   }
   throw noSuchRun(from)

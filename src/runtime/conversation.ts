@@ -4,7 +4,7 @@ import type { RunKey } from "../contract/store.ts"
 import { nodesPath } from "../journal/paths.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { EarlierExchanges } from "./input/input.ts"
-import { type FoundRun, judgeRun } from "./runs/read-runs.ts"
+import { type FoundRun, inspectRun } from "./runs/read-runs.ts"
 
 /** The nodes of a conversation from one of its exchanges on, in their order. */
 export async function exchangesFrom(
@@ -21,7 +21,7 @@ export async function exchangesFrom(
 export async function earlierExchanges(config: ResolvedConfig, last: RunKey): Promise<EarlierExchanges> {
   const parts: (readonly Message[])[] = []
   for (let nodeId: string | undefined = last.nodeId; nodeId !== undefined; ) {
-    const found: FoundRun | null = await judgeRun(config, { ...last, nodeId })
+    const found: FoundRun | null = await inspectRun(config, { ...last, nodeId })
     if (found === null) throw incomplete(last, nodeId)
     parts.unshift(found.projection.messages)
     nodeId = found.projection.continues

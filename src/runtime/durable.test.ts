@@ -250,7 +250,7 @@ describe("a shard without a header", () => {
     const model = scriptedModel(steps)
     return assembleRuntime(
       { model, store, owner: here, ...config },
-      { store: memoryStore, backend: native, isGone: ({ name }) => name === "dead", again: createRuntime },
+      { store: memoryStore, backend: native, isDead: ({ name }) => name === "dead", again: createRuntime },
     )
   }
 
@@ -325,8 +325,8 @@ describe("a shard without a header", () => {
   })
 
   test.each([
-    ["a process that is gone", dead],
-    ["nobody that can be read", null],
+    ["a dead process", dead],
+    ["an unreadable owner", null],
   ])(
     "a headerless shard of %s over a run whose owner may be alive: taken, and a repeatable call is flagged",
     async (_, owner) => {

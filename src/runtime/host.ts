@@ -113,9 +113,9 @@ export class SessionHost implements TurnHost {
 
   #recorded(event: BackendEvent): RecordBody {
     if (event.type === "usage") return this.#settled(event)
-    const { said } = this.#run
-    if (event.type !== "steer" || event.reason !== undefined || said[0]?.text !== event.text) return event
-    return { ...event, inbox: (said.shift() as (typeof said)[number]).inbox }
+    const { pendingSteers } = this.#run
+    if (event.type !== "steer" || event.reason !== undefined || pendingSteers[0]?.text !== event.text) return event
+    return { ...event, inbox: (pendingSteers.shift() as (typeof pendingSteers)[number]).inbox }
   }
 
   /** What is set aside for a turn that was never answered comes back. */

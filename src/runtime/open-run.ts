@@ -39,7 +39,7 @@ export interface OpenRun {
   /** The question that the run has to wait for, once there is one. */
   asked?: RecordBody & { readonly type: "approval-request" }
   /** From the inbox, and not yet heard by the model. */
-  readonly said: { readonly text: string; readonly inbox: number }[]
+  readonly pendingSteers: { readonly text: string; readonly inbox: number }[]
   /** Tells listeners, if there are any, once every record before it is durable. */
   show(event: Ephemeral): void
 }
@@ -53,9 +53,9 @@ export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known" |
   /** The fold over what is `known`. */
   readonly folded?: RunProjection
   /** Of a run that goes on: nobody else can still be at what its last owner began. */
-  readonly gone?: boolean
+  readonly ownerStopped?: boolean
   /** What the model is told before it goes on. */
-  readonly says?: string
+  readonly message?: string
   /** Chooses the receiver of a background run's webhook. */
   webhookOf?(history: RunProjection): RecordedWebhook | undefined
   /** The first records of the new owner. `history`: the fold over what was there; of a new run, nothing. */
@@ -115,7 +115,7 @@ export async function openRun(
     hooks: new RunHooks(config.hooks, { runId, nodeId, signal: controls.signal }, (slot, kind) => {
       journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
     }),
-    said: [],
+    pendingSteers: [],
     ...(kept && { history: kept }),
     ...(form && { output: new OutputCheck(form, model?.enforcesSchema === true) }),
     show(event) {

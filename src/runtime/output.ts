@@ -49,7 +49,7 @@ export class OutputCheck {
 
   /** What to tell the model; undefined: the verdict stands. */
   async review(text: string): Promise<string | undefined> {
-    this.#verdict = await this.judge(text)
+    this.#verdict = await this.#evaluate(text)
     const { trouble } = this.#verdict
     if (trouble === undefined || this.#form.mode === "forward" || this.#complained) return undefined
     this.#complained = true
@@ -63,10 +63,10 @@ export class OutputCheck {
 
   /** The last review's verdict, or that on a text which nobody reviewed. */
   async conclude(text: string): Promise<OutputVerdict> {
-    return this.#verdict ?? (await this.judge(text))
+    return this.#verdict ?? (await this.#evaluate(text))
   }
 
-  async judge(text: string): Promise<OutputVerdict> {
+  async #evaluate(text: string): Promise<OutputVerdict> {
     const { schema, mode, standard } = this.#form
     const found = findJson(text)
     const unfit = found && whyNotJson(found.value, "answer")

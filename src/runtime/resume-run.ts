@@ -19,7 +19,7 @@ import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
-import { type FoundRun, judgeRun, noSuchRun } from "./runs/read-runs.ts"
+import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 import type { ReleasedRuns } from "./runs/released-runs.ts"
 
 /**
@@ -31,13 +31,13 @@ export async function resumption(
   key: RunKey,
   input: ResumeInput,
   look: (found: FoundRun) => Promise<OwnerState>,
-  { found: judged, released }: { readonly found?: FoundRun; readonly released: ReleasedRuns },
+  { found: foundBefore, released }: { readonly found?: FoundRun; readonly released: ReleasedRuns },
 ): Promise<Opening> {
   checkKeys("resume", input, resumeKeys)
   requireJson("args", input.args)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
-  const found = judged ?? (await judgeRun(config, key, released.take(key)))
+  const found = foundBefore ?? (await inspectRun(config, key, released.take(key)))
   if (found === null) throw noSuchRun(key)
   const { projection } = found
   if (projection.status === "done") throw isDone(key)
@@ -54,8 +54,8 @@ export async function resumption(
     entering: { startedAt: projection.startedAt, found },
     after: found.top,
     ...(found.head && { known: { head: found.head, records: found.records }, folded: projection }),
-    gone: owner === "gone" || owner === "released",
-    ...(input.answer !== undefined && tellsModel(projection, input) && { says: input.answer }),
+    ownerStopped: owner === "dead" || owner === "released",
+    ...(input.answer !== undefined && isForModel(projection, input) && { message: input.answer }),
     first(history) {
       // Somebody may have got ahead of us: only what was read after the take counts.
       if (history.status === "done") throw isDone(key)
@@ -149,8 +149,8 @@ function toolWarnings(config: ResolvedConfig, run: RunProjection, { dispatcher }
 /** Begun and not settled, but not to be flagged: it may run again, or somebody is to be asked. */
 function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput, owner: OwnerState): boolean {
   if (!run.openCalls.includes(call)) return false
-  const isGone = owner === "gone" || owner === "released"
-  if (call.intent === "repeatable" && isGone) return true
+  const ownerStopped = owner === "dead" || owner === "released"
+  if (call.intent === "repeatable" && ownerStopped) return true
   return asksIfUnknown(call, input)
 }
 
@@ -160,7 +160,7 @@ function asksIfUnknown({ name }: ProjectedCall, { dispatcher, unknownOutcome }: 
 }
 
 /** An answer is told to the model, unless it is the result of a call or the reason why one may not run. */
-function tellsModel(run: RunProjection, { decision }: ResumeInput): boolean {
+function isForModel(run: RunProjection, { decision }: ResumeInput): boolean {
   if (pendingOf(run) === null) return true
   return decision === "approve" && run.ask?.request.reason !== "input"
 }

@@ -19,8 +19,8 @@ import type { Ledger } from "./ledger.ts"
 import { newRun, type Opening, type OpenRun, openRun } from "./open-run.ts"
 import { prepare } from "./prepare.ts"
 import type { Publisher } from "./publisher.ts"
+import { recordWaitingMessages } from "./runs/monitor-runs.ts"
 import { enterReleased } from "./runs/run-index.ts"
-import { hearWaiting } from "./runs/tend-runs.ts"
 
 /** What a run is driven with. */
 export interface Seat {
@@ -118,7 +118,7 @@ async function openAndDrive(
   try {
     opening = await open()
     run = await openRun(config, key, opening, publisher, controls, ledger)
-    if (!opening.isNew) await hearWaiting(run)
+    if (!opening.isNew) await recordWaitingMessages(run)
   } catch (error) {
     if (!LonghaulError.is(error)) throw error
     return failedToBegin(key, config.store.location, error)

@@ -11,11 +11,11 @@ import { checkedId, newRunId } from "../lib/id.ts"
 import { type Defaults, oneOf, type ResolvedConfig, resolveConfig, wholeNumber } from "./config.ts"
 import { type MethodOnNode, methodOptions } from "./input/method-options.ts"
 import { Launcher } from "./launch-runs.ts"
-import { findOrphans, markOrphans, settleHalfTaken } from "./runs/background.ts"
+import { completeAbandonedTakes, findOrphans, markOrphans } from "./runs/background.ts"
 import { Followers } from "./runs/follow-runs.ts"
 import { listRuns } from "./runs/list-runs.ts"
 import { type LiveRun, LiveRuns } from "./runs/live-runs.ts"
-import { forkRun, removeRun, replayRun, tellRun } from "./runs/manage-runs.ts"
+import { forkRun, removeRun, replayRun, sendToRun } from "./runs/manage-runs.ts"
 import { OwnerWatch, stillActive } from "./runs/owner-watch.ts"
 import { readRun } from "./runs/read-runs.ts"
 import { WebhookSender } from "./webhooks/sender.ts"
@@ -159,7 +159,7 @@ function controlMethods({ config, live, watch, webhooks, key }: Parts) {
   async function send(asked: RunKey, message: InboxMessage, direct: (handle: RunHandle) => boolean): Promise<boolean> {
     const run = live.find(asked)
     if (run) return direct(run.handle)
-    const isSent = await tellRun(config, asked, message, watch)
+    const isSent = await sendToRun(config, asked, message, watch)
     // A run without an owner has been ended here, and its webhook reports that.
     if (isSent && message.type !== "steer") webhooks.deliver(asked, "newest")
     return isSent
@@ -197,9 +197,9 @@ async function recover(
   // Delivering and recovering are independent: each reads for itself what is left to do.
   const pending = webhooks.deliverAll().catch((error) => recoveryFailed(config, error))
   const isOurs = (found: RunKey) => live.find(found) !== undefined
-  const { orphans, halfTaken } = await findOrphans(config, watch, isOurs, staleMs, closing.signal)
+  const { orphans, abandonedTakes } = await findOrphans(config, watch, isOurs, staleMs, closing.signal)
   await pending
-  for (const found of await settleHalfTaken(config, watch, halfTaken)) webhooks.deliver(found, "all")
+  for (const found of await completeAbandonedTakes(config, watch, abandonedTakes)) webhooks.deliver(found, "all")
   if (action === "mark") {
     const marked = await markOrphans(config, watch, orphans)
     for (const key of marked) webhooks.deliver(key, "newest")

@@ -18,11 +18,11 @@ export async function finishOpenCalls(
   const { projection, journal, controls } = run
   try {
     if (projection.openCalls.length > 0) {
-      const outcomes = await finishCalls(config, run, opening.gone === true)
+      const outcomes = await finishCalls(config, run, opening.ownerStopped === true)
       if (outcomes.some(({ status }) => status === "suspended")) return { reason: "suspended" }
     }
     if (projection.stepIsOpen) journal.append({ type: "turn-end", turn: projection.turns })
-    if (opening.says !== undefined) journal.append({ type: "steer", text: opening.says })
+    if (opening.message !== undefined) journal.append({ type: "steer", text: opening.message })
     // The backend is handed the conversation as the journal has it.
     await journal.flush()
     if (projection.messages.at(-1)?.role !== "assistant") return undefined
@@ -41,18 +41,22 @@ function isOver({ lastStep, resumedFrom }: RunProjection): boolean {
   return lastStep?.stopReason === "end" && resumedFrom === "running"
 }
 
-async function finishCalls(config: ResolvedConfig, run: OpenRun, gone: boolean): Promise<(ToolOutcome | Suspended)[]> {
+async function finishCalls(
+  config: ResolvedConfig,
+  run: OpenRun,
+  ownerStopped: boolean,
+): Promise<(ToolOutcome | Suspended)[]> {
   const runner = new CallRunner(config, run)
   const { openCalls } = run.projection
   for (const { callId } of openCalls) runner.announce(callId)
-  return Promise.all(openCalls.map((call) => finishCall(run, runner, call, gone)))
+  return Promise.all(openCalls.map((call) => finishCall(run, runner, call, ownerStopped)))
 }
 
 async function finishCall(
   run: OpenRun,
   runner: CallRunner,
   { callId, name, args, intent }: ProjectedCall,
-  gone: boolean,
+  ownerStopped: boolean,
 ): Promise<ToolOutcome | Suspended> {
   const call: ToolCall = { callId, name, args }
   const { ask } = run.projection
@@ -61,7 +65,7 @@ async function finishCall(
   if (decision?.decision === "answer") return runner.record(call, answered(decision.text ?? ""))
   if (decision) return executeApproved(run, runner, call, decision, intent !== undefined)
   if (intent === undefined) return runner.call(call)
-  if (intent === "repeatable" && gone) return runner.execute(call, { begun: true })
+  if (intent === "repeatable" && ownerStopped) return runner.execute(call, { begun: true })
   return runner.suspend(call, "unknown_outcome", `The process running ${name} stopped before its outcome was recorded.`)
 }
 

@@ -2,7 +2,7 @@ import type { RunKey } from "../../contract/store.ts"
 import { delay } from "../../lib/abort.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { openNodes, readNode } from "./list-runs.ts"
-import { endRun, takeOnce, wasHalfTaken, wasOrphaned } from "./manage-runs.ts"
+import { endRun, takeAbandoned, takeOnce, wasOrphaned } from "./manage-runs.ts"
 import type { OwnerState, OwnerWatch } from "./owner-watch.ts"
 import type { FoundRun } from "./read-runs.ts"
 import type { SurveyedNode } from "./survey.ts"
@@ -18,7 +18,7 @@ interface FoundOrphans {
   /** Runs that say they are under way. */
   readonly orphans: readonly Orphan[]
   /** Runs that wait or are over, and that a process began to take and never will: their newest records are hidden. */
-  readonly halfTaken: readonly Orphan[]
+  readonly abandonedTakes: readonly Orphan[]
 }
 
 /** Runs whose process is gone, or gives no sign for `staleMs`. */
@@ -30,7 +30,7 @@ export async function findOrphans(
   signal: AbortSignal,
 ): Promise<FoundOrphans> {
   const orphans: Orphan[] = []
-  const halfTaken: Orphan[] = []
+  const abandonedTakes: Orphan[] = []
   let watched = (await openNodes(config)).filter(({ key }) => !isOurs(key))
   for (let pass = 0; pass < 2 && watched.length > 0; pass++) {
     // Timers may be a little early.
@@ -45,11 +45,11 @@ export async function findOrphans(
       if (!isRunning && found.taking === undefined) continue
       const state = await watch.look(key, found, staleMs)
       if (state === "alive") alive.push(node)
-      else (isRunning ? orphans : halfTaken).push({ key, found, owner: state })
+      else (isRunning ? orphans : abandonedTakes).push({ key, found, owner: state })
     }
     watched = alive
   }
-  return { orphans, halfTaken }
+  return { orphans, abandonedTakes }
 }
 
 /** Returns those that no other process has got to first. */
@@ -66,14 +66,14 @@ export async function markOrphans(
 }
 
 /** Takes each run and leaves it as it is, so that its newest records show again. Returns those that it could take. */
-export async function settleHalfTaken(
+export async function completeAbandonedTakes(
   config: ResolvedConfig,
   watch: OwnerWatch,
-  halfTaken: readonly Orphan[],
+  abandonedTakes: readonly Orphan[],
 ): Promise<RunKey[]> {
   const settled: RunKey[] = []
-  for (const { key, found } of halfTaken) {
-    if (await takeOnce(config, watch, key, found, () => [wasHalfTaken])) settled.push(key)
+  for (const { key, found } of abandonedTakes) {
+    if (await takeOnce(config, watch, key, found, () => [takeAbandoned])) settled.push(key)
   }
   return settled
 }

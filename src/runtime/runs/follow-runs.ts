@@ -58,7 +58,7 @@ export class Followers {
     const live = this.#live.find(key)
     if (live) await atMost(live.handle.result, timeoutMs)
     const state = await status()
-    if (isSettled(state)) return state
+    if (hasStopped(state)) return state
     const reader = this.#join(key)
     try {
       for (;;) {
@@ -66,7 +66,7 @@ export class Followers {
         if (leftMs <= 0) return await status()
         await reader.readWithin(Math.min(pollIntervalMs, leftMs))
         const now = reader.isRunning ? undefined : await status()
-        if (now && isSettled(now)) return now
+        if (now && hasStopped(now)) return now
       }
     } finally {
       this.#leave(key, reader)
@@ -131,7 +131,7 @@ export class Followers {
   }
 }
 
-function isSettled({ status }: RunState): boolean {
+function hasStopped({ status }: RunState): boolean {
   return status !== "running" && status !== "queued"
 }
 

@@ -7,7 +7,7 @@ import { checkedId, isId } from "../../lib/id.ts"
 import { partOf } from "../../lib/list-part.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { inLanes } from "./lanes.ts"
-import { type FoundRow, type FoundRun, isLost, lookAtRow } from "./read-runs.ts"
+import { type FoundRow, type FoundRun, isLost, readRunRow } from "./read-runs.ts"
 import { deleteEntries, enterFound, enterRemoved } from "./run-index.ts"
 import { LANES, SurveyedNode, surveyRuns } from "./survey.ts"
 
@@ -37,13 +37,13 @@ export async function openNodes(config: ResolvedConfig): Promise<readonly Survey
 }
 
 /** Nodes of runs whose webhooks may have something to deliver. */
-export async function owingNodes(config: ResolvedConfig): Promise<readonly SurveyedNode[]> {
+export async function nodesWithDeliveries(config: ResolvedConfig): Promise<readonly SurveyedNode[]> {
   return (await surveyRuns(config)).filter(({ isOpen, released }) => isOpen || released?.owes)
 }
 
 /** Reads the run of a node from its journal, and corrects what the index says of it. */
 export async function readNode(config: ResolvedConfig, node: SurveyedNode): Promise<FoundRun | null> {
-  const row = await lookAtRow(config, node.key)
+  const row = await readRunRow(config, node.key)
   await correctEntries(config, node, row)
   return row.found
 }

@@ -9,9 +9,9 @@ import { type StartedHandle, startRun } from "../handle.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
 import { Permits } from "../permits.ts"
 import type { WebhookSender } from "../webhooks/sender.ts"
+import { RunMonitor } from "./monitor-runs.ts"
 import type { OwnerWatch } from "./owner-watch.ts"
 import { ReleasedRuns } from "./released-runs.ts"
-import { Tender } from "./tend-runs.ts"
 
 /** A run of this process that has not ended, or waits for its slot. */
 export interface LiveRun {
@@ -43,7 +43,7 @@ export class LiveRuns {
   readonly #refuse: AbortSignal
   /** Aborts when those that wait for a slot may not begin either. */
   readonly #closing: AbortSignal
-  readonly #tender = new Tender()
+  readonly #monitor = new RunMonitor()
   /** Mostly one a key; a second one finds out when it is opened that the first one owns the run. */
   readonly #runs = new Map<string, LiveRun[]>()
 
@@ -108,13 +108,13 @@ export class LiveRuns {
 
   async #open(key: RunKey, opening: () => Promise<Opening>, isRefused: boolean): Promise<Opening> {
     if (isRefused || this.#closing.aborted) throw isClosed()
-    return { ...(await opening()), abandoned: (shard) => this.#watch.giveUp(key, shard) }
+    return { ...(await opening()), abandoned: (shard) => this.#watch.abandon(key, shard) }
   }
 
   #opened(run: OpenRun, state: LiveState): () => Promise<void> {
     state.begin()
     const { key, projection, journal, controls, history } = run
-    const leave = this.#tender.tend(run)
+    const leave = this.#monitor.tend(run)
     return async () => {
       await leave()
       if (history && projection.pause?.reason === "released") {
@@ -123,7 +123,7 @@ export class LiveRuns {
       // The last record is the pause or the end that a webhook reports.
       state.delivery = this.#webhooks.ended(key, projection.nextSeq - 1)
       const { cause } = controls
-      if (cause?.kind === "lost" && cause.error.code === "storage") this.#watch.giveUp(key, journal.shard)
+      if (cause?.kind === "lost" && cause.error.code === "storage") this.#watch.abandon(key, journal.shard)
     }
   }
 

@@ -13,23 +13,23 @@ import { wasCancelled } from "../close-run.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { earlierExchanges, exchangesFrom, firstNode } from "../conversation.ts"
 import { type OwnerWatch, stillActive } from "./owner-watch.ts"
-import { type FoundRun, judgeRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
+import { type FoundRun, inspectRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
 import { type Entering, enterIndex, enterReleased, enterRemoved, entriesOf } from "./run-index.ts"
 
 /** Asks something of a run that is under way in another process. False: there is nothing to ask it. */
-export async function tellRun(
+export async function sendToRun(
   config: ResolvedConfig,
   key: RunKey,
   message: InboxMessage,
   watch: OwnerWatch,
 ): Promise<boolean> {
-  const found = await judgeRun(config, key)
+  const found = await inspectRun(config, key)
   if (found === null || isOver(found)) return false
   const stops = message.type !== "steer"
   if (stops && (await watch.look(key, found)) !== "alive") return endRun(config, watch, key, found, wasCancelled)
   await postMessage(config.store.folder(runPath(key)), message, found.projection.nextInbox)
   // It may have paused just before it could see the message: then nobody else will heed it.
-  const now = await judgeRun(config, key)
+  const now = await inspectRun(config, key)
   if (!stops || now === null || now.projection.status !== "paused") return true
   return endRun(config, watch, key, now, wasCancelled)
 }
@@ -58,7 +58,7 @@ export async function takeOnce(
   first: TakeOptions["first"],
 ): Promise<boolean> {
   const entering = { startedAt: found.projection.startedAt, found }
-  const abandoned = (shard: number) => watch.giveUp(key, shard)
+  const abandoned = (shard: number) => watch.abandon(key, shard)
   try {
     await writeOnce(config, key, entering, { after: found.top, first, abandoned })
     return true
@@ -97,7 +97,7 @@ async function writeOnce(config: ResolvedConfig, key: RunKey, entering: Entering
   })
 }
 
-export const wasHalfTaken: RecordBody = {
+export const takeAbandoned: RecordBody = {
   type: "warning",
   code: "takeover_abandoned",
   message: "A process that had begun to take this run over ended before it was on record.",
@@ -172,7 +172,7 @@ export async function removeRun(config: ResolvedConfig, key: RunKey, watch: Owne
 
 /** Puts a tombstone on top of the row, so that no late write counts, and deletes everything below it. */
 async function removeNode(config: ResolvedConfig, key: RunKey, watch: OwnerWatch): Promise<boolean> {
-  const found = await judgeRun(config, key)
+  const found = await inspectRun(config, key)
   if (found === null) return false
   if ((await watch.look(key, found)) === "alive") throw stillActive(key)
   const { runId, nodeId } = key
@@ -183,7 +183,7 @@ async function removeNode(config: ResolvedConfig, key: RunKey, watch: OwnerWatch
     afresh: true,
     ...(config.owner && { owner: config.owner }),
     first: () => [{ type: "run-remove", runId, nodeId }],
-    abandoned: (shard) => watch.giveUp(key, shard),
+    abandoned: (shard) => watch.abandon(key, shard),
   })
   await journal.release()
   const tombstone = shardName(journal.shard)

@@ -13,7 +13,7 @@ import type { ResolvedConfig } from "../config.ts"
 
 /** A run as the journal has it. */
 export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunState> {
-  const found = await judgeRun(config, key)
+  const found = await inspectRun(config, key)
   const state = found && stateOf(found)
   if (state) return state.status === "running" && isLost(config, key, found) ? { ...state, lost: true } : state
   const error = noSuchRun(key).toJSON()
@@ -22,12 +22,12 @@ export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunS
 
 /** Whether the run says that it is under way although its process is known to be dead. */
 export function isLost(
-  { store, isGone }: ResolvedConfig,
+  { store, isDead }: ResolvedConfig,
   key: RunKey,
   { projection, owner, taking }: FoundRun,
 ): boolean {
   if (projection.status !== "running" || owner === null || taking) return false
-  return isGone(owner, store.folder(runPath(key)).append !== undefined)
+  return isDead(owner, store.folder(runPath(key)).append !== undefined)
 }
 
 export function stateOf({ projection, path, top, hints }: FoundRun): RunState {
@@ -55,7 +55,7 @@ export interface FoundRun {
   /** Another one whenever the run's owner has written anything. */
   readonly mark: string
   /** Its newest records are hidden while another process may be taking it. */
-  readonly unsettled: boolean
+  readonly takeoverPending: boolean
   /** A take that was begun and is not on record, where the run was judged. */
   readonly taking?: Taking
   /** Warnings that are in no record. */
@@ -71,8 +71,8 @@ export async function loadRun(config: ResolvedConfig, key: RunKey): Promise<Foun
 }
 
 /** The run as whoever takes it now would find it: to look at and to decide on, not to act on as if it were certain. */
-export async function judgeRun(config: ResolvedConfig, key: RunKey, known?: KnownRow): Promise<FoundRun | null> {
-  return (await lookAtRow(config, key, known)).found
+export async function inspectRun(config: ResolvedConfig, key: RunKey, known?: KnownRow): Promise<FoundRun | null> {
+  return (await readRunRow(config, key, known)).found
 }
 
 /** A row and the run in it. */
@@ -84,7 +84,7 @@ export interface FoundRow {
   readonly found: FoundRun | null
 }
 
-export async function lookAtRow(
+export async function readRunRow(
   { store }: Pick<ResolvedConfig, "store">,
   key: RunKey,
   known?: KnownRow,
@@ -98,17 +98,17 @@ export async function lookAtRow(
 function foundRun(folder: Folder, records: readonly RunRecord[], view: RowView, taking?: Taking): FoundRun | null {
   const projection = project(records)
   if (projection.removed) return null
-  const { top, owner, mark, known: head, unsettled } = view
+  const { top, owner, mark, known: head, takeoverPending } = view
   const { location: path } = folder
   const hints = hintsOf(view)
-  return { projection, records, path, top, head, owner, mark, unsettled, ...(taking && { taking }), hints }
+  return { projection, records, path, top, head, owner, mark, takeoverPending, ...(taking && { taking }), hints }
 }
 
 /** What a reader saw beside the records. */
-function hintsOf({ unsettled, droppedBytes }: RowView): FoundRun["hints"] {
+function hintsOf({ takeoverPending, droppedBytes }: RowView): FoundRun["hints"] {
   const unfinished = `${droppedBytes} bytes of an unfinished write are not counted; the run may still be at it.`
   return [
-    ...(unsettled
+    ...(takeoverPending
       ? [{ code: "takeover_under_way", message: "Somebody began to take this run over, and may have died since." }]
       : []),
     ...(droppedBytes > 0 ? [{ code: "journal_tail_unfinished", message: unfinished }] : []),

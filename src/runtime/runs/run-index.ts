@@ -12,7 +12,7 @@ import { indexPath, nodesPath, projectsPath } from "../../journal/paths.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 import { summaryOf } from "../../journal/result.ts"
 import { isId } from "../../lib/id.ts"
-import { owedEvents } from "../../webhooks/outbox.ts"
+import { subscribedEvents } from "../../webhooks/outbox.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { FoundRun } from "./read-runs.ts"
 
@@ -117,16 +117,16 @@ export async function enterFound(
   key: RunKey,
   found: FoundRun,
   others: readonly string[],
-  owes = owedEvents(found.records).length > 0,
+  owes = subscribedEvents(found.records).length > 0,
 ): Promise<void> {
   const { runId, nodeId, workspaceId } = key
-  const { projection, top, taking, unsettled, head } = found
+  const { projection, top, taking, takeoverPending, head } = found
   const { startedAt, status } = projection
   const entries = index.store.folder(indexPath(workspaceId))
   const begun = entryName({ kind: "begun", runId, nodeId, startedAt })
   // A journal that was copied from another run says so, and what may be changing has nothing to keep.
   const isOwn = projection.runId === runId && projection.nodeId === nodeId
-  if (status === "running" || taking || unsettled || !isOwn) {
+  if (status === "running" || taking || takeoverPending || !isOwn) {
     if (!others.includes(begun)) await contained(index, key, [entries.create(begun, nothing)])
     return
   }

@@ -39,7 +39,7 @@ export class SharedReader {
 
   /** False also where a takeover hides the newest records, so that only a closer look can tell. */
   get isRunning(): boolean {
-    return this.#nextSeq > 0 && !this.#ended && !this.#removed && !this.#reader.unsettled
+    return this.#nextSeq > 0 && !this.#ended && !this.#removed && !this.#reader.takeoverPending
   }
 
   /** The first record that `recordsFrom` can return. */

@@ -6,13 +6,13 @@ import { writeState } from "./state-file.ts"
  * Looks after the runs of a runtime beside their work: reads what others put into their inboxes, and shows that they are
  * alive. One clock for all of them; a run that is over before its first tick costs nothing.
  */
-export class Tender {
-  readonly #runs = new Set<TendedRun>()
+export class RunMonitor {
+  readonly #runs = new Set<MonitoredRun>()
   #timer: ReturnType<typeof setInterval> | undefined
 
   /** Answers what ends it. */
   tend(run: OpenRun): () => Promise<void> {
-    const tended = new TendedRun(run)
+    const tended = new MonitoredRun(run)
     this.#runs.add(tended)
     this.#timer ??= unreferenced(setInterval(() => this.#tick(), TICK_MS))
     return () => {
@@ -27,7 +27,7 @@ export class Tender {
 
   /** The more runs there are, the more rarely each shows what it is at: all together cost no more than a few would. */
   #tick(): void {
-    const shown: TendedRun[] = []
+    const shown: MonitoredRun[] = []
     for (const run of this.#runs) if (run.tick(shown.length < MOST_SHOWN)) shown.push(run)
     for (const run of shown) {
       this.#runs.delete(run)
@@ -43,7 +43,7 @@ export function unreferenced<Timer>(timer: Timer): Timer {
   return timer
 }
 
-class TendedRun {
+class MonitoredRun {
   readonly #run: OpenRun
   /** On stores where every look is a request, fewer are made. */
   readonly #pollTicks: number
@@ -107,14 +107,14 @@ class TendedRun {
   async #readInbox(): Promise<void> {
     for (;;) {
       const message = await readMessage(this.#run.folder, this.#nextInbox)
-      if (message === null || !heed(this.#run, message, this.#nextInbox)) return
+      if (message === null || !applyMessage(this.#run, message, this.#nextInbox)) return
       this.#nextInbox++
     }
   }
 }
 
 /** What was put into a run's inbox while nobody owned it. Whoever resumes it wants it to go on: it is only told. */
-export async function hearWaiting({ folder, journal, projection }: OpenRun): Promise<void> {
+export async function recordWaitingMessages({ folder, journal, projection }: OpenRun): Promise<void> {
   for (let inbox = projection.nextInbox; ; inbox++) {
     const message = await readMessage(folder, inbox)
     if (message === null) break
@@ -126,7 +126,11 @@ export async function hearWaiting({ folder, journal, projection }: OpenRun): Pro
 }
 
 /** Does what somebody asked of a live run; it is on record with its slot, so nobody does it again. False: too late. */
-function heed({ journal, controls, said }: OpenRun, message: InboxMessage | UnreadableMessage, inbox: number): boolean {
+function applyMessage(
+  { journal, controls, pendingSteers }: OpenRun,
+  message: InboxMessage | UnreadableMessage,
+  inbox: number,
+): boolean {
   switch (message.type) {
     case "unreadable":
       journal.append(skipped(inbox))
@@ -142,7 +146,7 @@ function heed({ journal, controls, said }: OpenRun, message: InboxMessage | Unre
     case "steer":
       if (!controls.steer(message.text)) return false
       // It goes on record when the model hears it.
-      said.push({ text: message.text, inbox })
+      pendingSteers.push({ text: message.text, inbox })
       return true
   }
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { RunProjection } from "../../journal/projection.ts"
 import { memoryStore } from "../../stores/memory.ts"
 import type { OpenRun } from "../open-run.ts"
-import { Tender } from "./tend-runs.ts"
+import { RunMonitor } from "./monitor-runs.ts"
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -15,7 +15,7 @@ const TICK_MS = 500
 
 /** As many runs as wanted, each with the number of times that it showed itself. */
 function tendAll(count: number, appends = true) {
-  const tender = new Tender()
+  const tender = new RunMonitor()
   const shown = Array<number>(count).fill(0)
   const projections = shown.map(() => new RunProjection())
   const ends = projections.map((projection, index) => {
