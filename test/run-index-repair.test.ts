@@ -58,7 +58,7 @@ test("a run whose index cannot be written runs to its end, is listed, and gets i
   const warnings: string[] = []
   const runtime = runtimeOver(store, { logger: { warn: (message) => warnings.push(message) } })
   expect(await runtime.run({ task: "done", runId: "r" })).toMatchObject({ status: "done" })
-  expect(warnings).toContain("The index of runs could not be written; a later listing does so.")
+  expect(warnings).toContain("The index of runs could not be written; a later listing will repair it.")
   expect(await runtime.runs()).toMatchObject([{ runId: "r", status: "done" }])
   expect(await inner.list(INDEX)).toEqual([])
   full = false

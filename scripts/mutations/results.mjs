@@ -130,7 +130,7 @@ export const mutations = [
   ),
   mutation(
     "results: a state file is written at every tick (ASY-09)",
-    [["src/runtime/runs", "if (activity === this.#shown) return false", ""]],
+    [["src/runtime/runs", "if (activity === this.#lastActivity) return false", ""]],
     ["src/runtime/runs/monitor-runs.test.ts", "ASY-09 a run whose activity does not change writes its state only"],
   ),
   mutation(

@@ -7,8 +7,8 @@ import { decide } from "./decide.ts"
 import { CallRunner } from "./run-call.ts"
 
 /**
- * Finishes the calls that the last answer of a resumed run left open, so that the model need not repeat them. Returns how
- * the run ends where nothing is left to ask the model.
+ * Finishes the open calls of the last answer of a resumed run, so that the model need not repeat them. Returns a stop if the
+ * run needs no further model call.
  */
 export async function finishOpenCalls(
   config: ResolvedConfig,
@@ -23,7 +23,7 @@ export async function finishOpenCalls(
     }
     if (projection.stepIsOpen) journal.append({ type: "turn-end", turn: projection.turns })
     if (opening.message !== undefined) journal.append({ type: "steer", text: opening.message })
-    // The backend is handed the conversation as the journal has it.
+    // The backend gets the conversation from the journal, so all records must be in it.
     await journal.flush()
     if (projection.messages.at(-1)?.role !== "assistant") return undefined
     if (isOver(projection)) return { reason: "done", text: projection.text }
@@ -36,7 +36,7 @@ export async function finishOpenCalls(
   }
 }
 
-/** The model had given its final answer when the process died, and only the end of the run is not on record. */
+/** True if the model had given its final answer when the process died, and only the end of the run is not recorded. */
 function isOver({ lastStep, resumedFrom }: RunProjection): boolean {
   return lastStep?.stopReason === "end" && resumedFrom === "running"
 }
@@ -70,8 +70,8 @@ async function finishCall(
 }
 
 /**
- * An approval is valid for exactly the call that was shown; for any other the person is asked again. Arguments that a
- * person changed pass the gate like any others, and the model is told about them.
+ * An approval is valid for exactly the call that was shown; for any other the person is asked again. Arguments changed by a
+ * person pass the gate like any others, and the model is informed of the change.
  */
 async function executeApproved(
   run: OpenRun,

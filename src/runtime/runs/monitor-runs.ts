@@ -3,40 +3,40 @@ import type { OpenRun } from "../open-run.ts"
 import { writeState } from "./state-file.ts"
 
 /**
- * Looks after the runs of a runtime beside their work: reads what others put into their inboxes, and shows that they are
- * alive. One clock for all of them; a run that is over before its first tick costs nothing.
+ * Monitors the active runs of a runtime in the background: reads their inboxes and writes their state files. One timer serves
+ * all runs; a run that ends before its first tick costs nothing.
  */
 export class RunMonitor {
   readonly #runs = new Set<MonitoredRun>()
   #timer: ReturnType<typeof setInterval> | undefined
 
-  /** Answers what ends it. */
-  tend(run: OpenRun): () => Promise<void> {
-    const tended = new MonitoredRun(run)
-    this.#runs.add(tended)
+  /** Returns a function that stops the monitoring. */
+  add(run: OpenRun): () => Promise<void> {
+    const monitored = new MonitoredRun(run)
+    this.#runs.add(monitored)
     this.#timer ??= unreferenced(setInterval(() => this.#tick(), TICK_MS))
     return () => {
-      this.#runs.delete(tended)
+      this.#runs.delete(monitored)
       if (this.#runs.size === 0) {
         clearInterval(this.#timer)
         this.#timer = undefined
       }
-      return tended.end()
+      return monitored.end()
     }
   }
 
-  /** The more runs there are, the more rarely each shows what it is at: all together cost no more than a few would. */
+  /** Bounds the state writes per tick: the more runs there are, the less often each one writes its state. */
   #tick(): void {
-    const shown: MonitoredRun[] = []
-    for (const run of this.#runs) if (run.tick(shown.length < MOST_SHOWN)) shown.push(run)
-    for (const run of shown) {
+    const written: MonitoredRun[] = []
+    for (const run of this.#runs) if (run.tick(written.length < MOST_WRITES_PER_TICK)) written.push(run)
+    for (const run of written) {
       this.#runs.delete(run)
       this.#runs.add(run)
     }
   }
 }
 
-/** Nobody should have to wait for a clock, where a host knows such a thing. */
+/** Lets the process exit while the timer is pending, on hosts where timers keep a process alive. */
 export function unreferenced<Timer>(timer: Timer): Timer {
   if (typeof timer === "object" && timer !== null && "unref" in timer && typeof timer.unref === "function")
     timer.unref()
@@ -45,14 +45,14 @@ export function unreferenced<Timer>(timer: Timer): Timer {
 
 class MonitoredRun {
   readonly #run: OpenRun
-  /** On stores where every look is a request, fewer are made. */
+  /** Higher on stores where every poll is a request. */
   readonly #pollTicks: number
   #ticks = 0
   #busy: Promise<void> | undefined
   #nextInbox: number
   #beat = 0
-  #shown = ""
-  #quietTicks = 0
+  #lastActivity = ""
+  #ticksSinceWrite = 0
 
   constructor(run: OpenRun) {
     this.#run = run
@@ -60,47 +60,47 @@ class MonitoredRun {
     this.#nextInbox = run.projection.nextInbox
   }
 
-  /** True: it shows what it is at, which only a sign of life that is due does in spite of `mayShow`. */
-  tick(mayShow: boolean): boolean {
-    // What takes longer than a tick is not piled up.
+  /** Returns true if the run writes its state in this tick. Without `mayWrite` it writes only a heartbeat that is due. */
+  tick(mayWrite: boolean): boolean {
+    // A tick is skipped while the work of an earlier one is unfinished.
     if (this.#busy) return false
     this.#ticks++
-    const shows = this.#isToShow(mayShow)
-    this.#busy = this.#look(shows).finally(() => {
+    const writes = this.#isWriteDue(mayWrite)
+    this.#busy = this.#poll(writes).finally(() => {
       this.#busy = undefined
     })
-    return shows
+    return writes
   }
 
-  /** Those who saw it at work also see its end. */
+  /** A state file that was written must show the final state too. */
   async end(): Promise<void> {
     await this.#busy
-    if (this.#beat > 0) await this.#show().catch(() => {})
+    if (this.#beat > 0) await this.#writeState().catch(() => {})
   }
 
-  #isToShow(mayShow: boolean): boolean {
+  #isWriteDue(mayWrite: boolean): boolean {
     const { folder, projection } = this.#run
-    if (this.#ticks < FIRST_SHOWN_TICKS) return false
-    if (++this.#quietTicks >= BEAT_TICKS) return true
-    if (!mayShow || folder.append === undefined) return false
+    if (this.#ticks < FIRST_WRITE_TICKS) return false
+    if (++this.#ticksSinceWrite >= BEAT_TICKS) return true
+    if (!mayWrite || folder.append === undefined) return false
     const { now, lastTool = "" } = projection.activity
     const activity = `${projection.turns} ${now} ${lastTool}`
-    if (activity === this.#shown) return false
-    this.#shown = activity
+    if (activity === this.#lastActivity) return false
+    this.#lastActivity = activity
     return true
   }
 
-  async #look(shows: boolean): Promise<void> {
+  async #poll(writes: boolean): Promise<void> {
     try {
       if (this.#ticks % this.#pollTicks === 0) await this.#readInbox()
-      if (shows) await this.#show()
+      if (writes) await this.#writeState()
     } catch {
-      // A store that cannot be read or written now is asked again; what must be durable goes through the journal.
+      // The next tick tries again. Nothing here has to be durable.
     }
   }
 
-  async #show(): Promise<void> {
-    this.#quietTicks = 0
+  async #writeState(): Promise<void> {
+    this.#ticksSinceWrite = 0
     await writeState(this.#run.folder, this.#run.projection, this.#run.journal.shard, ++this.#beat)
   }
 
@@ -113,7 +113,7 @@ class MonitoredRun {
   }
 }
 
-/** What was put into a run's inbox while nobody owned it. Whoever resumes it wants it to go on: it is only told. */
+/** Records messages that arrived while the run had no owner. A resumed run shall continue, so a cancel does not stop it. */
 export async function recordWaitingMessages({ folder, journal, projection }: OpenRun): Promise<void> {
   for (let inbox = projection.nextInbox; ; inbox++) {
     const message = await readMessage(folder, inbox)
@@ -125,7 +125,7 @@ export async function recordWaitingMessages({ folder, journal, projection }: Ope
   await journal.flush()
 }
 
-/** Does what somebody asked of a live run; it is on record with its slot, so nobody does it again. False: too late. */
+/** Applies a message to an active run and records it with its slot, so it is applied once. Returns false if it is too late. */
 function applyMessage(
   { journal, controls, pendingSteers }: OpenRun,
   message: InboxMessage | UnreadableMessage,
@@ -145,16 +145,16 @@ function applyMessage(
       return true
     case "steer":
       if (!controls.steer(message.text)) return false
-      // It goes on record when the model hears it.
+      // The steer is recorded when the model receives it.
       pendingSteers.push({ text: message.text, inbox })
       return true
   }
 }
 
 const TICK_MS = 500
-/** Nobody watches what is over in a moment. */
-const FIRST_SHOWN_TICKS = 4
+/** Short runs write no state file. */
+const FIRST_WRITE_TICKS = 4
 const BEAT_TICKS = 40
-/** In one tick, of all runs. */
-const MOST_SHOWN = 32
+/** The limit for all runs together. */
+const MOST_WRITES_PER_TICK = 32
 const SLOW_POLL_TICKS = 10

@@ -8,17 +8,17 @@ import type { ResolvedConfig } from "../config.ts"
 import type { FoundRun } from "./read-runs.ts"
 import { readBeat } from "./state-file.ts"
 
-/** What is known of a run's owner. `silent`: it may live, but has given no sign for as long as was asked. */
+/** The state of a run's owner. `unresponsive`: it may be alive, but has shown no sign of life for the whole lease. */
 export type OwnerState = "released" | "dead" | "unresponsive" | "alive"
 
 /**
- * Tells whether a run may be taken from its owner. Signs of life are compared with earlier ones on this process's own
- * clock: no other clock counts, so a fresh watch has to see nothing for a whole lease first.
+ * Determines whether a run may be taken from its owner. Signs of life are timed with the clock of this process only, because
+ * clocks of machines differ. A new watch therefore has to observe a whole lease without a sign of life.
  */
 export class OwnerWatch {
   readonly #config: ResolvedConfig
   readonly #seen = new Map<string, { readonly sign: string; readonly since: number }>()
-  /** The last shard of each run that this runtime had and could no longer write. */
+  /** The last shard of each run that this runtime owned and can no longer write. */
   readonly #abandoned = new Map<string, number>()
 
   constructor(config: ResolvedConfig) {
@@ -36,12 +36,12 @@ export class OwnerWatch {
     const { projection, owner, mark, top, taking } = found
     const isReleased = projection.status !== "running"
     if (taking) {
-      // Whoever takes a run acts only once its header is durable: what was begun was begun by the owner before.
+      // A new owner acts only once its header is durable, so open calls were started by the owner before it.
       if (this.#isTakeAbandoned(path, top, taking))
         return isReleased || this.#isDead(path, owner) ? "dead" : "unresponsive"
     } else {
       if (isReleased) return "released"
-      // What its tools left behind may still be at it, but nobody will record it.
+      // Its tools may still be running, but no process records their results.
       if (this.#abandoned.get(path) === top) return "unresponsive"
       if (this.#isDead(path, owner)) return "dead"
     }
@@ -49,7 +49,7 @@ export class OwnerWatch {
     return this.#isUnresponsive(path, sign, leaseMs) ? "unresponsive" : "alive"
   }
 
-  /** Whether a take that is not on record will never be: see docs/decisions/0014-create-shard-with-claim.md. */
+  /** True if an unrecorded take will never be completed. See docs/decisions/0014-create-shard-with-claim.md. */
   #isTakeAbandoned(path: string, top: number, { claim }: Taking): boolean {
     if (this.#abandoned.get(path) === top) return true
     return claim === null ? this.#isLocal(path) : this.#isDead(path, claim.owner ?? null)
@@ -59,17 +59,17 @@ export class OwnerWatch {
     return owner !== null && this.#config.isDead(owner, this.#isLocal(path))
   }
 
-  /** Stores that append are never shared between machines; on any other one the lease decides about other machines. */
+  /** Stores that append are never shared between machines. On other stores, the lease decides about owners elsewhere. */
   #isLocal(path: string): boolean {
     return this.#config.store.folder(path).append !== undefined
   }
 
-  /** A run that could not be written here, or not any more: `top` is the last shard that we made. */
+  /** Marks a run that this process can no longer write. `top` is the last shard that it created. */
   abandon(key: RunKey, top: number): void {
     this.#abandoned.set(runPath(key), top)
   }
 
-  /** Whether nobody goes on with a row that has shards and no beginning. */
+  /** True if no process will start the run of a row that has shards but no records. */
   isAbandoned(key: RunKey, top: number, taking: Taking): boolean {
     const path = runPath(key)
     return this.#isTakeAbandoned(path, top, taking) || this.#isUnresponsive(path, `void ${top}`, LEASE_MS)
@@ -85,7 +85,11 @@ export class OwnerWatch {
 }
 
 export function stillActive({ runId }: RunKey): LonghaulError {
-  return new LonghaulError("run_active", `Run ${runId} is under way elsewhere, or its process died a moment ago.`, {
-    fix: "Wait for it, or try again in a minute. To take it from a process that may be alive, ask for a takeover.",
-  })
+  return new LonghaulError(
+    "run_active",
+    `Run ${runId} is active in another process, or its process died a moment ago.`,
+    {
+      fix: "Wait for it, or try again in a minute. To take it from a process that may be alive, request a takeover.",
+    },
+  )
 }

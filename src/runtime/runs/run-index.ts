@@ -16,19 +16,19 @@ import { subscribedEvents } from "../../webhooks/outbox.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { FoundRun } from "./read-runs.ts"
 
-/** Where an index is, and who hears that it could not be written. See docs/decisions/0018-index-of-runs.md. */
+/** The location of an index, and the logger for failed writes. See docs/decisions/0018-index-of-runs.md. */
 export type Index = Pick<ResolvedConfig, "store" | "workspaceId" | "logger">
 
-/** A run that is about to be taken. */
+/** A run that this process is about to take. */
 export interface Entering {
   readonly startedAt: number
-  /** The run as it was found, where there was one. */
+  /** Present if the run existed before. */
   readonly found?: FoundRun
 }
 
 /**
- * Marks a run that is about to be taken, and puts it into the index. Rejects where it could not be marked, and then it must not
- * be taken. Its entry comes beside the take: `entered` never rejects, because a listing also finds a run without an entry.
+ * Marks a run that is about to be taken, and adds it to the index. Rejects if the mark could not be written; the run must not
+ * be taken then. The entry is written during the take: `entered` never rejects, because a listing also finds a run without it.
  */
 export async function enterIndex(
   index: Index,
@@ -43,7 +43,7 @@ export async function enterIndex(
   return { entered: contained(index, key, [begun, ...(found ? [forgetReleased(index, key, found)] : [])]) }
 }
 
-/** From here on no entry of before says what the run is. Older versions left no marks for nodes: they get them now. */
+/** Invalidates the earlier entries of a run. Also marks the other nodes, since older versions wrote no marks for them. */
 async function markAgain(index: Index, key: RunKey, found: FoundRun): Promise<void> {
   const { store } = index
   const nodes = await store.list(nodesPath(key.workspaceId, key.runId))
@@ -55,12 +55,12 @@ async function markAgain(index: Index, key: RunKey, found: FoundRun): Promise<vo
   ])
 }
 
-/** The name that says that a run has this node too. */
+/** Records that a run has a node other than `main`. */
 export async function markNode({ store }: Index, { workspaceId, runId, nodeId }: RunKey): Promise<void> {
   await store.folder(projectsPath(workspaceId)).create(markName({ runId, nodeId }), nothing)
 }
 
-/** The names that the entries of a run may have. */
+/** All names that entries of this run can have. */
 export function entriesOf(key: RunKey, found: FoundRun): readonly string[] {
   const { runId, nodeId } = key
   const { startedAt } = found.projection
@@ -74,7 +74,7 @@ function releasesOf({ runId, nodeId }: RunKey, { projection, head, top }: FoundR
   return [false, true].map((owes) => ({ ...entry, owes }))
 }
 
-/** Deletes the entry of a release that no longer counts, and the mark of the take before it. */
+/** Deletes the outdated entry of an earlier release, and the mark of the take before that release. */
 async function forgetReleased({ store }: Index, key: RunKey, found: FoundRun): Promise<void> {
   const { runId, nodeId, workspaceId } = key
   const entries = store.folder(indexPath(workspaceId))
@@ -91,16 +91,16 @@ async function forgetReleased({ store }: Index, key: RunKey, found: FoundRun): P
 /** A run that its owner released. */
 export interface Released {
   readonly projection: RunProjection
-  /** The last shard of its row, and how many bytes of it count. */
+  /** The last shard of the row, and the number of valid bytes in it. */
   readonly shard: number
   readonly bytes: number
-  /** Its webhooks may still have something to deliver. */
+  /** True if webhook deliveries may be pending. */
   readonly owes: boolean
-  /** The mark of its owner, where it had one. */
+  /** The mark of the owner, if it wrote one. */
   readonly taken?: number
 }
 
-/** Says in the index that a run is paused or over. Never rejects: a listing that misses the entry reads the journal. */
+/** Writes the index entry of a paused or ended run. Never rejects: without the entry, a listing reads the journal. */
 export async function enterReleased(index: Index, key: RunKey, released: Released): Promise<void> {
   const { projection, shard, bytes, owes, taken } = released
   const { startedAt, status } = projection
@@ -111,7 +111,7 @@ export async function enterReleased(index: Index, key: RunKey, released: Release
   await replaceEntries(index, key, entry, kept, [entryName({ ...entry, kind: "begun" })])
 }
 
-/** The same for a run that was read. `others`: the names of its entries so far. */
+/** Writes the index entry of a run that was read from its journal. `others`: the names of its existing entries. */
 export async function enterFound(
   index: Index,
   key: RunKey,
@@ -124,7 +124,7 @@ export async function enterFound(
   const { startedAt, status } = projection
   const entries = index.store.folder(indexPath(workspaceId))
   const begun = entryName({ kind: "begun", runId, nodeId, startedAt })
-  // A journal that was copied from another run says so, and what may be changing has nothing to keep.
+  // No summary is stored for a run that may still change, or whose journal was copied from another run.
   const isOwn = projection.runId === runId && projection.nodeId === nodeId
   if (status === "running" || taking || takeoverPending || !isOwn) {
     if (!others.includes(begun)) await contained(index, key, [entries.create(begun, nothing)])
@@ -151,7 +151,7 @@ async function replaceEntries(
   ])
 }
 
-/** Says that a run was removed. Never rejects. */
+/** Writes the index entry of a removed run. Never rejects. */
 export async function enterRemoved(index: Index, key: RunKey, others: readonly string[]): Promise<void> {
   const { runId, nodeId, workspaceId } = key
   const entries = index.store.folder(indexPath(workspaceId))
@@ -160,23 +160,23 @@ export async function enterRemoved(index: Index, key: RunKey, others: readonly s
   await contained(index, key, [entries.create(name, nothing), ...superfluous.map((other) => entries.delete(other))])
 }
 
-/** Deletes entries that no run stands behind. Never rejects. */
+/** Deletes entries without a run. Never rejects. */
 export async function deleteEntries(index: Index, key: RunKey, names: readonly string[]): Promise<void> {
   const entries = index.store.folder(indexPath(key.workspaceId))
   const deletes = names.map((name) => entries.delete(name))
   await contained(index, key, deletes)
 }
 
-/** Waits for all of it. An index that cannot be written now is written by a later listing. */
+/** Waits for all writes and logs failures. A later listing repeats index writes that failed. */
 async function contained({ logger }: Index, key: RunKey, works: readonly Promise<unknown>[]): Promise<void> {
   const { runId, nodeId } = key
-  for (const settled of await Promise.allSettled(works)) {
-    if (settled.status === "fulfilled") continue
-    const error = LonghaulError.is(settled.reason) ? settled.reason.code : "internal"
-    logger?.warn("The index of runs could not be written; a later listing does so.", { runId, nodeId, error })
+  for (const outcome of await Promise.allSettled(works)) {
+    if (outcome.status === "fulfilled") continue
+    const error = LonghaulError.is(outcome.reason) ? outcome.reason.code : "internal"
+    logger?.warn("The index of runs could not be written; a later listing will repair it.", { runId, nodeId, error })
   }
 }
 
-/** The node that a run has unless its caller names another. */
+/** The default node of a run. */
 export const MAIN = "main"
 const nothing = new Uint8Array()

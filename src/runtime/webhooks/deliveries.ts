@@ -13,10 +13,10 @@ import {
 import type { ResolvedConfig } from "../config.ts"
 import { loadRun } from "../runs/read-runs.ts"
 
-/** What this process has in memory for a receiver of a run. */
+/** Returns the secrets and headers that this process has in memory for a receiver. */
 export type InlineOf = (webhook: RecordedWebhook) => InlineValues | undefined
 
-/** What was told of a run, as journal and outbox have it. */
+/** Reads the webhook deliveries of a run from its journal and outbox. */
 export async function readDeliveries(
   config: ResolvedConfig,
   key: RunKey,

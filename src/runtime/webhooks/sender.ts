@@ -27,22 +27,22 @@ import { enterFound, entriesOf } from "../runs/run-index.ts"
 import { type InlineOf, readDeliveries, readDelivery } from "./deliveries.ts"
 
 /**
- * Tells receivers what the journals say that they are to hear. What is subscribed is a fold over journal and outbox, so another
- * process goes on where this one ends; only inline secrets and headers are this process's own.
+ * Delivers webhook events to their receivers. The pending deliveries are a fold over journal and outbox, so another process can
+ * continue them; only inline secrets and headers exist in this process alone.
  */
 export class WebhookSender {
   readonly #config: ResolvedConfig
-  /** What is in memory only, by run and receiver. */
+  /** Secrets and headers that are in memory only, by run and receiver. */
   readonly #inline = new Map<string, InlineValues>()
-  /** Runs whose receivers hear of it when they are over here. */
+  /** Runs of this process whose end is delivered to a receiver. */
   readonly #subscribed = new Set<string>()
   readonly #tasks = new Map<string, Task>()
-  /** By run: settles when every event so far has had its first attempt, so that a receiver gets them in order. */
+  /** By run: resolves when every event so far has had its first attempt, so that a receiver gets them in order. */
   readonly #lines = new Map<string, Promise<void>>()
   readonly #works = new Set<Promise<void>>()
-  /** Nothing is waited for any more. */
+  /** Aborts when no further attempt is waited for. */
   readonly #closing: AbortSignal
-  /** What is under way is broken off. */
+  /** Aborts the requests in progress. */
   readonly #ending = new AbortController()
 
   constructor(config: ResolvedConfig, closing: AbortSignal) {
@@ -51,8 +51,8 @@ export class WebhookSender {
   }
 
   /**
-   * Checks the webhook of a background run, and returns what chooses its receiver once the run is open: the one that is given,
-   * else the one it had before, else that of the runtime. A recovered run keeps the one it had.
+   * Validates the webhook of a background run, and returns the function that chooses the webhook once the run is open: the given
+   * one, else the one it had before, else that of the runtime. A recovered run keeps its webhook.
    */
   chooser(key: RunKey, how: "asked" | "recovered", given?: Webhook): NonNullable<Opening["webhookOf"]> {
     const asked = given && checkWebhook(given, this.#config.webhooks.rules)
@@ -66,18 +66,18 @@ export class WebhookSender {
     }
   }
 
-  /** This process has closed the journal of a run; `seq` is its last record. Never rejects. */
+  /** Called when this process has closed the journal of a run; `seq` is its last record. Never rejects. */
   async ended(key: RunKey, seq: number): Promise<void> {
     if (this.#subscribed.delete(runPath(key))) await this.#begin(key, seq)
   }
 
-  /** Tells in the background what a run's receivers have not heard. `newest`: others may be at what was before. */
+  /** Delivers pending events in the background. `newest`: only the last one, because other processes may deliver the others. */
   deliver(key: RunKey, which: Which): void {
     const work = this.#begin(key, which)
     this.#config.executor?.run(work)
   }
 
-  /** Resolves when nothing more is sent from here; never rejects. */
+  /** Resolves when this process has no more attempts to make. Never rejects. */
   #begin(key: RunKey, which: Which): Promise<void> {
     const work = this.#deliverEvents(key, which)
       .catch((error) => this.#warn("Webhooks could not be sent now.", key, { error: codeOf(error) }))
@@ -86,7 +86,7 @@ export class WebhookSender {
     return work
   }
 
-  /** Looks through the workspace for what others have left references. */
+  /** Delivers all pending events of the workspace, including those of other processes. */
   async deliverAll(): Promise<RunReference[]> {
     const references: RunReference[] = []
     for (const { key } of await nodesWithDeliveries(this.#config)) {
@@ -103,7 +103,7 @@ export class WebhookSender {
     return this.#deliveriesOf(key)
   }
 
-  /** Begins the attempts at an event once more. */
+  /** Restarts the delivery attempts of an event. */
   async again(key: RunKey, seq: number | undefined): Promise<WebhookDelivery> {
     const found = await loadRun(this.#config, key)
     if (found === null) throw noSuchRun(key)
@@ -111,7 +111,7 @@ export class WebhookSender {
     if (subscribed === undefined) throw noSuchEvent(key)
     const folder = this.#config.store.folder(runPath(key))
     const { length } = await readOutbox(folder, subscribed.seq)
-    // Before it is asked for: another process must find it if this one ends.
+    // The index is updated first, so that another process finds the delivery if this one ends.
     await this.#enter(key, true)
     await addToOutbox(folder, subscribed.seq, { type: "again", at: Date.now(), nonce: newNonce() }, length)
     this.#tasks.get(taskName(key, subscribed.seq))?.wake.abort()
@@ -119,7 +119,7 @@ export class WebhookSender {
     return readDelivery(this.#config, key, subscribed, this.#inlineOf(key))
   }
 
-  /** Waits for what is under way, but not long: what is broken off is sent again by whoever looks next. */
+  /** Waits briefly for requests in progress. Aborted ones are sent again by the next process that delivers. */
   async close(): Promise<void> {
     const done = new AbortController()
     const all = Promise.all(this.#works).then(() => done.abort())
@@ -129,7 +129,7 @@ export class WebhookSender {
   }
 
   async #deliverEvents(key: RunKey, which: Which): Promise<void> {
-    // Before anything is awaited: an event that comes later must stand behind this one.
+    // No await before this call: a later event must queue behind this one.
     if (typeof which === "number") await this.#deliverOnce(key, which)
     else {
       const found = await this.#loadVisible(key)
@@ -140,14 +140,14 @@ export class WebhookSender {
     if (!(await this.#deliveriesOf(key)).some(isDue)) await this.#enter(key, false)
   }
 
-  /** Says in the index whether a run that is paused or over still owes something. */
+  /** Updates the index entry of a paused or ended run. `owes`: deliveries are pending. */
   async #enter(key: RunKey, owes: boolean): Promise<void> {
     const found = await inspectRun(this.#config, key)
     if (found && found.projection.status !== "running")
       await enterFound(this.#config, key, found, entriesOf(key, found), owes)
   }
 
-  /** Only of a run that is done and whose receivers have everything: any other may be resumed, and then needs them again. */
+  /** Drops inline values once the run is done and everything is delivered. Any other run may be resumed and need them again. */
   async #forgetInline(key: RunKey): Promise<void> {
     const found = await loadRun(this.#config, key)
     if (found?.projection.status !== "done") return
@@ -156,7 +156,7 @@ export class WebhookSender {
     for (const { webhook } of subscribedEvents(found.records)) this.#inline.delete(receiverName(key, webhook))
   }
 
-  /** One at a time within this process. */
+  /** Delivers an event at most once at a time within this process. */
   #deliverOnce(key: RunKey, seq: number): Promise<void> {
     const name = taskName(key, seq)
     const known = this.#tasks.get(name)
@@ -192,7 +192,7 @@ export class WebhookSender {
     let waitedFor = 0
     for (;;) {
       if (task.wake.signal.aborted) task.wake = new AbortController()
-      // Read anew each time: another process may have been at it, and the run may be gone.
+      // Read again before each attempt: another process may have delivered the event or removed the run.
       const found = await this.#loadVisible(key)
       const subscribed = found && subscribedEvents(found.records).find((each) => each.seq === seq)
       if (!subscribed) return
@@ -216,7 +216,7 @@ export class WebhookSender {
     }
   }
 
-  /** Null: it could not be sent, or nobody knows whether it was. */
+  /** Returns null if the event cannot be sent, or if the outcome of the request is unknown. */
   async #attempt(
     key: RunKey,
     found: FoundRun,
@@ -227,7 +227,10 @@ export class WebhookSender {
     const { webhook, event, seq } = subscribed
     const sent = webhooks.resolve(webhook, this.#inlineOf(key)(webhook))
     if (sent === null) {
-      this.#warn("A webhook waits: a secret or a header that it needs is not here.", key, { event, seq })
+      this.#warn("A webhook waits: a secret or header that it needs is not available in this process.", key, {
+        event,
+        seq,
+      })
       return null
     }
     const reported = project(found.records.slice(0, found.records.findIndex((record) => record.seq === seq) + 1))
@@ -250,8 +253,8 @@ export class WebhookSender {
       if (!owes) await this.#enter(key, false)
       return owes
     } catch (error) {
-      // One run that cannot be read keeps no other from being reported.
-      this.#warn("What a run's webhooks are subscribed could not be read.", key, { error: codeOf(error) })
+      // An unreadable run must not prevent the deliveries of other runs.
+      this.#warn("The pending webhook deliveries of a run could not be read.", key, { error: codeOf(error) })
       return false
     }
   }
@@ -264,7 +267,7 @@ export class WebhookSender {
     return (webhook) => this.#inline.get(receiverName(key, webhook))
   }
 
-  /** Whoever takes the run over hides its newest records for a moment, and what they say is subscribed. */
+  /** Loads a run, and waits while a takeover hides its newest records. */
   async #loadVisible(key: RunKey): Promise<FoundRun | null> {
     for (let looks = 1; ; looks++) {
       const found = await loadRun(this.#config, key)
@@ -273,7 +276,7 @@ export class WebhookSender {
     }
   }
 
-  /** False: somebody wants it sooner, or not at all. */
+  /** Returns false if the sleep was interrupted by a wake-up or by the closing of the runtime. */
   #sleep(ms: number, wake?: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const end = (waited: boolean) => {
@@ -281,7 +284,7 @@ export class WebhookSender {
         for (const unlink of unlinks) unlink()
         resolve(waited)
       }
-      // A process that has nothing else to do may end: the next one goes on.
+      // A process without other work may exit: the next one continues the deliveries.
       const timer = unreferenced(setTimeout(() => end(true), ms))
       const unlinks = [this.#closing, wake].map((signal) => onAbort(signal, () => end(false)))
     })
@@ -304,20 +307,20 @@ function isDue({ status }: WebhookDelivery): boolean {
   return status === "pending" || status === "waiting"
 }
 
-/** Which events of a run: the last one, all, or that of a record. */
+/** Selects events of a run: the last one, all, or the one of a record. */
 type Which = "newest" | "all" | number
 
 const from = { newest: -1, all: 0 }
 
 interface Task {
-  /** Aborts when the attempts are to begin again. */
+  /** Aborts when the attempts must restart. */
   wake: AbortController
-  /** The next event of the run may have its first attempt. */
+  /** Allows the first attempt of the run's next event. */
   attempted(): void
   work: Promise<void>
 }
 
-/** By the clock of whoever made the last attempt, and by ours never longer than was asked. */
+/** Uses the clock of the process that made the last attempt, and never waits longer than `delayMs` by our own. */
 function waitOf({ since, delayMs }: Standing): number {
   return Math.max(0, Math.min(delayMs, since + delayMs - Date.now()))
 }
@@ -331,8 +334,8 @@ function taskName(key: RunKey, seq: number): string {
 }
 
 function noSuchEvent({ runId }: RunKey): LonghaulError {
-  return new LonghaulError("invalid_state", `Nothing of run ${runId} is reported by a webhook.`, {
-    fix: "Look at webhookDeliveries(runId) for the events that are.",
+  return new LonghaulError("invalid_state", `Run ${runId} has no such webhook event.`, {
+    fix: "Choose one of the events in webhookDeliveries(runId).",
   })
 }
 
