@@ -217,7 +217,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "RUN-11",
-    text: "Requests on behalf of a run carry its id",
+    text: "The run's id appears in tool contexts, records and idempotency keys",
     proof: [["test/promises/results.test.ts", "RUN-11"]],
   },
   { id: "RUN-12", text: "An earlier provider session can be continued" },

@@ -6,7 +6,7 @@ export function projectsPath(workspaceId: string): string {
   return `workspaces/${checkedId("workspaceId", workspaceId)}/.longhaul/projects`
 }
 
-/** The index of the workspace's runs: see docs/decisions/0018-index-of-runs.md. */
+/** The index of the workspace's runs: see docs/decisions/0018-keep-index-of-runs-as-cache.md. */
 export function indexPath(workspaceId: string): string {
   return `workspaces/${checkedId("workspaceId", workspaceId)}/.longhaul/index`
 }

@@ -16,7 +16,7 @@ import { subscribedEvents } from "../../webhooks/outbox.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { FoundRun } from "./read-runs.ts"
 
-/** The location of an index, and the logger for failed writes. See docs/decisions/0018-index-of-runs.md. */
+/** The location of an index, and the logger for failed writes. See docs/decisions/0018-keep-index-of-runs-as-cache.md. */
 export type Index = Pick<ResolvedConfig, "store" | "workspaceId" | "logger">
 
 /** A run that this process is about to take. */
