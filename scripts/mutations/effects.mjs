@@ -73,7 +73,7 @@ export const mutations = [
       // The dispatcher says the same of a tool that it leaves behind.
       ["src/tools/kernel/dispatch.ts", 'status: harmless ? "error" : "unknown"', 'status: "error"'],
     ],
-    tools("a tool with an effect that reports its own abort is said to be in doubt"),
+    tools("a tool with an effect that reports its own abort has an unknown outcome"),
   ),
   mutation(
     "effects: the idempotency key changes with the attempt",

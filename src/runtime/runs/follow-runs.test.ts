@@ -35,11 +35,11 @@ function gatedSteps(steps: readonly ScriptedStep[]) {
 
 /** Records every read operation on the runs of a store. */
 function counting(inner: Store) {
-  const looks: string[] = []
+  const operations: string[] = []
   const seen =
     <Arguments extends unknown[], Result>(name: string, call: (...args: Arguments) => Result) =>
     (...args: Arguments) => {
-      looks.push(`${name} ${String(args[0] ?? "")}`)
+      operations.push(`${name} ${String(args[0] ?? "")}`)
       return call(...args)
     }
   const store: Store = {
@@ -55,7 +55,7 @@ function counting(inner: Store) {
       }
     },
   }
-  return { store, looks }
+  return { store, operations }
 }
 
 /** A store on which every flush is a separate file, as on S3. */
@@ -91,17 +91,17 @@ describe("a run of this process", () => {
   })
 
   test("waiting for a run of this process and following it do not poll its journal", async () => {
-    const { store, looks } = counting(memoryStore())
+    const { store, operations } = counting(memoryStore())
     const { gated, answer } = gatedSteps(["All done."])
     const runtime = createRuntime({ store, model: scriptedModel(gated), tools: [work] })
     await runtime.start({ runId: "r", task: "Work." })
     const waiting = runtime.waitFor("r", { timeoutMs: 600_000, pollIntervalMs: 1 })
     const following = collect(runtime.events("r", { follow: true }))
     await new Promise((resolve) => setTimeout(resolve, 50))
-    const before = looks.length
+    const before = operations.length
     await new Promise((resolve) => setTimeout(resolve, 600))
     // The owner itself only checks for a successor and reads its inbox.
-    expect(looks.slice(before).filter((look) => !/^exists|inbox/.test(look))).toEqual([])
+    expect(operations.slice(before).filter((operation) => !/^exists|inbox/.test(operation))).toEqual([])
     await answer()
     expect((await following).at(-1)).toMatchObject({ type: "run-end", status: "done" })
     expect(await waiting).toMatchObject({ status: "done" })
@@ -148,24 +148,24 @@ describe.each([
     const owner = createRuntime({ store: inner, model: scriptedModel(gated), tools: [work] })
     const result = owner.run({ runId: "r", task: "Work." })
     for (let turn = 0; turn < 20; turn++) await answer()
-    const { store, looks } = counting(inner)
+    const { store, operations } = counting(inner)
     const other = createRuntime({ store, model: scriptedModel([]) })
     const waiters = Array.from({ length: 10 }, () => other.waitFor("r", { pollIntervalMs: 20 }))
     // Waits until all waiters and their shared reader have read the run.
     await vi.waitFor(
       async () => {
-        looks.length = 0
+        operations.length = 0
         await new Promise((resolve) => setTimeout(resolve, 100))
-        expect(looks.length).toBeGreaterThan(2)
-        expect(looks.every((look) => /^exists|^readFrom/.test(look))).toBe(true)
+        expect(operations.length).toBeGreaterThan(2)
+        expect(operations.every((operation) => /^exists|^readFrom/.test(operation))).toBe(true)
       },
       { timeout: 20_000 },
     )
-    looks.length = 0
+    operations.length = 0
     const began = performance.now()
     await new Promise((resolve) => setTimeout(resolve, 400))
-    const polls = looks.filter((look) => look === looks[0]).length
-    expect(looks.length).toBeLessThanOrEqual(polls * 2)
+    const polls = operations.filter((operation) => operation === operations[0]).length
+    expect(operations.length).toBeLessThanOrEqual(polls * 2)
     // The number of polls of a single waiter.
     expect(polls).toBeLessThanOrEqual((performance.now() - began) / 19 + 2)
     await answer()
