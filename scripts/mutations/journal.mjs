@@ -211,7 +211,7 @@ export const mutations = [
           await step("write", name)
           file.bytes = first.slice()\n`,
   ]),
-  hole("a take that is not on record is judged by the owner before", claims("the creator stops before its read"), [
+  hole("an unrecorded take is attributed to the previous owner", claims("the creator stops before its read"), [
     reader,
     "  return { claim: bytes && claimOf(bytes) }\n",
     `  const below = await folder.read(shardName(top - 1))

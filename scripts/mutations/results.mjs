@@ -1,4 +1,4 @@
-// Promises about what callers, people and the model get to hear: steering, output, observers, retries, stores.
+// Promises about what callers, people and the model receive: steering, output, observers, retries, stores.
 import { mutation, programMutation } from "./mutation.mjs"
 
 export const mutations = [
@@ -21,7 +21,7 @@ export const mutations = [
     ],
   ),
   mutation(
-    "results: a message to a live run is recorded without its slot, and heard again",
+    "results: a message to a live run is recorded without its slot, and delivered again",
     [
       [
         "src/runtime",
