@@ -104,8 +104,8 @@ class Boot {
       ...(tellsBoots && { owner: { boot: number } }),
     }
     if (!tellsBoots) return createRuntime(config)
-    const isGone = ({ boot }: { readonly boot?: unknown }) => boot !== number
-    return assembleRuntime(config, { store: memoryStore, backend: native, isGone, again: createRuntime })
+    const isDead = ({ boot }: { readonly boot?: unknown }) => boot !== number
+    return assembleRuntime(config, { store: memoryStore, backend: native, isDead, again: createRuntime })
   }
 }
 

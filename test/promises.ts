@@ -1,4 +1,4 @@
-/** A behaviour that is owed. One without proof is not built yet; a proof is a test file and a part of a test's name. */
+/** A promised behaviour. Without `proof` it is not implemented yet; a proof is a test file and part of a test name. */
 export interface Promised {
   readonly id: string
   readonly text: string
@@ -7,31 +7,31 @@ export interface Promised {
 
 export const promises: readonly Promised[] = [
   // Backends and models
-  { id: "BK-01", text: "One `run()` over four foreign backends: Claude SDK, claude CLI, Pi, Codex app-server" },
+  { id: "BK-01", text: "One `run()` works on four external backends: Claude SDK, claude CLI, Pi, Codex app-server" },
   { id: "BK-02", text: "A Claude model without a mode, or in SDK mode, runs on the Claude SDK" },
   { id: "BK-03", text: "A Claude model in CLI mode runs on the claude CLI" },
   { id: "BK-04", text: "A Pi model runs on the Pi SDK in any mode" },
   { id: "BK-05", text: "A Codex model in CLI mode runs on the Codex app-server" },
-  { id: "BK-06", text: "The execution mode is SDK where none is given" },
-  { id: "BK-07", text: "A model may be named by an object of backend, model and provider" },
+  { id: "BK-06", text: "The default execution mode is SDK" },
+  { id: "BK-07", text: "A model may be given as an object of backend, model and provider" },
   {
     id: "BK-08",
-    text: "A model may be named by a string, and the parser of such names is exported",
+    text: "A model may be given as a string, and the parser of such names is exported",
     proof: [["src/hosts/node/model-names.test.ts", "BK-08"]],
   },
   { id: "BK-09", text: "Through Pi: OpenAI, Gemini, Bedrock, OpenRouter, xAI, Groq, Mistral, local servers and more" },
   { id: "BK-10", text: "The Codex program and its arguments can be replaced" },
-  { id: "BK-11", text: "The transport for Codex models is handed on to Pi" },
+  { id: "BK-11", text: "The transport for Codex models is passed on to Pi" },
   {
     id: "BK-12",
     text: "Node 20 suffices; a CLI is needed on PATH only for its own backend",
     proof: [["test/promises/zero-config.test.ts", "BK-12"]],
   },
   { id: "BK-13", text: "The registry of backends is exported: resolve, list, capabilities" },
-  { id: "BK-14", text: "Inner pieces are importable: the Claude SDK provider, compaction, the tools' context" },
+  { id: "BK-14", text: "Internal parts are importable: the Claude SDK provider, compaction, the tool context" },
   {
     id: "BK-15",
-    text: "An Anthropic provider of our own, and any AI SDK provider",
+    text: "There is a built-in Anthropic provider, and any AI SDK provider works",
     proof: [
       ["src/hosts/node/model-names.test.ts", "BK-15"],
       ["test/providers.test.ts", "$name"],
@@ -39,7 +39,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "BK-16",
-    text: "Any Anthropic-compatible server is reached by model, key and base address",
+    text: "Any Anthropic-compatible server works with model, key and base URL",
     proof: [["test/promises/zero-config.test.ts", "BK-16"]],
   },
   {
@@ -52,7 +52,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "BK-18",
-    text: "With only ANTHROPIC_API_KEY in the environment no configuration is needed",
+    text: "With only ANTHROPIC_API_KEY in the environment, no configuration is needed",
     proof: [["test/promises/zero-config.test.ts", "BK-18"]],
   },
   {
@@ -61,11 +61,11 @@ export const promises: readonly Promised[] = [
     proof: [["test/promises/zero-config.test.ts", "BK-19"]],
   },
   { id: "BK-20", text: "Adapters for Claude Code, Codex, Gemini and native, and a registry open to others" },
-  { id: "BK-21", text: "A backend is had by name; `auto` selects one" },
+  { id: "BK-21", text: "A backend is chosen by name; `auto` selects one" },
   { id: "BK-22", text: "An agent facade takes model, mode, backend and required capabilities, and runs a task" },
   { id: "BK-23", text: "The Claude adapter states its identity, limits, native tools and prices" },
   { id: "BK-24", text: "The native backend states its identity; it runs tools in parallel (settled question 16)" },
-  { id: "BK-25", text: "A CLI backend says that it cannot run on the edge" },
+  { id: "BK-25", text: "A CLI backend reports that it cannot run on the edge" },
   // Capabilities
   { id: "CAP-01", text: "A capability record names backend, provider and version" },
   { id: "CAP-02", text: "Nine yes/no capabilities with defaults" },
@@ -73,33 +73,33 @@ export const promises: readonly Promised[] = [
   { id: "CAP-04", text: "The list of native tools, empty by default" },
   { id: "CAP-05", text: "Prices per thousand tokens with defaults" },
   { id: "CAP-06", text: "Typical latency and cold start with defaults" },
-  { id: "CAP-07", text: "`supports` knows nine names and says no to any other" },
-  { id: "CAP-08", text: "Requirements are met only where every one is supported" },
+  { id: "CAP-07", text: "`supports` accepts nine names and returns false for any other" },
+  { id: "CAP-08", text: "Requirements are met only if every one is supported" },
   { id: "CAP-09", text: "Tools that a backend cannot support can be dropped before it runs" },
   { id: "CAP-10", text: "Static capabilities are reported per backend" },
   {
     id: "CAP-11",
-    text: "The result says which capabilities a run really used",
+    text: "The result reports the capabilities that a run actually used",
     proof: [["test/promises/controls.test.ts", "CAP-11"]],
   },
   {
     id: "CAP-12",
-    text: "Unknown is null and not false, but for two plain booleans",
+    text: "An unknown capability is null, not false, except for two plain booleans",
     proof: [["test/promises/controls.test.ts", "CAP-12"]],
   },
-  { id: "CAP-13", text: "An event near the end carries the same capabilities" },
+  { id: "CAP-13", text: "An event near the end contains the same capabilities" },
   { id: "CAP-14", text: "A chain entry whose requirements are not met is skipped" },
   { id: "CAP-15", text: "The result lists stubbed tools that the model tried to call" },
   // Selection
-  { id: "SEL-01", text: "Four strategies of selection, capability match by default" },
-  { id: "SEL-02", text: "The preferred backend wins where it is registered and capable" },
+  { id: "SEL-01", text: "There are four selection strategies; capability match is the default" },
+  { id: "SEL-02", text: "The preferred backend is chosen if it is registered and capable" },
   { id: "SEL-03", text: "Requirements are inferred from the names of tools" },
   { id: "SEL-04", text: "Requirements are inferred from the words of the task" },
   { id: "SEL-05", text: "Inferred requirements are listed once" },
   { id: "SEL-06", text: "The cheapest capable backend can be chosen" },
   { id: "SEL-07", text: "The fastest capable backend can be chosen" },
-  { id: "SEL-08", text: "Otherwise the first capable one, in order of registration" },
-  { id: "SEL-09", text: "Where nothing is capable the native backend runs" },
+  { id: "SEL-08", text: "Otherwise the first capable backend in order of registration is chosen" },
+  { id: "SEL-09", text: "If no backend is capable, the native backend runs" },
   { id: "SEL-10", text: "The caller's requirements are added to the inferred ones" },
   // The host
   {
@@ -112,30 +112,30 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "HOST-02",
-    text: "A host can give its own prices",
+    text: "A host can provide its own prices",
     proof: [["src/runtime/ledger.test.ts", "HOST-02"]],
   },
-  { id: "HOST-03", text: "A host can give keys for Pi's providers" },
+  { id: "HOST-03", text: "A host can provide keys for Pi's providers" },
   {
     id: "HOST-04",
-    text: "A host can persist artifacts and say where",
+    text: "A host can store artifacts at a location of its choice",
     proof: [["src/runtime/calls/overflow.test.ts", "HOST-04"]],
   },
-  { id: "HOST-05", text: "A host hears of each compaction, with the run's id" },
+  { id: "HOST-05", text: "A host is notified of each compaction, with the run's id" },
   {
     id: "HOST-06",
-    text: "A primary and a secondary allowed root",
+    text: "There are a primary and a secondary allowed root",
     proof: [["src/hosts/node/agent-tools.test.ts", "HOST-06"]],
   },
   {
     id: "HOST-07",
-    text: "ripgrep is looked for as told, then bundled, then on PATH",
+    text: "ripgrep is taken from the configured path, else the bundled one, else PATH",
     proof: [["src/hosts/node/search/ripgrep.test.ts", "HOST-07"]],
   },
-  { id: "HOST-08", text: "Browser artifacts go to a folder per run, else to a fallback" },
+  { id: "HOST-08", text: "Browser artifacts are stored in a folder per run, else in a fallback folder" },
   {
     id: "HOST-09",
-    text: "A list of observers, each of which gets every event",
+    text: "There can be several observers, and each receives every event",
     proof: [["test/promises/controls.test.ts", "HOST-09"]],
   },
   { id: "HOST-10", text: "Approval callback, tiers, default tier, timeout and allow-list" },
@@ -147,17 +147,17 @@ export const promises: readonly Promised[] = [
   { id: "HOST-12", text: "Changing the brand changes every visible identity" },
   {
     id: "HOST-13",
-    text: "Settings can be changed after construction (as another runtime over the same store)",
+    text: "Settings can be changed after construction (by another runtime over the same store)",
     proof: [["test/promises/controls.test.ts", "HOST-13"]],
   },
   {
     id: "HOST-14",
-    text: "Text and structured output come back raw; their meaning is the host's",
+    text: "Text and structured output are returned raw; the host interprets them",
     proof: [["test/promises/results.test.ts", "HOST-14"]],
   },
   {
     id: "HOST-15",
-    text: "A runnable example of a consumer: one turn, Bash, the result printed",
+    text: "There is a runnable example of a consumer: one turn, Bash, the result printed",
     proof: [["test/examples.test.ts", "HOST-15"]],
   },
   // Inputs of a run
@@ -168,13 +168,13 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "RUN-02",
-    text: "A conversation can be given as history",
+    text: "A conversation can be passed as history",
     proof: [["src/runtime/runtime.test.ts", "a run accepts a conversation instead of a task, or both"]],
   },
   { id: "RUN-03", text: "`cwd` is where the tools work", proof: [["test/promises/layout.test.ts", "RUN-03"]] },
   {
     id: "RUN-04",
-    text: "Allowed tools default to all; a block list takes away",
+    text: "All tools are allowed by default; a block list removes some",
     proof: [["test/promises/controls.test.ts", "RUN-04"]],
   },
   { id: "RUN-05", text: "MCP servers by name over stdio, SSE or HTTP" },
@@ -201,12 +201,12 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "RUN-09",
-    text: "Messages put in while it runs steer the run",
+    text: "Messages sent to an active run steer it",
     proof: [["test/promises/controls.test.ts", "RUN-09"]],
   },
   {
     id: "RUN-10",
-    text: "A listener gets every event, beside others",
+    text: "A listener receives every event, in addition to other listeners",
     proof: [
       [
         "src/runtime/runtime.test.ts",
@@ -217,13 +217,13 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "RUN-11",
-    text: "The run's id tags what is called on its behalf",
+    text: "The run's id appears in tool contexts, records and idempotency keys",
     proof: [["test/promises/results.test.ts", "RUN-11"]],
   },
-  { id: "RUN-12", text: "A former provider session can be continued" },
+  { id: "RUN-12", text: "An earlier provider session can be continued" },
   {
     id: "RUN-13",
-    text: "Tool output that overflows goes to a folder per run",
+    text: "Tool output over the limit is stored in a folder per run",
     proof: [["src/hosts/node/store/artifacts.test.ts", "RUN-13"]],
   },
   {
@@ -244,36 +244,36 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "RUN-16",
-    text: "Text by default; JSON is parsed and validated",
+    text: "The result is text by default; JSON is parsed and validated",
     proof: [["test/promises/controls.test.ts", "RUN-16"]],
   },
   { id: "RUN-17", text: "The context of a run: task, session, tools, memory, prompt, history, constraints, mode" },
   {
     id: "RUN-18",
-    text: "A conservative preset of limits",
+    text: "There is a conservative preset of limits",
     proof: [["test/docs.test.ts", "$name runs and prints the documented output"]],
   },
   { id: "RUN-19", text: "Permission mode auto, ask or deny" },
   { id: "RUN-20", text: "A default working directory for the Claude adapter" },
   {
     id: "RUN-21",
-    text: "Progress is told in words",
+    text: "Progress is reported as sentences",
     proof: [["test/promises/controls.test.ts", "RUN-21"]],
   },
   {
     id: "RUN-22",
-    text: "A run can be streamed as pieces of text",
+    text: "The text of a run can be streamed",
     proof: [["src/runtime/runtime.test.ts", "text() yields the model's text as it streams"]],
   },
   {
     id: "RUN-23",
-    text: "A run can be interrupted, gracefully or at once",
+    text: "A run can be interrupted gracefully or immediately",
     proof: [["test/promises/controls.test.ts", "RUN-23"]],
   },
   // Results
   {
     id: "RES-01",
-    text: "A result has text, usage, times, model, session, error, warnings, capabilities used",
+    text: "A result has text, usage, times, model, session, error, warnings and used capabilities",
     proof: [["test/promises/results.test.ts", "RES-01"]],
   },
   {
@@ -283,18 +283,18 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "RES-03",
-    text: "A structured result says where it came from",
+    text: "A structured result names its source",
     proof: [["test/promises/controls.test.ts", "RES-03"]],
   },
   { id: "RES-04", text: "One flat shape for every status", proof: [["test/promises/results.test.ts", "RES-04"]] },
   {
     id: "RES-05",
-    text: "Statuses done, paused, failed; beside a result also queued, running, cancelled, not found",
+    text: "Statuses are done, paused, failed, and outside results queued, running, cancelled, not found",
     proof: [["src/runtime/durable.test.ts", "RES-05"]],
   },
   {
     id: "RES-06",
-    text: "Node, turns, tokens, duration and the transcript with its last shard",
+    text: "A result has node, turns, tokens, duration and the transcript with its last shard",
     proof: [["test/promises/results.test.ts", "RES-06"]],
   },
   { id: "RES-07", text: "Done with text: data is that text", proof: [["test/promises/results.test.ts", "RES-07"]] },
@@ -315,17 +315,17 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "RES-11",
-    text: "No error unless the run did not get there; Unix milliseconds",
+    text: "`error` is present only if the run did not succeed; times are Unix milliseconds",
     proof: [["test/promises/results.test.ts", "RES-11"]],
   },
   {
     id: "RES-12",
-    text: "Output, status, calls, tokens, cost, turns, duration, backend, model, session, error",
+    text: "Output, status, calls, tokens, cost, turns, duration, backend, model, session, error are reported",
     proof: [["test/promises/results.test.ts", "RES-12"]],
   },
   {
     id: "RES-13",
-    text: "Complete, interrupted, error, turn limit, budget and timeout can be told apart",
+    text: "Complete, interrupted, error, turn limit, budget and timeout are distinguishable",
     proof: [["test/promises/results.test.ts", "RES-13"]],
   },
   {
@@ -339,34 +339,34 @@ export const promises: readonly Promised[] = [
       ],
     ],
   },
-  { id: "RES-15", text: "Every backend's native result becomes this one" },
-  { id: "RES-16", text: "What a backend throws becomes a failed result" },
+  { id: "RES-15", text: "Every backend's native result is converted to this one" },
+  { id: "RES-16", text: "An exception of a backend becomes a failed result" },
   // Failures
   { id: "FAIL-01", text: "A taxonomy of failures" },
   { id: "FAIL-02", text: "Rate limits, overload and network are retryable; auth, billing and bad requests are not" },
   { id: "FAIL-03", text: "An ordered chain of models to fail over to" },
   { id: "FAIL-04", text: "A chain entry is a reference, alone or with requirements" },
   { id: "FAIL-05", text: "The result lists the attempts before the one that worked" },
-  { id: "FAIL-06", text: "A retryable failure moves on to the next entry and says so" },
+  { id: "FAIL-06", text: "A retryable failure moves on to the next entry and is reported" },
   { id: "FAIL-07", text: "The next provider continues and does not start over" },
-  { id: "FAIL-08", text: "What is not retryable ends the run at once" },
+  { id: "FAIL-08", text: "A failure that is not retryable ends the run immediately" },
   { id: "FAIL-09", text: "A cancelled run does not fail over" },
   { id: "FAIL-10", text: "An exhausted chain has its own code and lists every attempt" },
-  { id: "FAIL-11", text: "A skipped entry is on record with its reason" },
+  { id: "FAIL-11", text: "A skipped entry is recorded with its reason" },
   { id: "FAIL-12", text: "An attempt's record: model, code, request id" },
   {
     id: "FAIL-13",
-    text: "Out of turns is max_turns, not retryable",
+    text: "A run that reaches its turn limit fails as max_turns, not retryable",
     proof: [["src/runtime/runtime.test.ts", "the turn limit ends the run as max_turns"]],
   },
   {
     id: "FAIL-14",
-    text: "Output limits end the run after three recoveries",
+    text: "Output limits end the run after three continuations",
     proof: [["test/promises/controls.test.ts", "FAIL-14"]],
   },
   {
     id: "FAIL-15",
-    text: "Out of time is run_timeout",
+    text: "A run that exceeds its time limit fails as run_timeout",
     proof: [
       [
         "src/runtime/runtime.test.ts",
@@ -408,7 +408,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "FAIL-20",
-    text: "Invalid configuration has its code",
+    text: "Invalid configuration has its own code",
     proof: [["test/promises/controls.test.ts", "FAIL-20"]],
   },
   {
@@ -418,7 +418,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "FAIL-22",
-    text: "A stream without its end is stream_incomplete, retryable",
+    text: "A stream that ends early is stream_incomplete, retryable",
     proof: [
       ["test/promises/provider-failures.test.ts", "FAIL-22"],
       [
@@ -434,12 +434,12 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "FAIL-24",
-    text: "Output that is not JSON fails where JSON was asked for",
+    text: "Output that is not JSON fails if JSON was requested",
     proof: [["test/promises/controls.test.ts", "FAIL-24"]],
   },
   {
     id: "FAIL-25",
-    text: "Output that does not fit its schema fails",
+    text: "Output that does not match its schema fails",
     proof: [["test/promises/controls.test.ts", "FAIL-25"]],
   },
   {
@@ -450,7 +450,7 @@ export const promises: readonly Promised[] = [
   { id: "FAIL-27", text: "Codes for failed runs and resumes, orphans, runners, API bodies and formats" },
   {
     id: "FAIL-28",
-    text: "The documentation says of each code whether it is retryable",
+    text: "The documentation states for each code whether it is retryable",
     proof: [["test/docs.test.ts", "FAIL-28"]],
   },
   {
@@ -469,11 +469,11 @@ export const promises: readonly Promised[] = [
       ["src/runtime/runtime.test.ts", "a model or backend that violates its contract gives a failed result"],
     ],
   },
-  { id: "FAIL-30", text: "Output limits and requests too large are recovered from" },
+  { id: "FAIL-30", text: "Runs recover from output limits and from requests that are too large" },
   // The loop
   {
     id: "LOOP-01",
-    text: "A run opens, drives and closes in this order, and closes whatever happens",
+    text: "A run opens, executes and closes in this order, and always closes",
     proof: [["test/promises/results.test.ts", "LOOP-01"]],
   },
   {
@@ -498,7 +498,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "LOOP-04",
-    text: "Concurrent tools run side by side, the others one by one",
+    text: "Concurrent tools run in parallel, the others one at a time",
     proof: [
       [
         "src/runtime/runtime.test.ts",
@@ -516,14 +516,14 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "LOOP-06",
-    text: "Hooks after a turn can end the run",
+    text: "A hook after a turn can end the run",
     proof: [["test/promises/controls.test.ts", "LOOP-06"]],
   },
   { id: "LOOP-07", text: "Subagents are bounded in depth and kept in the same shape" },
   { id: "LOOP-08", text: "A child's gated call can pause the parent" },
   {
     id: "LOOP-09",
-    text: "A token budget, sampling included",
+    text: "There is a token budget, which includes sampling",
     proof: [["src/runtime/ledger.test.ts", "LOOP-09"]],
   },
   {
@@ -533,18 +533,22 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "LOOP-11",
-    text: "No calls means done, with the turns counted",
+    text: "An answer without calls ends the run as done, with its turns counted",
     proof: [["test/promises/results.test.ts", "LOOP-11"]],
   },
-  { id: "LOOP-12", text: "Out of turns says so in words", proof: [["test/promises/results.test.ts", "LOOP-12"]] },
+  {
+    id: "LOOP-12",
+    text: "The turn limit is reported with a message",
+    proof: [["test/promises/results.test.ts", "LOOP-12"]],
+  },
   {
     id: "LOOP-13",
-    text: "A result goes back as role tool with the call's id",
+    text: "A result is returned to the model as role tool with the call's id",
     proof: [["test/promises/results.test.ts", "LOOP-13"]],
   },
   {
     id: "LOOP-14",
-    text: "A tool's exception is an error result, and the loop goes on",
+    text: "A tool's exception becomes an error result, and the loop continues",
     proof: [
       ["src/tools/kernel/dispatch.test.ts", "LOOP-14"],
       [
@@ -561,22 +565,22 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "TOOL-02",
-    text: "Paths outside the allowed roots are refused",
+    text: "Paths outside the allowed roots are rejected",
     proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-02"]],
   },
   {
     id: "TOOL-03",
-    text: "Output is cut, and can be kept as an artifact",
+    text: "Long output is cut, and can be saved as an artifact",
     proof: [["src/runtime/calls/overflow.test.ts", "TOOL-03"]],
   },
   {
     id: "TOOL-04",
-    text: "A missing ripgrep names the doctor command",
+    text: "The error for a missing ripgrep names the doctor command",
     proof: [["src/hosts/node/search/ripgrep.test.ts", "TOOL-04"]],
   },
   { id: "TOOL-05", text: "Twenty-two built-in tools" },
-  { id: "TOOL-06", text: "Four tools that exist only where configured" },
-  { id: "TOOL-07", text: "Which tools are safe to run side by side" },
+  { id: "TOOL-06", text: "Four tools exist only if configured" },
+  { id: "TOOL-07", text: "Tools that are safe to run in parallel are listed" },
   {
     id: "TOOL-08",
     text: "Bash runs in a shell, on Node only",
@@ -605,12 +609,12 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "TOOL-12",
-    text: "Grep uses ripgrep where there is one, else its own walker",
+    text: "Grep uses ripgrep if available, else its own implementation",
     proof: [["test/search.test.ts", "TOOL-12"]],
   },
   {
     id: "TOOL-13",
-    text: "Pages become text; the web can be searched",
+    text: "Web pages are converted to text; the web can be searched",
     proof: [
       ["src/hosts/node/http/guarded-fetch-refusals.test.ts", "TOOL-13"],
       ["src/tools/web/web-fetch.test.ts", "TOOL-13"],
@@ -625,7 +629,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "TOOL-16",
-    text: "Own tools can be added, any tool disabled",
+    text: "Custom tools can be added, and any tool can be disabled",
     proof: [
       ["src/tools/kernel/dispatch.test.ts", "TOOL-16"],
       [
@@ -636,27 +640,27 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "TOOL-17",
-    text: "No Bash unless the host adds it",
+    text: "Bash is not available unless the host adds it",
     proof: [["src/tools/bash.test.ts", "TOOL-17"]],
   },
   {
     id: "TOOL-18",
-    text: "A stub shows a tool and does not run it",
+    text: "A stub offers a tool without running it",
     proof: [["src/tools/kernel/capability-stub.test.ts", "TOOL-18"]],
   },
   {
     id: "TOOL-19",
-    text: "Nine kernel tools, four of which read",
+    text: "There are nine kernel tools, four of them read-only",
     proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-19"]],
   },
   {
     id: "TOOL-20",
-    text: "The read-only surface is exactly those four",
+    text: "The read-only tools are exactly those four",
     proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-20"]],
   },
   {
     id: "TOOL-21",
-    text: "What is listed is exactly what can be called",
+    text: "The listed tools are exactly those that can be called",
     proof: [["src/tools/kernel/dispatch.test.ts", "TOOL-21"]],
   },
   {
@@ -666,7 +670,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "TOOL-23",
-    text: "Arguments are validated with every issue told, and defaults filled",
+    text: "Arguments are validated, every issue is reported, and defaults are filled in",
     proof: [
       ["src/tools/kernel/dispatch.test.ts", "TOOL-23"],
       [
@@ -678,12 +682,12 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "TOOL-24",
-    text: "A tool gets its arguments and its context",
+    text: "A tool receives its arguments and its context",
     proof: [["src/tools/kernel/dispatch.test.ts", "TOOL-24"]],
   },
   {
     id: "TOOL-25",
-    text: "Results are cut at a byte limit on a character's boundary",
+    text: "Results are cut at a byte limit, on a character boundary",
     proof: [
       ["src/tools/kernel/output.test.ts", "TOOL-25"],
       ["src/lib/truncate.test.ts", "TOOL-25"],
@@ -691,7 +695,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "TOOL-26",
-    text: "A tool that bounds itself is not cut again; Bash spills to disk",
+    text: "A tool that limits its own output is not cut again; Bash writes the rest to disk",
     proof: [
       ["src/tools/bash.test.ts", "TOOL-26"],
       ["src/hosts/node/shell/shell-output.test.ts", "TOOL-26"],
@@ -699,7 +703,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "TOOL-27",
-    text: "Outcomes are flag and text; tool errors are JSON envelopes, other throws generic",
+    text: "Outcomes are a flag and text; tool errors are JSON envelopes, other exceptions are generic",
     proof: [
       ["src/tools/kernel/dispatch.test.ts", "TOOL-27 a ToolError"],
       ["src/tools/kernel/dispatch.test.ts", "TOOL-27 LOOP-14"],
@@ -707,17 +711,17 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "TOOL-28",
-    text: "The kernel's configuration is resolved once and frozen",
+    text: "The kernel configuration is resolved once and frozen",
     proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-28"]],
   },
   {
     id: "TOOL-29",
-    text: "A bad configuration fails at once",
+    text: "An invalid configuration fails immediately",
     proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-29"]],
   },
   {
     id: "TOOL-30",
-    text: "Dispatch keeps no state, so calls run side by side",
+    text: "Dispatch keeps no state, so calls can run in parallel",
     proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-30"]],
   },
   {
@@ -735,7 +739,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "TOOL-33",
-    text: "Writes to one path wait for each other within a process",
+    text: "Writes to one path are serialised within a process",
     proof: [
       ["src/hosts/node/agent-tools.test.ts", "TOOL-33"],
       ["src/tools/patch/apply-patch-whole.test.ts", "TOOL-33"],
@@ -756,7 +760,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "TOOL-36",
-    text: "How text and bytes are treated is defined",
+    text: "The treatment of text and bytes is defined",
     proof: [
       ["src/tools/edit/edit.test.ts", "TOOL-36"],
       ["src/tools/read/read.test.ts", "TOOL-36"],
@@ -767,22 +771,22 @@ export const promises: readonly Promised[] = [
     text: "The kernel works without a loop",
     proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-37"]],
   },
-  { id: "TOOL-38", text: "Tools that a backend has itself are not mapped" },
+  { id: "TOOL-38", text: "Tools that a backend provides itself are not mapped" },
   { id: "TOOL-39", text: "Tools are named for Claude as MCP tools" },
   { id: "TOOL-40", text: "Tools are mapped to OpenAI and Gemini functions" },
   // Approvals and enforcement
   { id: "APR-01", text: "Three risk tiers, medium by default" },
-  { id: "APR-02", text: "Low risk is never asked about" },
-  { id: "APR-03", text: "Medium risk is asked about where somebody can be asked, else allowed" },
-  { id: "APR-04", text: "High risk is asked about where somebody can be asked, else denied" },
-  { id: "APR-05", text: "What an approval request carries" },
+  { id: "APR-02", text: "Low-risk calls never ask for approval" },
+  { id: "APR-03", text: "Medium-risk calls ask for approval if a person is available, else they are allowed" },
+  { id: "APR-04", text: "High-risk calls ask for approval if a person is available, else they are denied" },
+  { id: "APR-05", text: "The content of an approval request is defined" },
   { id: "APR-06", text: "Shown arguments are redacted" },
-  { id: "APR-07", text: "Approve, deny with a reason, or always for this run" },
-  { id: "APR-08", text: "No answer in time denies, and so does a callback that throws" },
+  { id: "APR-07", text: "A person can approve, deny with a reason, or always allow for this run" },
+  { id: "APR-08", text: "A call is denied if no decision arrives in time or the callback throws" },
   { id: "APR-09", text: "An allow-list of tools that need no approval" },
-  { id: "APR-10", text: "The agent waits for the answer" },
-  { id: "APR-11", text: "Which backends can be gated call by call, and which only by mode" },
-  { id: "APR-12", text: "Events for pending, granted and denied" },
+  { id: "APR-10", text: "The agent waits for the decision" },
+  { id: "APR-11", text: "It is documented which backends ask for each call, and which only by mode" },
+  { id: "APR-12", text: "There are events for pending, granted and denied approvals" },
   {
     id: "APR-13",
     text: "A gate before a tool can pause the run durably",
@@ -790,7 +794,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "APR-14",
-    text: "The pause outlives the process",
+    text: "A pause survives the process",
     proof: [
       ["src/runtime/resume.test.ts", "APR-14"],
       [
@@ -801,7 +805,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "APR-15",
-    text: "The answer's words reach the model",
+    text: "The text of a decision reaches the model",
     proof: [["src/runtime/resume.test.ts", "APR-15"]],
   },
   {
@@ -812,19 +816,19 @@ export const promises: readonly Promised[] = [
   { id: "APR-17", text: "Enforcement before a call: allow, deny or rewrite" },
   { id: "APR-18", text: "Enforcement after a call can block its output" },
   { id: "APR-19", text: "A denial or block throws one typed error" },
-  { id: "APR-20", text: "Enforcement fails closed unless told otherwise" },
+  { id: "APR-20", text: "Enforcement fails closed by default" },
   { id: "APR-21", text: "The source of an MCP server can be checked" },
   { id: "APR-22", text: "Our own MCP servers are skipped by identity" },
   { id: "APR-23", text: "Our own proxy addresses are skipped" },
   { id: "APR-24", text: "Names to ignore are added to the skip list" },
-  { id: "APR-25", text: "Whether a tool is enforced can be asked" },
+  { id: "APR-25", text: "A caller can query whether a tool is enforced" },
   { id: "APR-26", text: "Third-party MCP tools are enforced by default" },
   { id: "APR-27", text: "The permission mode maps to each backend's own" },
-  { id: "APR-28", text: "A denied call is on record as denied" },
+  { id: "APR-28", text: "A denied call is recorded as denied" },
   // Hooks
   {
     id: "HOOK-01",
-    text: "Hook slots around run, turn and call, and one that stops; the gate comes with the policy",
+    text: "There are hooks around run, turn and call, a stop hook, and the gate of the policy",
     proof: [["test/promises/controls.test.ts", "HOOK-01"]],
   },
   {
@@ -834,13 +838,13 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "HOOK-03",
-    text: "The hook after a run always fires",
+    text: "The hook after a run is always called",
     proof: [["test/promises/controls.test.ts", "HOOK-03"]],
   },
   { id: "HOOK-04", text: "Telemetry for session, prompt and stop" },
   { id: "HOOK-05", text: "Bounded telemetry for failed tools" },
   { id: "HOOK-06", text: "A ready map of hooks for the Claude Agent SDK" },
-  { id: "HOOK-07", text: "Its stop hook can be left out" },
+  { id: "HOOK-07", text: "Its stop hook can be omitted" },
   { id: "HOOK-08", text: "A transcript can be sent with a strict stop" },
   { id: "HOOK-09", text: "A preflight sends one synthetic session and throws on any failure" },
   { id: "HOOK-10", text: "Telemetry is best effort unless strict" },
@@ -850,52 +854,52 @@ export const promises: readonly Promised[] = [
   { id: "HOOK-14", text: "The Google ADK adapter wraps function tools" },
   // Policy services
   { id: "POL-01", text: "The client can be configured from the environment" },
-  { id: "POL-02", text: "It can use an API key" },
-  { id: "POL-03", text: "It can exchange client credentials for a token and refresh it" },
-  { id: "POL-04", text: "Tokens minted elsewhere are refused" },
-  { id: "POL-05", text: "It can act on behalf of a subject" },
-  { id: "POL-06", text: "It names itself and its version" },
+  { id: "POL-02", text: "The client can use an API key" },
+  { id: "POL-03", text: "The client can exchange client credentials for a token and refresh it" },
+  { id: "POL-04", text: "Tokens from another issuer are rejected" },
+  { id: "POL-05", text: "The client can act on behalf of a subject" },
+  { id: "POL-06", text: "The client sends its name and version" },
   { id: "POL-07", text: "A debug switch logs failures" },
   { id: "POL-08", text: "Every request has a timeout" },
   { id: "POL-09", text: "Large output is cut before it is sent" },
   { id: "POL-10", text: "The failure mode is closed by default" },
-  { id: "POL-11", text: "HTTPS is required unless allowed otherwise" },
+  { id: "POL-11", text: "HTTPS is required by default" },
   { id: "POL-12", text: "The path of the source check can be set" },
-  { id: "POL-13", text: "All of it can be given as options" },
+  { id: "POL-13", text: "All settings can be passed as options" },
   // Pause and resume
   {
     id: "PAU-01",
-    text: "What a snapshot of a paused run holds",
+    text: "The snapshot of a paused run has a defined content",
     proof: [["src/runtime/resume.test.ts", "PAU-01"]],
   },
   {
     id: "PAU-02",
-    text: "What it says of the pending call",
+    text: "The snapshot describes the pending call",
     proof: [["src/runtime/resume.test.ts", "PAU-02"]],
   },
   {
     id: "PAU-03",
-    text: "Why a run paused",
+    text: "The snapshot has the reason for the pause",
     proof: [["src/runtime/resume.test.ts", "PAU-03"]],
   },
   {
     id: "PAU-04",
-    text: "Resume by run id alone",
+    text: "A run can be resumed by its id alone",
     proof: [["src/runtime/resume.test.ts", "PAU-04"]],
   },
   {
     id: "PAU-05",
-    text: "Resume from a snapshot (which is for reading: settled question 20)",
+    text: "A run can be resumed from a snapshot (which is for reading: settled question 20)",
     proof: [["src/runtime/resume.test.ts", "PAU-05"]],
   },
-  { id: "PAU-06", text: "Offloaded results outlive a resume" },
+  { id: "PAU-06", text: "Offloaded results survive a resume" },
   {
     id: "PAU-07",
-    text: "Resume in the background",
+    text: "A run can be resumed in the background",
     proof: [["src/runtime/durable.test.ts", "PAU-07"]],
   },
   { id: "PAU-08", text: "Overrides can be given again on resume" },
-  { id: "PAU-09", text: "Resume from the transcript after a provider dropped out" },
+  { id: "PAU-09", text: "A run can be resumed from the transcript after a provider failed" },
   // Background runs
   {
     id: "ASY-01",
@@ -904,17 +908,17 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "ASY-02",
-    text: "Its status can be asked at any time",
+    text: "The status of a background run can be queried at any time",
     proof: [["src/runtime/durable.test.ts", "ASY-02"]],
   },
   {
     id: "ASY-03",
-    text: "It can be waited for",
+    text: "A caller can wait for a background run",
     proof: [["src/runtime/durable.test.ts", "ASY-03"]],
   },
   {
     id: "ASY-04",
-    text: "It can be cancelled",
+    text: "A background run can be cancelled",
     proof: [["src/runtime/durable.test.ts", "ASY-04"]],
   },
   {
@@ -929,18 +933,18 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "ASY-07",
-    text: "A state file with its shape",
+    text: "A state file has a defined shape",
     proof: [["src/runtime/durable.test.ts", "ASY-07"]],
   },
   {
     id: "ASY-08",
-    text: "Progress with the current activity",
+    text: "The state file reports progress and the current activity",
     proof: [["src/runtime/durable.test.ts", "ASY-08"]],
   },
   {
     id: "ASY-09",
     text: "Heartbeats are bounded in number",
-    proof: [["src/runtime/runs/tend-runs.test.ts", "ASY-09"]],
+    proof: [["src/runtime/runs/monitor-runs.test.ts", "ASY-09"]],
   },
   {
     id: "ASY-10",
@@ -949,13 +953,13 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "ASY-11",
-    text: "Foreground runs are unchanged by all this",
+    text: "Background runs do not change foreground runs",
     proof: [["src/runtime/foreground.test.ts", "ASY-11"]],
   },
   // Webhooks
   {
     id: "WH-01",
-    text: "A webhook has address, secret, events and headers",
+    text: "A webhook has URL, secret, events and headers",
     proof: [
       ["src/webhooks/settings.test.ts", "WH-01"],
       ["test/webhooks.test.ts", "WH-01"],
@@ -963,7 +967,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "WH-02",
-    text: "Only background runs send them, and only for endings and pauses",
+    text: "Only background runs send webhooks, and only for ends and pauses",
     proof: [
       ["test/webhooks.test.ts", "WH-02"],
       ["test/webhooks.test.ts", "a cancelled run, active or paused, is sent to subscribers of failed"],
@@ -976,7 +980,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "WH-04",
-    text: "The headers that identify and sign it",
+    text: "Headers identify and sign the request",
     proof: [
       ["src/webhooks/settings.test.ts", "WH-04"],
       ["test/webhooks.test.ts", "WH-04"],
@@ -984,7 +988,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "WH-05",
-    text: "Own headers cannot override ours",
+    text: "Custom headers cannot override ours",
     proof: [["src/webhooks/settings.test.ts", "WH-05"]],
   },
   {
@@ -997,7 +1001,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "WH-07",
-    text: "A receiver's sample that checks age and signature",
+    text: "A sample receiver checks age and signature",
     proof: [
       ["src/webhooks/verify.test.ts", "WH-07"],
       ["test/docs.test.ts", "$name runs and prints the documented output"],
@@ -1005,12 +1009,12 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "WH-08",
-    text: "A request has 30 seconds",
+    text: "A request times out after 30 seconds",
     proof: [["test/webhooks.test.ts", "WH-08"]],
   },
   {
     id: "WH-09",
-    text: "Five attempts on a schedule",
+    text: "There are five attempts on a schedule",
     proof: [
       ["src/webhooks/outbox.test.ts", "WH-09"],
       ["test/webhooks.test.ts", "WH-09"],
@@ -1018,7 +1022,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "WH-10",
-    text: "Which answers are retried",
+    text: "It is defined which responses are retried",
     proof: [
       ["src/webhooks/outbox.test.ts", "WH-10"],
       ["test/webhooks.test.ts", "WH-10"],
@@ -1026,7 +1030,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "WH-11",
-    text: "Every attempt is on record",
+    text: "Every attempt is recorded",
     proof: [["test/webhooks.test.ts", "WH-11"]],
   },
   {
@@ -1036,7 +1040,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "WH-13",
-    text: "A manual replay starts the schedule anew",
+    text: "A manual retry restarts the schedule",
     proof: [
       ["src/webhooks/outbox.test.ts", "WH-13"],
       ["test/webhooks.test.ts", "WH-13"],
@@ -1069,10 +1073,10 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "STO-02",
-    text: "The same relative layout on every store",
+    text: "Every store has the same relative layout",
     proof: [["test/promises/layout.test.ts", "STO-02"]],
   },
-  { id: "STO-03", text: "What lies in a run's folder" },
+  { id: "STO-03", text: "The content of a run's folder is defined" },
   {
     id: "STO-04",
     text: "A workspace is a tenant: nothing is shared",
@@ -1081,10 +1085,10 @@ export const promises: readonly Promised[] = [
       ["src/runtime/runtime.test.ts", "a run is stored under its workspace; another workspace does not see it"],
     ],
   },
-  { id: "STO-05", text: "A global memory scope is taken as the workspace's, with a warning" },
+  { id: "STO-05", text: "A global memory scope is treated as the workspace's, with a warning" },
   {
     id: "STO-06",
-    text: "R2 by credentials or by binding (credentials so far)",
+    text: "R2 works with credentials or a binding (credentials so far)",
     proof: [
       ["test/s3.test.ts", "s3Store passes the store conformance cases"],
       ["test/s3-refusals.test.ts", "bucket addresses"],
@@ -1098,19 +1102,19 @@ export const promises: readonly Promised[] = [
   // Memory
   { id: "MEM-01", text: "Profile, rules, lessons and episodes" },
   { id: "MEM-02", text: "Off, read-only or read-write" },
-  { id: "MEM-03", text: "Memory outlives a run, with tools to write and read it" },
+  { id: "MEM-03", text: "Memory survives a run, and tools write and read it" },
   { id: "MEM-04", text: "Memory can be injected as text" },
   // Skills
   { id: "SK-01", text: "Skills on disk with pages" },
   { id: "SK-02", text: "Names and descriptions in the prompt, bodies on demand" },
   { id: "SK-03", text: "Skills given with a run replace those on disk" },
   { id: "SK-04", text: "Skills are fetched from allowed hosts only" },
-  { id: "SK-05", text: "Each address is fetched once a run" },
+  { id: "SK-05", text: "Each URL is fetched once per run" },
   // MCP
   { id: "MCP-01", text: "stdio, SSE and HTTP" },
-  { id: "MCP-02", text: "stdio comes with the Node host, and its absence is said clearly" },
-  { id: "MCP-03", text: "Headers are asked for before every request" },
-  { id: "MCP-04", text: "A 401 asks again and retries once" },
+  { id: "MCP-02", text: "stdio is part of the Node host; elsewhere a clear error is reported" },
+  { id: "MCP-03", text: "Headers are requested before every request" },
+  { id: "MCP-04", text: "A 401 requests the headers again and retries once" },
   { id: "MCP-05", text: "Sampling is off by default" },
   { id: "MCP-06", text: "Sampling goes to a handler or the run's own model" },
   { id: "MCP-07", text: "Sampling is bounded in depth" },
@@ -1118,28 +1122,28 @@ export const promises: readonly Promised[] = [
   { id: "MCP-09", text: "Tools to list and read resources" },
   { id: "MCP-10", text: "The client's name comes from the brand" },
   // API calls
-  { id: "API-01", text: "The tool exists where services are configured" },
+  { id: "API-01", text: "The tool exists only if services are configured" },
   { id: "API-02", text: "Services are a closed list" },
   { id: "API-03", text: "Five ways to authenticate" },
   { id: "API-04", text: "Secrets come from a map of references" },
-  { id: "API-05", text: "A custom way is asked per call" },
-  { id: "API-06", text: "Secrets appear nowhere that is read or kept" },
+  { id: "API-05", text: "A custom authentication is called for each call" },
+  { id: "API-06", text: "Secrets appear in no output and no record" },
   { id: "API-07", text: "Paths and methods are enforced" },
   { id: "API-08", text: "Bodies and responses are bounded" },
   { id: "API-09", text: "Auth headers from the model are dropped" },
-  { id: "API-10", text: "Observers hear of calls without secrets" },
-  { id: "API-11", text: "A raw body is sent as it is" },
-  { id: "API-12", text: "A raw body that is no text is refused before any request" },
+  { id: "API-10", text: "Observers receive calls without secrets" },
+  { id: "API-11", text: "A raw body is sent unchanged" },
+  { id: "API-12", text: "A raw body that is not text is rejected before any request" },
   { id: "API-13", text: "Services can be given per run, and the tool disabled" },
   // Large results
   {
     id: "OFF-01",
-    text: "A default cap per tool result",
+    text: "Each tool result has a default size limit",
     proof: [["src/runtime/calls/overflow.test.ts", "OFF-01"]],
   },
   {
     id: "OFF-02",
-    text: "Over the cap: an artifact, a reference and a warning",
+    text: "A result over the limit becomes an artifact, a reference and a warning",
     proof: [
       ["src/runtime/calls/overflow.test.ts", "OFF-02"],
       ["src/hosts/node/store/artifacts.test.ts", "OFF-02"],
@@ -1147,61 +1151,61 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "OFF-03",
-    text: "Without a place for artifacts: a cut with a summary",
+    text: "Without an artifact store, a long result is cut with a summary",
     proof: [["src/runtime/calls/overflow.test.ts", "OFF-03"]],
   },
   { id: "OFF-04", text: "Offloading is off by default, with threshold and preview" },
-  { id: "OFF-05", text: "Exactly the threshold stays inline" },
-  { id: "OFF-06", text: "Where an offloaded result lies" },
+  { id: "OFF-05", text: "A result of exactly the threshold stays inline" },
+  { id: "OFF-06", text: "The location of an offloaded result is defined" },
   { id: "OFF-07", text: "Its summary is deterministic and names the reference" },
-  { id: "OFF-08", text: "A tool fetches the whole" },
+  { id: "OFF-08", text: "A tool returns the whole result" },
   { id: "OFF-09", text: "Errors are never offloaded" },
-  { id: "OFF-10", text: "What was fetched is not offloaded again" },
+  { id: "OFF-10", text: "A fetched result is not offloaded again" },
   { id: "OFF-11", text: "An agent sees its own references only" },
-  { id: "OFF-12", text: "References outlive a resume" },
+  { id: "OFF-12", text: "References survive a resume" },
   { id: "OFF-13", text: "The summary can be written by the host" },
-  { id: "OFF-14", text: "Per run, and nothing at all where it is not configured" },
+  { id: "OFF-14", text: "Offloading is per run, and has no effect unless configured" },
   {
     id: "OFF-15",
-    text: "The kernel's byte limit, and Bash's spill file",
+    text: "The kernel has a byte limit, and Bash an overflow file",
     proof: [
       ["src/hosts/node/shell/shell-output.test.ts", "OFF-15"],
       ["src/tools/bash.test.ts", "OFF-15"],
     ],
   },
   // Compaction
-  { id: "CMP-01", text: "Compaction happens by itself" },
-  { id: "CMP-02", text: "It summarises, and the host gets its record" },
+  { id: "CMP-01", text: "Compaction is automatic" },
+  { id: "CMP-02", text: "Compaction summarises, and the host receives its record" },
   { id: "CMP-03", text: "The first turn's size can be estimated" },
-  { id: "CMP-04", text: "It shows in the run's state" },
-  { id: "CMP-05", text: "It keeps calls and results paired" },
+  { id: "CMP-04", text: "Compaction is visible in the run's state" },
+  { id: "CMP-05", text: "Compaction keeps calls and results paired" },
   // Knowledge
-  { id: "KB-01", text: "A folder of bases beside the runs" },
+  { id: "KB-01", text: "Knowledge bases are folders next to the runs" },
   { id: "KB-02", text: "An index by headings, words and links" },
   { id: "KB-03", text: "A missing index is built for the run" },
   { id: "KB-04", text: "Off by default, with limits" },
   { id: "KB-05", text: "Folders and external sources per run" },
-  { id: "KB-06", text: "Search gives ranked snippets with references" },
+  { id: "KB-06", text: "A search returns ranked snippets with references" },
   { id: "KB-07", text: "A section, a file or an external source can be read" },
-  { id: "KB-08", text: "Which formats can be read" },
-  { id: "KB-09", text: "How HTML becomes text" },
-  { id: "KB-10", text: "References cannot leave their base" },
-  { id: "KB-11", text: "Headers of external sources appear nowhere" },
-  { id: "KB-12", text: "Run-time settings are refused at start" },
-  { id: "KB-13", text: "It composes with offloading and subagents" },
+  { id: "KB-08", text: "The readable formats are defined" },
+  { id: "KB-09", text: "The conversion of HTML to text is defined" },
+  { id: "KB-10", text: "References cannot leave their knowledge base" },
+  { id: "KB-11", text: "Headers of external sources appear in no output" },
+  { id: "KB-12", text: "Run-time settings are rejected at start" },
+  { id: "KB-13", text: "Knowledge bases work with offloading and subagents" },
   { id: "KB-14", text: "Its tools and extractors are exported" },
   // Runners
   { id: "RN-01", text: "A runner can be configured, and its absence degrades gracefully" },
   { id: "RN-02", text: "A stubbed call in the foreground is an error result and a missing capability" },
-  { id: "RN-03", text: "In the background the run is handed over" },
-  { id: "RN-04", text: "The runner's HTTP interface" },
+  { id: "RN-03", text: "In the background, the run is transferred to the runner" },
+  { id: "RN-04", text: "The runner has an HTTP interface" },
   { id: "RN-05", text: "The runner resumes from the same store with real tools" },
-  { id: "RN-06", text: "A runner that cannot be reached has its code" },
-  { id: "RN-07", text: "The waiting side sees the end; a small reference runner" },
+  { id: "RN-06", text: "An unreachable runner has its own error code" },
+  { id: "RN-07", text: "The waiting side receives the end; there is a small reference runner" },
   // Edge
   {
     id: "EDG-01",
-    text: "No node: import in the portable entries; ESM that CommonJS can require; types",
+    text: "Portable entries import no node: module; CommonJS can require the ESM; types are included",
     proof: [
       ["test/workerd.test.ts", "EDG-01"],
       ["test/promises/portable.test.ts", "EDG-01"],
@@ -1210,14 +1214,14 @@ export const promises: readonly Promised[] = [
   { id: "EDG-02", text: "Node, Bun and Cloudflare Workers" },
   {
     id: "EDG-03",
-    text: "No probing of the environment: the caller chooses",
+    text: "The environment is not probed: the caller chooses",
     proof: [["test/promises/portable.test.ts", "EDG-03"]],
   },
   { id: "EDG-04", text: "An example Worker with one object per run" },
   // Observability
   {
     id: "OBS-01",
-    text: "Observers of events and metrics",
+    text: "Observers receive events and metrics",
     proof: [["test/promises/controls.test.ts", "OBS-01"]],
   },
   { id: "OBS-02", text: "A snapshot of metrics" },
@@ -1233,7 +1237,7 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "OBS-05",
-    text: "Events for cost as it adds up",
+    text: "There are events for accumulated cost",
     proof: [["test/promises/controls.test.ts", "OBS-05"]],
   },
   {
@@ -1243,22 +1247,22 @@ export const promises: readonly Promised[] = [
   },
   {
     id: "OBS-07",
-    text: "A log for inspection",
+    text: "There is a log for inspection",
     proof: [["test/promises/controls.test.ts", "OBS-07"]],
   },
   {
     id: "OBS-08",
-    text: "A CLI to try it with: one task or a conversation",
+    text: "A CLI runs one task or a conversation",
     proof: [
       ["src/cli/chat/chat.test.ts", "OBS-08"],
       ["src/cli/chat/terminal.test.ts", "OBS-08"],
     ],
   },
   // Structured output
-  { id: "SO-01", text: "The schema goes to the provider's own interface" },
+  { id: "SO-01", text: "The schema is passed to the provider's native interface" },
   {
     id: "SO-02",
-    text: "The runtime validates, and fails strictly",
+    text: "The runtime validates output, and fails strictly",
     proof: [
       ["test/promises/controls.test.ts", "SO-02"],
       ["test/structured-output.test.ts", "SO-02"],

@@ -44,7 +44,7 @@ describe.each([
   { name: "create-only", store: () => createOnlyStore(freshFolder()) },
   { name: "S3", store: () => server.freshStore() },
 ])("on the $name store", ({ name, store }) => {
-  test("runs released in slices of every size, by processes in turn, have every effect once", {
+  test("runs released in slices of every size, by alternating processes, have every effect once", {
     timeout: 300_000,
   }, async () => {
     const sizes: Slice[] = Array.from({ length: turns + 1 }, (_, index) => ({ turns: index + 1 }))
@@ -65,7 +65,7 @@ describe.each([
   })
 })
 
-/** Two processes take slices of one run in turn, every third slice is resumed by the one that released it. */
+/** Two processes alternate in running slices of one run. Every third slice is resumed by the process that released it. */
 async function runInSlices(store: Store, slice: Slice) {
   const effects: string[] = []
   const ship = defineTool({
@@ -93,7 +93,7 @@ async function runInSlices(store: Store, slice: Slice) {
   return { result, effects, slices }
 }
 
-test("three processes restarted in turn with live runs finish them all and cancel none", {
+test("three processes that are restarted one after another finish all active runs and cancel none", {
   timeout: 300_000,
 }, async () => {
   const entryPoints = [fileURLToPath(new URL("release/worker.ts", import.meta.url))]
@@ -143,7 +143,7 @@ async function countPauses(records: AsyncIterable<{ readonly type: string }>): P
   return pauses
 }
 
-test("a run is resumed where its workspace is at another path, and Bash works there", async () => {
+test("a run is resumed in a workspace at another path, and Bash works there", async () => {
   const folder = freshFolder()
   const [before, after] = [join(folder, "before"), join(folder, "after")] as const
   mkdirSync(join(before, "notes"), { recursive: true })

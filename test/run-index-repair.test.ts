@@ -12,7 +12,7 @@ import { hangingPay, INDEX, listByReading, PROJECTS, paged, runtimeOver, wait } 
 
 const ids = (runs: readonly RunSummary[]) => runs.map(({ runId }) => runId)
 
-/** A store that tells which journals were read, and whose index can be made to fail. */
+/** A store that records which journals were read, and whose operations can be made to fail. */
 function watched(inner: Store, breaks: (operation: string, path: string) => boolean = () => false) {
   const journals = new Set<string>()
   const folder = (path: string): Folder => {
@@ -37,7 +37,7 @@ async function entriesOf(store: Store, runId: string): Promise<string[]> {
   return (await store.list(INDEX)).filter((name) => parseEntry(name)?.runId === runId)
 }
 
-test("an entry whose process died before the first shard is listed as no run, and is deleted after an hour", async () => {
+test("an index entry without a run is not listed, and is deleted after an hour", async () => {
   const store = memoryStore()
   const folder = store.folder(INDEX)
   const begun = (runId: string, startedAt: number) => entryName({ kind: "begun", runId, nodeId: "main", startedAt })
@@ -51,14 +51,14 @@ test("an entry whose process died before the first shard is listed as no run, an
   expect(ids(await runtime.runs({ status: "running" }))).toEqual([])
 })
 
-test("a run whose index cannot be written runs to its end, is listed, and gets its entry from a later listing", async () => {
+test("a run whose index entry cannot be written completes, is listed, and gets its entry from a later listing", async () => {
   const inner = memoryStore()
   let full = true
   const { store } = watched(inner, (_, path) => full && path === INDEX)
   const warnings: string[] = []
   const runtime = runtimeOver(store, { logger: { warn: (message) => warnings.push(message) } })
   expect(await runtime.run({ task: "done", runId: "r" })).toMatchObject({ status: "done" })
-  expect(warnings).toContain("The index of runs could not be written; a later listing does so.")
+  expect(warnings).toContain("The index of runs could not be written; a later listing will repair it.")
   expect(await runtime.runs()).toMatchObject([{ runId: "r", status: "done" }])
   expect(await inner.list(INDEX)).toEqual([])
   full = false
@@ -68,7 +68,7 @@ test("a run whose index cannot be written runs to its end, is listed, and gets i
   ])
 })
 
-test("a run whose process died between its end and its entry is over for every list", async () => {
+test("a run whose process died after its end and before its index entry is listed as ended", async () => {
   const inner = memoryStore()
   const { store } = watched(inner, (operation, path) => path === INDEX && operation !== "create")
   await runtimeOver(store).run({ task: "done", runId: "r" })
@@ -79,7 +79,7 @@ test("a run whose process died between its end and its entry is over for every l
   expect(ids(await runtime.runs({ status: "done" }))).toEqual(["r"])
 })
 
-test("a late entry of a run's former owner hides the run from no list and from no recovery", async () => {
+test("a late index entry of a former owner does not hide the run from lists or recovery", async () => {
   const store = memoryStore()
   await runtimeOver(store).run({ task: "ask", runId: "r" })
   const [late = ""] = await entriesOf(store, "r")
@@ -106,19 +106,19 @@ test("a late entry of a run's former owner hides the run from no list and from n
   expect(await reader.runs()).toMatchObject([{ runId: "r", status: "failed" }])
 })
 
-test("of two processes that start a run of one id at the same time, one does, and the run is listed once", async () => {
+test("a run id that several processes start at the same time runs once and is listed once", async () => {
   for (let round = 0; round < 10; round++) {
     const store = memoryStore()
     const hosts = [runtimeOver(store), runtimeOver(store), runtimeOver(store)]
     const results = await Promise.all(hosts.map((host) => host.run({ task: "done", runId: "same" })))
     expect(results.filter(({ status }) => status === "done")).toHaveLength(1)
     expect(await runtimeOver(store).runs()).toEqual(await listByReading(store))
-    // A second time also by its entries alone.
+    // The second list uses the index entries only.
     expect(await runtimeOver(store).runs({ status: "done" })).toEqual(await listByReading(store))
   }
 })
 
-test("an entry that says another time than the journal is corrected, and the run is listed at its place", async () => {
+test("an index entry with a time other than the journal's is corrected, and the run is listed at its position", async () => {
   const store = memoryStore()
   const runtime = runtimeOver(store)
   for (const runId of ["a", "b", "c"]) {
@@ -135,7 +135,7 @@ test("an entry that says another time than the journal is corrected, and the run
   expect(ids(await runtime.runs())).toEqual(["c", "b", "a"])
 })
 
-test("of two entries that say different times the journal's counts, also where the other would put the run on a later page", async () => {
+test("a run with two index entries of different times is listed by the time in its journal", async () => {
   const store = memoryStore()
   const runtime = runtimeOver(store)
   for (const runId of ["a", "b", "c"]) {
@@ -148,7 +148,7 @@ test("of two entries that say different times the journal's counts, also where t
   expect(await entriesOf(store, "c")).not.toContain(wrong)
 })
 
-test("an entry does not count where the journal is shorter than it was", async () => {
+test("an index entry is ignored if the journal became shorter", async () => {
   const root = mkdtempSync(join(tmpdir(), "longhaul-run-index-"))
   const store = fsStore(root)
   const { transcript } = await runtimeOver(store).run({ task: "done", runId: "r" })
@@ -159,7 +159,7 @@ test("an entry does not count where the journal is shorter than it was", async (
   rmSync(root, { recursive: true })
 })
 
-test("what a run still owes to its webhook is found among runs that are over, and no longer once it is delivered", async () => {
+test("an ended run with a pending webhook delivery is found until the delivery succeeds", async () => {
   const inner = memoryStore()
   for (let number = 0; number < 5; number++) await runtimeOver(inner).run({ task: "done" })
   const secrets = { HOOK: `whsec_${"a".repeat(43)}=` }
@@ -190,7 +190,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-test("runs of an older version, also nodes of one run, are listed, and are read once", async () => {
+test("runs of an older version, including runs with several nodes, are listed and read only once", async () => {
   const inner = memoryStore()
   const runtime = runtimeOver(inner)
   for (const task of ["done", "fail", "ask"]) await runtime.run({ task, runId: task })
@@ -211,7 +211,7 @@ test("runs of an older version, also nodes of one run, are listed, and are read 
   expect([...journals].filter((path) => !path.includes("/other/"))).toEqual([])
 })
 
-test("a recovery and a delivery of webhooks read the journals of runs that are not over, and no other", async () => {
+test("recovery and webhook delivery read only the journals of runs that have not ended", async () => {
   const inner = memoryStore()
   const runtime = runtimeOver(inner)
   for (let number = 0; number < 20; number++) await runtime.run({ task: number % 2 ? "done" : "fail" })
@@ -225,7 +225,7 @@ test("a recovery and a delivery of webhooks read the journals of runs that are n
   await runtime.close()
 })
 
-test("a removed run stays removed, whatever of its entries comes back", async () => {
+test("a removed run stays removed when its old index entries are restored", async () => {
   const store = memoryStore()
   const runtime = runtimeOver(store)
   await runtime.run({ task: "ask", runId: "r" })
@@ -246,7 +246,7 @@ test("a removed run stays removed, whatever of its entries comes back", async ()
   }
 })
 
-test("a store that ignores which part of a listing is asked for gives the same lists", async () => {
+test("a store that ignores the requested part of a listing gives the same lists", async () => {
   const inner = memoryStore()
   const store: Store = {
     ...inner,
@@ -263,7 +263,7 @@ test("a store that ignores which part of a listing is asked for gives the same l
   expect(await runtime.runs()).toEqual(await listByReading(store))
 })
 
-test("a page follows a run id, or a summary whose run was removed since", async () => {
+test("a page can start after a run id, or after a summary whose run was removed since", async () => {
   const store = memoryStore()
   const runtime = runtimeOver(store)
   for (const runId of ["a", "b", "c", "d"]) {

@@ -36,7 +36,7 @@ const forms: Readonly<Record<string, () => Store>> = {
 
 const statuses = ["running", "paused", "done", "failed", "cancelled"] as const
 
-/** Deletes, tears and restores what the index holds. It knows everything that was ever in it. */
+/** Deletes, truncates, alters and restores files of the index. It keeps every file that was ever in it. */
 class Saboteur {
   readonly #store: Store
   readonly #pick: (below: number) => number
@@ -75,14 +75,14 @@ class Saboteur {
         return folder.replace(old, content)
       }
       case 4:
-        // All that is there now, and what was there before takes its place.
+        // Deletes some of the current files and restores some earlier ones.
         for (const each of names) if (this.#pick(2) === 0) await folder.delete(each)
         for (const [old, content] of everything) if (this.#pick(4) === 0) await folder.replace(old, content)
     }
   }
 }
 
-/** One thing that may happen to the runs of a workspace. */
+/** Performs one random operation on the runs of a workspace. */
 async function act(runtime: Runtime, other: Runtime, pick: (below: number) => number): Promise<string> {
   const all = await runtime.runs()
   const host = pick(2) === 0 ? runtime : other
@@ -110,7 +110,7 @@ async function act(runtime: Runtime, other: Runtime, pick: (below: number) => nu
   if (run === undefined) return "no run"
   const { runId, nodeId } = run
   if (kind < 7) {
-    // Whichever of the two owns it ends it at once.
+    // The runtime that owns the run cancels it immediately.
     const results = await Promise.all([runtime, other].map((each) => each.cancel(runId, { nodeId }).catch(codeOf)))
     if (results.includes(true)) await runtime.waitFor(runId, { nodeId, pollIntervalMs: 5 })
     return `cancel ${run.status} ${results}`
@@ -125,7 +125,7 @@ const codeOf = (error: { code?: string }) => error.code ?? String(error)
 
 for (const [form, make] of Object.entries(forms)) {
   for (let seed = 1; seed <= seeds; seed++) {
-    test(`a list of runs is what all journals say, whatever becomes of the index: ${form}, seed ${seed}`, {
+    test(`a list of runs matches all journals while index files are deleted, damaged and restored: ${form}, seed ${seed}`, {
       timeout: 600_000,
     }, async () => {
       const store = make()
@@ -138,7 +138,7 @@ for (const [form, make] of Object.entries(forms)) {
         trace.push(await act(runtime, other, pick))
         await Promise.all(strikes)
         if (pick(2) === 0) await saboteur.strike()
-        await settled(store)
+        await idle(store)
         await compare(store, runtime, pick, trace)
       }
       await Promise.all([runtime.close(), other.close()])
@@ -150,8 +150,8 @@ for (const [form, make] of Object.entries(forms)) {
   }
 }
 
-/** Waits until every run that was started is paused, over, or hangs in its tool, and writes nothing more. */
-async function settled(store: Store): Promise<void> {
+/** Waits until every run is paused, has ended, or hangs in its tool, so that nothing more is written. */
+async function idle(store: Store): Promise<void> {
   for (;;) {
     const running = (await listByReading(store)).filter(({ status }) => status === "running")
     if (running.every(({ task, turns }) => task === "hang" && turns === 1)) return
@@ -166,23 +166,23 @@ async function compare(
   trace: readonly string[],
 ): Promise<void> {
   const expected = await listByReading(store)
-  const said = trace.join("\n")
-  // One of them first, so that no list is always the one that repairs the index for the others.
+  const history = trace.join("\n")
+  // The first check varies, because it repairs the index for the others.
   const checks = [
-    async () => expect(await runtime.runs(), said).toEqual(expected),
-    async () => expect(await paged(runtime, 1 + pick(4)), said).toEqual(expected),
+    async () => expect(await runtime.runs(), history).toEqual(expected),
+    async () => expect(await paged(runtime, 1 + pick(4)), history).toEqual(expected),
     ...statuses.map((status) => async () => {
       const fitting = expected.filter((run) => run.status === status)
-      expect(await runtime.runs({ status }), `${status}\n${said}`).toEqual(fitting)
-      expect(await paged(runtime, 1 + pick(3), { status }), `${status}, paged\n${said}`).toEqual(fitting)
+      expect(await runtime.runs({ status }), `${status}\n${history}`).toEqual(fitting)
+      expect(await paged(runtime, 1 + pick(3), { status }), `${status}, paged\n${history}`).toEqual(fitting)
     }),
     async () => {
       const open = expected.filter(({ status }) => status === "running" || status === "paused")
-      expect(await runtime.runs({ status: ["running", "paused"] }), said).toEqual(open)
+      expect(await runtime.runs({ status: ["running", "paused"] }), history).toEqual(open)
     },
     async () => {
       const { runId = "none" } = expected[pick(Math.max(1, expected.length))] ?? {}
-      expect(await runtime.runs({ runId }), said).toEqual(expected.filter((run) => run.runId === runId))
+      expect(await runtime.runs({ runId }), history).toEqual(expected.filter((run) => run.runId === runId))
     },
   ]
   const first = pick(checks.length)

@@ -54,11 +54,11 @@ const storeAt = (endpoint: string) => s3Store({ bucket: "runs", endpoint, ...key
 
 describe("a store that ignores conditional writes is rejected at startup with the reason", () => {
   const unfit: readonly [Habit, RegExp][] = [
-    ["overwrites", /said of one name twice that it was created, so two processes could own one run/],
-    ["keeps, and says created", /said of one name twice that it was created/],
-    ["overwrites, and says exists", /did not keep what was created first/],
-    ["refuses all", /did not keep what was created first/],
-    ["unknown", /does not know the condition/],
+    ["overwrites", /reported the same name as created twice, so two processes could own one run/],
+    ["keeps, and says created", /reported the same name as created twice/],
+    ["overwrites, and says exists", /did not keep the object that was created first/],
+    ["refuses all", /did not keep the object that was created first/],
+    ["unknown", /does not support the condition/],
   ]
 
   test.each(unfit)("a store that %s is rejected", async (habit, why) => {

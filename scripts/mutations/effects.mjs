@@ -11,10 +11,10 @@ const tools = (name) => ["src/runtime/runtime.test.ts", name]
 const resume = (name) => ["src/runtime/resume.test.ts", name]
 const controls = (name) => ["test/promises/controls.test.ts", name]
 
-const repeatsWhenGone = 'if (call.intent === "repeatable" && isGone) return true'
-const runsAgain = 'if (intent === "repeatable" && gone) return'
-const isGone = 'const isGone = owner === "gone" || owner === "released"'
-const goneOpening = 'gone: owner === "gone" || owner === "released",'
+const repeatsWhenStopped = 'if (call.intent === "repeatable" && ownerStopped) return true'
+const runsAgain = 'if (intent === "repeatable" && ownerStopped) return'
+const ownerStopped = 'const ownerStopped = owner === "dead" || owner === "released"'
+const stoppedOpening = 'ownerStopped: owner === "dead" || owner === "released",'
 
 export const mutations = [
   mutation(
@@ -30,8 +30,8 @@ export const mutations = [
   mutation(
     "effects: a once call runs again where its owner is dead",
     [
-      [runtime, repeatsWhenGone, "if (isGone) return true"],
-      [runtime, runsAgain, "if (gone) return"],
+      [runtime, repeatsWhenStopped, "if (ownerStopped) return true"],
+      [runtime, runsAgain, "if (ownerStopped) return"],
     ],
     durable("a `once` call with an intent and no result is not run again"),
   ),
@@ -43,8 +43,8 @@ export const mutations = [
   mutation(
     "effects: an unresponsive owner is taken for a dead one, and a repeatable call runs beside it",
     [
-      [runtime, isGone, 'const isGone = owner !== "alive"'],
-      [runtime, goneOpening, 'gone: owner !== "alive",'],
+      [runtime, ownerStopped, 'const ownerStopped = owner !== "alive"'],
+      [runtime, stoppedOpening, 'ownerStopped: owner !== "alive",'],
     ],
     durable("a `repeatable` call of an owner without a sign of life for a lease is flagged as unknown, not run again"),
     durable("recovery flags a `repeatable` call of an unresponsive owner"),
@@ -52,14 +52,14 @@ export const mutations = [
   mutation(
     "effects: a takeover repeats a call that its owner may be running",
     [
-      [runtime, isGone, "const isGone = true"],
-      [runtime, goneOpening, "gone: true,"],
+      [runtime, ownerStopped, "const ownerStopped = true"],
+      [runtime, stoppedOpening, "ownerStopped: true,"],
     ],
     durable("a `repeatable` call is run again only if no other process can still be running it"),
   ),
   mutation(
     "effects: a repeatable call of a dead owner is not run again",
-    [[runtime, repeatsWhenGone, 'if (call.intent === "repeatable" && !isGone) return true']],
+    [[runtime, repeatsWhenStopped, 'if (call.intent === "repeatable" && !ownerStopped) return true']],
     durable("a `repeatable` call is run again only if no other process can still be running it"),
   ),
   mutation(
@@ -73,7 +73,7 @@ export const mutations = [
       // The dispatcher says the same of a tool that it leaves behind.
       ["src/tools/kernel/dispatch.ts", 'status: harmless ? "error" : "unknown"', 'status: "error"'],
     ],
-    tools("a tool with an effect that reports its own abort is said to be in doubt"),
+    tools("a tool with an effect that reports its own abort has an unknown outcome"),
   ),
   mutation(
     "effects: the idempotency key changes with the attempt",
@@ -126,8 +126,8 @@ export const mutations = [
     [
       [
         projection,
-        "calls.filter(isSettled).map(resultPart)",
-        "calls.filter(isSettled).toSorted((left, right) => left.durationMs - right.durationMs).map(resultPart)",
+        "calls.filter(hasOutcome).map(resultPart)",
+        "calls.filter(hasOutcome).toSorted((left, right) => left.durationMs - right.durationMs).map(resultPart)",
       ],
     ],
     [

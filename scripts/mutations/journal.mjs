@@ -25,16 +25,16 @@ const syncBase = "    await this.#folder.append?.sync(shardName(shard))\n"
 const syncFolder = "          await this.#folder.append?.syncFolder()\n"
 const openNext = `    const file = await this.#folder.append?.open(shardName(this.#top + 1), this.#ownership.claim)
     if (!file) throw fenced()\n`
-const sendNext = "    if (this.#flushed.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]\n"
-const sendAll = `    for (const record of this.#riding.take()) this.#flushed.add(record)
-    if (this.#riding.isWanted) this.#flushed.durable.then(() => this.#riding.resolve(), () => {})\n`
+const sendNext = "    if (this.#flushed.isEmpty) [this.#flushed, this.#queued] = [this.#queued, this.#flushed]\n"
+const sendAll = `    for (const record of this.#queued.take()) this.#flushed.add(record)
+    if (this.#queued.isWanted) this.#flushed.durable.then(() => this.#queued.resolve(), () => {})\n`
 const ownBytes = "      if (found !== null) return equalBytes(found, bytes)\n"
 const readAfterCreate = [
   "    const { known } = options\n",
   "    const head = options.afresh ? null : await findHead(folder, top, known?.head)\n",
   "    const history = head ? await historyOf(folder, head, known) : []\n",
 ]
-const isSettled = `  try {
+const isFinal = `  try {
     await folder.append.sync(shardName(head.shard))
   } catch {
     return false
@@ -158,13 +158,13 @@ export const mutations = [
     holes("F5: a reader looks after reading, so a takeover in between is detected"),
     [
       reader,
-      "      unsettled = !(await isSettled(folder, head))\n",
-      "      await isSettled(folder, head)\n      unsettled = folder.append !== undefined && head.shard !== top\n",
+      "      takeoverPending = !(await isFinal(folder, head))\n",
+      "      await isFinal(folder, head)\n      takeoverPending = folder.append !== undefined && head.shard !== top\n",
     ],
   ),
   hole("F5 reader without a sync", holes("F5: a reader that cannot sync its read publishes none of it"), [
     reader,
-    isSettled,
+    isFinal,
     "",
   ]),
   hole(
@@ -211,7 +211,7 @@ export const mutations = [
           await step("write", name)
           file.bytes = first.slice()\n`,
   ]),
-  hole("a take that is not on record is judged by the owner before", claims("the creator stops before its read"), [
+  hole("an unrecorded take is attributed to the previous owner", claims("the creator stops before its read"), [
     reader,
     "  return { claim: bytes && claimOf(bytes) }\n",
     `  const below = await folder.read(shardName(top - 1))
@@ -236,8 +236,8 @@ export const mutations = [
     records("a record that is not valid JSON gets no number and leaves no trace"),
     [
       journal,
-      "    this.#riding.add(record)\n    this.#nextSeq++\n",
-      "    this.#nextSeq++\n    this.#riding.add(record)\n",
+      "    this.#queued.add(record)\n    this.#nextSeq++\n",
+      "    this.#nextSeq++\n    this.#queued.add(record)\n",
     ],
   ),
   hole(
@@ -345,7 +345,7 @@ export const mutations = [
   hole(
     "F5 reader believes a late header while a takeover is under way",
     holes("F5: a reader publishes nothing that a concurrent takeover may cut"),
-    [reader, "let below = unsettled ? certain : head.header.base", "let below = head.header.base"],
+    [reader, "let below = takeoverPending ? certain : head.header.base", "let below = head.header.base"],
   ),
   hole(
     "flush acknowledged after a release",

@@ -76,8 +76,8 @@ export const mutations = [
     [
       [
         projection,
-        "    this.webhook = record.webhook\n    this.#loseReserve()\n",
-        "    this.webhook = record.webhook\n",
+        "    this.#reportTo(record.webhook)\n    this.#loseReserve()\n",
+        "    this.#reportTo(record.webhook)\n",
       ],
     ],
     fold("an unanswered reservation counts as spent after a resume, and only once"),

@@ -6,7 +6,7 @@ const runtime = "src/runtime"
 const paths = "src/journal/paths.ts"
 const projection = "src/journal/projection.ts"
 
-const gone = (name) => ["src/hosts/node/owner.test.ts", name]
+const owners = (name) => ["src/hosts/node/owner.test.ts", name]
 const durable = (name) => ["src/runtime/durable.test.ts", name]
 const permits = (name) => ["src/runtime/permits.test.ts", name]
 const store = (name) => ["src/stores/store-conformance.test.ts", name]
@@ -15,27 +15,27 @@ export const mutations = [
   mutation(
     "ownership: another boot on a shared store is dead",
     [[owner, "if (owner.boot !== self.boot) return isLocal", "if (owner.boot !== self.boot) return true"]],
-    gone("a process of another boot is dead on a local store and unknown on a shared one"),
+    owners("a process of another boot is dead on a local store and unknown on a shared one"),
   ),
   mutation(
     "ownership: another boot on a local store may be alive",
     [[owner, "if (owner.boot !== self.boot) return isLocal", "if (owner.boot !== self.boot) return false"]],
-    gone("a process of another boot is dead on a local store and unknown on a shared one"),
+    owners("a process of another boot is dead on a local store and unknown on a shared one"),
   ),
   mutation(
     "ownership: a pid of another pid namespace is looked for in this one",
     [[owner, "  if (owner.pidns !== self.pidns) return false\n", ""]],
-    gone("a process of another pid namespace of this boot is unknown on every store"),
+    owners("a process of another pid namespace of this boot is unknown on every store"),
   ),
   mutation(
     "ownership: a pid that was given to another process is the same process",
     [[owner, "found.started !== owner.started || ", ""]],
-    gone("a process of this boot whose pid is free, or has another start time, is dead on every store"),
+    owners("a process of this boot whose pid is free, or has another start time, is dead on every store"),
   ),
   mutation(
     "ownership: a process that nobody reaped is alive",
     [[owner, "found.started !== owner.started || found.isDead", "found.started !== owner.started"]],
-    gone("a zombie process is dead"),
+    owners("a zombie process is dead"),
   ),
   mutation(
     "ownership: a run of a live owner is taken without a takeover",
@@ -70,8 +70,8 @@ export const mutations = [
   ),
   mutation(
     "ownership: a take that was abandoned says that the owner before it is dead",
-    [[runtime, 'return isReleased || this.#isGone(path, owner) ? "gone" : "silent"', 'return "gone"']],
-    durable("a headerless shard of a process that is gone over a run whose owner may be alive"),
+    [[runtime, 'return isReleased || this.#isDead(path, owner) ? "dead" : "unresponsive"', 'return "dead"']],
+    durable("a headerless shard of a dead process over a run whose owner may be alive"),
   ),
   mutation(
     "ownership: a run is resumed although its owner ended it while it was taken over",
@@ -101,8 +101,8 @@ export const mutations = [
     [
       [
         paths,
-        'return `workspaces/${checkedId("workspaceId", workspaceId)}/',
-        'return `workspaces/${workspaceId && "default"}/',
+        'return `workspaces/${checkedId("workspaceId", workspaceId)}/.longhaul/projects',
+        'return `workspaces/${workspaceId && "default"}/.longhaul/projects',
       ],
     ],
     ["test/promises/layout.test.ts", "STO-04"],

@@ -1,4 +1,4 @@
-// Promises about what callers, people and the model get to hear: steering, output, observers, retries, stores.
+// Promises about what callers, people and the model receive: steering, output, observers, retries, stores.
 import { mutation, programMutation } from "./mutation.mjs"
 
 export const mutations = [
@@ -21,8 +21,14 @@ export const mutations = [
     ],
   ),
   mutation(
-    "results: a message to a live run is recorded without its slot, and heard again",
-    [["src/runtime", "said[0]?.text !== event.text) return event", "said[0]?.text === event.text) return event"]],
+    "results: a message to a live run is recorded without its slot, and delivered again",
+    [
+      [
+        "src/runtime",
+        "pendingSteers[0]?.text !== event.text) return event",
+        "pendingSteers[0]?.text === event.text) return event",
+      ],
+    ],
     [
       "src/runtime/durable.test.ts",
       "a steering message to an active run reaches the model once and is recorded with its slot",
@@ -124,13 +130,13 @@ export const mutations = [
   ),
   mutation(
     "results: a state file is written at every tick (ASY-09)",
-    [["src/runtime/runs", "if (activity === this.#shown) return false", ""]],
-    ["src/runtime/runs/tend-runs.test.ts", "ASY-09 a run whose activity does not change writes its state only"],
+    [["src/runtime/runs", "if (activity === this.#lastActivity) return false", ""]],
+    ["src/runtime/runs/monitor-runs.test.ts", "ASY-09 a run whose activity does not change writes its state only"],
   ),
   mutation(
     "results: a state file is written more often than every 500 ms (ASY-09)",
     [["src/runtime/runs", "const TICK_MS = 500", "const TICK_MS = 250"]],
-    ["src/runtime/runs/tend-runs.test.ts", "ASY-09 a run writes its state at most once in 500 ms"],
+    ["src/runtime/runs/monitor-runs.test.ts", "ASY-09 a run writes its state at most once in 500 ms"],
   ),
   mutation(
     "results: the usage of a result is that of its last answer (RES-12)",

@@ -5,23 +5,23 @@ import { type FlushWriter, fenced, isFenced, knownShard, type Ownership } from "
 import { shardName } from "./paths.ts"
 import type { KnownShard, Position, ShardHeader } from "./shard.ts"
 
-/** Appends flushes to a shard that only this owner ever writes. For stores where a look sees every create at once. */
+/** Appends flushes to a shard that only this owner writes. For stores where an existence check sees every create immediately. */
 export class AppendWriter implements FlushWriter {
   readonly #folder: Folder
   readonly #ownership: Ownership
   #top: number
   /** End of the last acknowledged flush: the base of the next header. */
   #good: Position | null
-  /** Of the shard that holds it. */
+  /** The header of the shard that contains that flush. */
   #header: ShardHeader | undefined
-  /** Null: the shard is dead, and the next flush opens another. */
+  /** Null: the shard must not be written any more, and the next flush opens another. */
   #file: AppendFile | null
-  /** The shard was created but holds no header yet. */
+  /** True while the shard contains no header. */
   #headless = true
-  /** Why nothing may be built on what is here: what a header would count is not durable, or not there any more. */
+  /** Set once no further shard may be opened, because the bytes it would count are not durable or were deleted. */
   #lost: LonghaulError | null = null
 
-  /** `file` is shard `top`, created just now; `base` is what counts below it. */
+  /** `file` is shard `top`, just created; `base` is the end of the valid records below it. */
   constructor(folder: Folder, ownership: Ownership, file: AppendFile, top: number, base: Position | null) {
     this.#folder = folder
     this.#ownership = ownership
@@ -39,8 +39,8 @@ export class AppendWriter implements FlushWriter {
   }
 
   /**
-   * Append, sync, look: acknowledged only if nobody has created the next shard by then. Where a shard failed, one attempt
-   * with the next: we take the run from ourselves.
+   * Appends, syncs, then checks for the next shard: the flush is acknowledged only if no other process has created it. If a
+   * shard fails, the flush is tried once more in the next shard.
    */
   async write(lines: FlushLines): Promise<void> {
     for (;;) {
@@ -50,11 +50,11 @@ export class AppendWriter implements FlushWriter {
         const from = this.#headless ? 0 : (this.#good as Position).bytes
         const bytes = lines.sealed(from, this.#headless ? this.#ownership.claimedHeader(this.#good) : undefined)
         if (this.#headless) {
-          // Bytes that a header counts must outlive it: they and the row's names are synced before it is written.
+          // Bytes that a header counts must survive a power loss if the header does, so they and the names are synced first.
           if (this.#good) await this.#syncBase(this.#good)
           await this.#folder.append?.syncFolder()
         }
-        // The shard was created with its claim, which belongs to its first flush.
+        // The shard was created with its claim, so the first flush does not write it again.
         await file.write(this.#headless ? bytes.subarray(this.#ownership.claim.length) : bytes)
         if (await this.#folder.exists(shardName(this.#top + 1))) throw fenced()
         if (!(await file.stands())) throw this.#lose(vanished(this.#folder, this.#top))
@@ -63,7 +63,7 @@ export class AppendWriter implements FlushWriter {
         this.#good = { shard: this.#top, bytes: from + bytes.length }
         return
       } catch (error) {
-        // Half a line may stand there, or a sync may have lied: this shard is never written again.
+        // The shard may contain half a line, or a sync may have failed unnoticed: it is never written again.
         await this.close()
         if (isLast || isFenced(error) || this.#lost) throw error
       }
@@ -76,7 +76,7 @@ export class AppendWriter implements FlushWriter {
     await file?.close().catch(() => {})
   }
 
-  /** From ourselves we take exactly the next shard: if it exists, somebody else took the run. */
+  /** Opens exactly the next shard. If it exists, another process has taken the run. */
   async #openNext(): Promise<AppendFile> {
     if (this.#lost) throw this.#lost
     const file = await this.#folder.append?.open(shardName(this.#top + 1), this.#ownership.claim)
@@ -87,7 +87,7 @@ export class AppendWriter implements FlushWriter {
     return file
   }
 
-  /** A disk tells of a failed sync once: a second one that says nothing proves nothing. */
+  /** A disk reports a failed sync only once, so a later successful sync proves nothing. */
   async #syncBase({ shard }: Position): Promise<void> {
     this.#lose(baseLost())
     await this.#folder.append?.sync(shardName(shard))
@@ -100,17 +100,17 @@ export class AppendWriter implements FlushWriter {
   }
 }
 
-/** Nothing may be acknowledged that stands in a file without a name, nor built on one. */
+/** Records in a deleted file must neither be acknowledged nor be the base of another shard. */
 function vanished(folder: Folder, shard: number): LonghaulError {
-  const message = `Journal shard ${shardName(shard)} in ${folder.location} was deleted or moved while the run was under way.`
+  const message = `Journal shard ${shardName(shard)} in ${folder.location} was deleted or moved while the run was active.`
   return new LonghaulError("storage", message, {
     retryable: false,
-    fix: "Put the run's folder back, then resume the run; what cannot be put back is lost.",
+    fix: "Restore the run's folder, then resume the run; records that cannot be restored are lost.",
   })
 }
 
 function baseLost(): LonghaulError {
-  return new LonghaulError("storage", "What the journal already holds could not be made durable.", {
+  return new LonghaulError("storage", "The existing records of the journal could not be made durable.", {
     fix: "Check the disk, then resume the run.",
   })
 }

@@ -3,9 +3,9 @@ import type { RunRecord } from "../contract/event.ts"
 import { FlushLines } from "./flush-lines.ts"
 import { Refilled } from "./refilled.ts"
 
-/** Records that become durable together, and who waits for that. Used again for others afterwards. */
+/** Records that become durable together, with a promise for the callers that wait. Reused after each flush. */
 export class Batch {
-  /** It is to become durable now, whether somebody waits for that or not. */
+  /** True if a flush was requested, with or without a waiting caller. */
   isWanted = false
   readonly lines = new FlushLines()
   readonly #records = new Refilled<RunRecord>()
@@ -18,12 +18,12 @@ export class Batch {
     return this.lines.isEmpty
   }
 
-  /** How long somebody has waited for it. */
+  /** Milliseconds since the first caller started to wait. */
   get waitedMs(): number {
     return this.#durable === undefined ? 0 : performance.now() - this.#since
   }
 
-  /** One promise for all who wait. */
+  /** One promise for all waiting callers. */
   get durable(): Promise<void> {
     this.isWanted = true
     this.#durable ??= new Promise((resolve, reject) => {
@@ -34,14 +34,14 @@ export class Batch {
     return this.#durable
   }
 
-  /** Throws where a record cannot be written as JSON, and has then added nothing. */
+  /** Throws, and adds nothing, if the record cannot be written as JSON. */
   add(record: RunRecord): void {
     const line = jsonOf(record)
     this.lines.add(line)
     this.#records.push(record)
   }
 
-  /** They are durable: the batch is empty, and those who wait are still to be told. */
+  /** Empties the batch and returns its records, which are durable. Call `resolve` afterwards. */
   take(): readonly RunRecord[] {
     this.lines.clear()
     return this.#records.take()
@@ -52,7 +52,7 @@ export class Batch {
     this.#forget()
   }
 
-  /** It may be tried again. False: somebody wanted it, and nobody waits to hear of this. */
+  /** Reports a failed flush; the batch may be tried again. Returns false if a flush was requested but no caller waits for it. */
   reject(error: unknown): boolean {
     const isDelivered = this.#durable !== undefined || !this.isWanted
     this.#reject?.(error)

@@ -26,10 +26,10 @@ describe("a shard names its creator as soon as it exists", () => {
       await stopped.reached
       const { top, taking, row } = await readRow(stage.folder("C"))
       expect(top).toBe(1)
-      // Once all of its bytes are visible, it has a header.
+      // The shard has a header once all of its bytes are visible.
       if (kind === "write-sync") expect({ taking, owner: row?.owner }).toEqual({ owner: { name: "B" } })
       else expect(taking?.claim?.owner).toEqual({ name: "B" })
-      if (kind !== "write-sync") expect(row).toMatchObject({ unsettled: true, owner: { name: "A" } })
+      if (kind !== "write-sync") expect(row).toMatchObject({ takeoverPending: true, owner: { name: "A" } })
     },
   )
 

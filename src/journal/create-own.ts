@@ -3,8 +3,8 @@ import type { Folder } from "../contract/store.ts"
 import { equalBytes } from "../lib/bytes.ts"
 
 /**
- * Creates a file, whatever becomes of the answers: the same bytes are sent again until their fate is known, and a file that
- * exists is ours exactly if it holds them. False: it is somebody else's.
+ * Creates a file even if responses are lost: the same bytes are sent again until the outcome is known. An existing file is ours
+ * exactly if it contains these bytes. Returns false if another process created it.
  */
 export async function createOwn(folder: Folder, name: string, bytes: Uint8Array): Promise<boolean> {
   for (let attempt = 0; ; attempt++) {
@@ -20,7 +20,7 @@ export async function createOwn(folder: Folder, name: string, bytes: Uint8Array)
   }
 }
 
-/** What says itself that waiting does not help is believed. */
+/** An error that is marked as not retryable is not retried. */
 function mayPass(error: unknown): boolean {
   return !LonghaulError.is(error) || error.retryable
 }

@@ -5,16 +5,16 @@ import { type FlushWriter, fenced, knownShard, type Ownership } from "./ownershi
 import { shardName } from "./paths.ts"
 import type { KnownShard, Position, ShardHeader } from "./shard.ts"
 
-/** Creates one shard for each flush; the create is the look. For stores that create whole files or nothing. */
+/** Creates one shard per flush; the create itself detects other owners. For stores that only create whole files. */
 export class CreateWriter implements FlushWriter {
   readonly #folder: Folder
   readonly #ownership: Ownership
   #top: number
   #base: Position | null
-  /** Of the last shard that was acknowledged. */
+  /** The header of the last acknowledged shard. */
   #header: ShardHeader | undefined
 
-  /** `top` is the highest shard there is, all of which was read; `base` is that shard. */
+  /** `top` is the highest existing shard; `base` is the end of the valid records up to it. */
   constructor(folder: Folder, ownership: Ownership, top: number, base: Position | null) {
     this.#folder = folder
     this.#ownership = ownership

@@ -2,8 +2,8 @@ import { letGo } from "../lib/bytes.ts"
 import { crc32 } from "../lib/crc32.ts"
 
 /**
- * The lines of one flush. They are bytes from the beginning, in memory that is used again: what waits for the disk is as it
- * was when it was said, and leaves nothing behind to be collected.
+ * The lines of one flush. They are encoded when they are added, into reused memory: later changes of a record do not affect a
+ * pending flush, and nothing is left for the garbage collector.
  */
 export class FlushLines {
   #bytes = nothing
@@ -13,13 +13,13 @@ export class FlushLines {
     return this.#length === 0
   }
 
-  /** A JSON object. */
+  /** Adds a JSON object. */
   add(line: string): void {
     if (this.#length > 0) this.#bytes[this.#length++] = LF
     else this.#bytes = spare.pop() ?? new Uint8Array(FIRST_ROOM)
     this.#makeRoom(line.length)
     let { read, written } = encoder.encodeInto(line, this.#bytes.subarray(this.#length))
-    // Most text is ASCII; the rest takes up to three bytes a character, and the mark must fit behind it.
+    // Most text is ASCII. Other text takes up to three bytes per character, and the mark must fit after it.
     if (read < line.length || this.#length + written + LONGEST_MARK > this.#bytes.length) {
       this.#makeRoom(line.length * 3)
       written = encoder.encodeInto(line, this.#bytes.subarray(this.#length)).written
@@ -28,9 +28,9 @@ export class FlushLines {
   }
 
   /**
-   * The flush as it stands in its shard, behind the shard's `header` where it is the first: the last line ends in
+   * The bytes of the flush in its shard, after the shard's `header` if it is the first flush. The last line ends in
    * `,"end":"<from>.<crc>"}`, where `from` is the flush's first byte in the shard and the crc covers everything before
-   * that mark. Valid until lines are added or cleared, and the same however often it is asked for.
+   * that mark. Valid until lines are added or cleared; repeated calls return the same bytes.
    */
   sealed(from: number, header?: string): Uint8Array<ArrayBuffer> {
     if (header === undefined) return seal(this.#bytes, this.#length, from)
@@ -41,7 +41,7 @@ export class FlushLines {
     return seal(whole, first.length + this.#length, from)
   }
 
-  /** It is over: its memory is for the next flush, of whatever run, unless it was a large one. */
+  /** Empties the flush. Its memory is kept for the next flush of any run, unless it is large. */
   clear(): void {
     if (this.isEmpty) return
     if (this.#bytes.length <= LARGEST_KEPT && spare.length < MOST_SPARE) spare.push(this.#bytes)
@@ -50,7 +50,7 @@ export class FlushLines {
     this.#length = 0
   }
 
-  /** For that many bytes, the line feed behind them and the mark. */
+  /** Makes room for `length` bytes, a line feed and the mark. */
   #makeRoom(length: number): void {
     const needed = this.#length + length + 1 + LONGEST_MARK
     if (needed <= this.#bytes.length) return
@@ -61,7 +61,7 @@ export class FlushLines {
   }
 }
 
-/** Puts the mark behind what is there. */
+/** Appends the mark to the lines. */
 function seal(bytes: Uint8Array<ArrayBuffer>, length: number, from: number): Uint8Array<ArrayBuffer> {
   const unmarked = length - 1 // the last line's closing brace comes after the mark
   const crc = crc32(bytes, 0, unmarked).toString(16).padStart(8, "0")

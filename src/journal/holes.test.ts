@@ -216,11 +216,11 @@ describe("local disk: flaws of the first protocol draft", () => {
     half.release()
     await settle()
     expect(messages(await reader.next())).toEqual(["start"])
-    expect(reader.unsettled).toBe(true)
+    expect(reader.takeoverPending).toBe(true)
     header.release()
     await taking
     expect(messages(await reader.next())).toEqual([expect.stringContaining("dropped"), "run-resume"])
-    expect(reader.unsettled).toBe(false)
+    expect(reader.takeoverPending).toBe(false)
   })
 
   test("F5: a reader looks after reading, so a takeover in between is detected", async () => {
@@ -252,7 +252,7 @@ describe("local disk: flaws of the first protocol draft", () => {
     const reader = createReader(stage.folder("reader"))
     stage.fail("reader", "sync")
     expect(await reader.next()).toEqual([])
-    expect(reader.unsettled).toBe(true)
+    expect(reader.takeoverPending).toBe(true)
     expect(messages(await reader.next())).toEqual(["start"])
   })
 
@@ -291,7 +291,7 @@ describe("local disk: flaws of the first protocol draft", () => {
     await dead.reached
     const reader = createReader(stage.folder("reader"))
     expect(messages(await reader.next())).toEqual(["start", "acknowledged"])
-    expect(reader.unsettled).toBe(true)
+    expect(reader.takeoverPending).toBe(true)
     await stage.take("C")
     expect(messages(await reader.next())).toEqual(["newest", "run-resume"])
   })
@@ -591,14 +591,14 @@ test("F4: a base whose sync failed once is not trusted after a second successful
   for (const body of call("1")) a.journal.append(body)
   a.journal.flush().catch(() => {})
   await hold.reached
-  // A dies here: its flush is whole in the page cache and not on the disk.
+  // Process A dies here: its flush is complete in the page cache but not on the disk.
   const folder = stage.folder("B")
   let syncs = 0
   const lying: Folder = {
     ...folder,
     append: {
       ...(folder.append as NonNullable<typeof folder.append>),
-      // A system tells of a failed write-back once; the next sync answers as if nothing had been.
+      // The operating system reports a failed write-back once; the next sync succeeds as if nothing had happened.
       sync: async () => {
         if (syncs++ === 0) throw new Error("EIO")
       },
@@ -616,7 +616,7 @@ describe("the inbox", () => {
     const stage = scene()
     expect(await postMessage(stage.folder("S"), { type: "cancel" })).toBe(0)
     stage.fail("T", "created", new Error("lost"))
-    // Its answer is lost: it asks again with the same bytes, and finds that they stand.
+    // The response is lost: the owner sends the same bytes again and finds them stored.
     expect(await postMessage(stage.folder("T"), { type: "interrupt", mode: "graceful" })).toBe(1)
     expect(await postMessage(stage.folder("U"), { type: "cancel" })).toBe(2)
     expect(await readMessage(stage.folder("A"), 0)).toEqual({ type: "cancel" })

@@ -6,37 +6,37 @@ import { isJsonObject } from "../lib/json.ts"
 import { createOwn } from "./create-own.ts"
 import { inboxName } from "./paths.ts"
 
-/** What somebody who does not own a run asks of its owner. */
+/** A request of another process to the owner of a run. */
 export type InboxMessage =
   | { readonly type: "cancel" }
   | { readonly type: "interrupt"; readonly mode: "graceful" | "immediate" }
   | { readonly type: "steer"; readonly text: string }
 
 /**
- * Puts a message where the owner will find it; answers its slot. Post first, THEN read the head: an owner that pauses
- * looks once more after pausing, so either it sees the message or the sender sees the pause.
+ * Writes a message to the inbox and returns its slot. The sender must read the head AFTER posting: an owner that pauses checks
+ * its inbox once more afterwards, so either the owner sees the message or the sender sees the pause.
  */
 export async function postMessage(folder: Folder, message: InboxMessage, from = 0): Promise<number> {
   const bytes = new TextEncoder().encode(JSON.stringify({ ...message, nonce: newNonce() }))
   for (let slot = from; ; slot++) if (await createOwn(folder, inboxName(slot), bytes)) return slot
 }
 
-/** A slot that holds no message that we know: damaged, or written by something else. It keeps none behind it from being read. */
+/** A damaged or foreign file in a slot. Later messages are still read. */
 export interface UnreadableMessage {
   readonly type: "unreadable"
 }
 
-/** The message in a slot, if one is there. The fold's `nextInbox` says which slot is next. */
+/** Reads the message in a slot; null if the slot is empty. The next unread slot is `RunProjection.nextInbox`. */
 export async function readMessage(folder: Folder, slot: number): Promise<InboxMessage | UnreadableMessage | null> {
   const name = inboxName(slot)
-  // Where a store appends, a look costs next to nothing; reading what is not there takes a thread all the same.
+  // On append stores an existence check is nearly free, while reading a missing file occupies a thread.
   if (folder.append && !(await folder.exists(name))) return null
   const bytes = await folder.read(name)
   if (bytes === null) return null
   return messageIn(new TextDecoder().decode(bytes)) ?? { type: "unreadable" }
 }
 
-/** What is on record of a slot that cannot be read: it is not read again. */
+/** The record of an unreadable slot, so that it is not read again. */
 export function skipped(inbox: number): RecordBody {
   const message = `The message ${inboxName(inbox)} cannot be read and was skipped.`
   return { type: "warning", code: "inbox_unreadable", message, inbox }

@@ -20,7 +20,7 @@ const released: ReleasedEntry = {
   owes: false,
 }
 
-test("every entry and every mark is read from its own name", () => {
+test("every entry and every mark can be parsed from its name", () => {
   const entries: IndexEntry[] = [
     { kind: "begun", ...run, startedAt: 0 },
     { kind: "begun", ...run, startedAt: Number.MAX_SAFE_INTEGER },
@@ -41,7 +41,7 @@ test("the name of a newer run sorts before that of an older one, and the longest
   expect(longest.length).toBeLessThan(255)
 })
 
-test("a name that no version writes is no entry and no mark", () => {
+test("a name that no version writes is neither an entry nor a mark", () => {
   const begun = entryName({ kind: "begun", ...run, startedAt: 5 })
   const names = [
     "",
@@ -60,7 +60,7 @@ test("a name that no version writes is no entry and no mark", () => {
     expect(parseMark(name), name).toBeNull()
 })
 
-test("a summary is refused where it is cut, altered, or of another run, time or status", () => {
+test("a summary is rejected if it is truncated, altered, or of another run, time or status", () => {
   const summary = {
     ...run,
     status: "failed",

@@ -3,7 +3,7 @@ import type { RunKey } from "../contract/store.ts"
 import { crc32 } from "../lib/crc32.ts"
 import { isJsonObject } from "../lib/json.ts"
 
-/** One name in the index of a workspace. Ids hold no `~`, so the parts of a name cannot run into each other. */
+/** A file name in the index of a workspace. Ids contain no `~`, so the parts of a name are unambiguous. */
 export type IndexEntry = BegunEntry | ReleasedEntry | RemovedEntry
 
 interface EntryOf {
@@ -11,30 +11,30 @@ interface EntryOf {
   readonly nodeId: string
 }
 
-/** There is, or soon will be, a run that began at this time. */
+/** A run that started at this time, or is about to be created with it. */
 interface BegunEntry extends EntryOf {
   readonly kind: "begun"
   readonly startedAt: number
 }
 
-/** The run was paused or had ended when its row had `shards` shards. The file holds its summary. */
+/** A run that was paused or had ended when its row had `shards` shards. The file contains its summary. */
 export interface ReleasedEntry extends EntryOf {
   readonly kind: "released"
   readonly startedAt: number
   readonly shards: number
   readonly status: ReleasedStatus
-  /** Its webhooks may still have something to deliver. */
+  /** True if webhook deliveries may be pending. */
   readonly owes: boolean
 }
 
-/** The run was removed. Its folder keeps its name, so a listing would look for it each time. */
+/** A removed run. Its folder still exists, so without this entry every listing would read it. */
 interface RemovedEntry extends EntryOf {
   readonly kind: "removed"
 }
 
 type ReleasedStatus = Exclude<RunSummary["status"], "running">
 
-/** The name of an entry. Names of older runs sort behind those of newer ones. */
+/** The file name of an entry. Names of newer runs sort before those of older ones. */
 export function entryName(entry: IndexEntry): string {
   const { runId, nodeId } = entry
   if (entry.kind === "removed") return `~${runId}~${nodeId}`
@@ -43,7 +43,7 @@ export function entryName(entry: IndexEntry): string {
   return `${begun}~${entry.shards}~${entry.status}${entry.owes ? "~owes" : ""}`
 }
 
-/** Null for a name that is no entry. One pattern and nothing else: a list of many runs parses the names of all. */
+/** Returns null if the name is not an entry. Uses a single pattern, because a listing parses the names of all runs. */
 export function parseEntry(name: string): IndexEntry | null {
   const [, time, runId = "", nodeId = "", shards, status, owes] = entryPattern.exec(name) ?? []
   if (runId === "") return null
@@ -51,7 +51,7 @@ export function parseEntry(name: string): IndexEntry | null {
   const startedAt = Number.MAX_SAFE_INTEGER - Number.parseInt(time, 36)
   if (startedAt < 0) return null
   if (shards === undefined) return { kind: "begun", runId, nodeId, startedAt }
-  // Safe: the pattern has no other status.
+  // Safe: the pattern allows no other status.
   const released = status as ReleasedStatus
   return {
     kind: "released",
@@ -69,7 +69,7 @@ const NUMBER = "(0|[1-9]\\d{0,14})"
 const entryPattern = new RegExp(`^([0-9a-z]{11})?~${ID}~${ID}(?:~${NUMBER}~(paused|done|failed|cancelled)(~owes)?)?$`)
 const markPattern = new RegExp(`^${ID}~${ID}(?:~${NUMBER})?$`)
 
-/** Eleven digits hold every time; what no clock shows is kept within them. */
+/** Eleven base-36 digits are enough for every valid time; other values are clamped. */
 function timeKey(startedAt: number): string {
   return (Number.MAX_SAFE_INTEGER - indexedTime(startedAt)).toString(36).padStart(11, "0")
 }
@@ -80,9 +80,8 @@ export function indexedTime(startedAt: number): number {
 }
 
 /**
- * A name beside a run's folder, for what the folder's own name does not say: that the run has a node other than `main`, or that a
- * run which was paused or over was taken again. It is part of the run like the folder itself: nothing in the index counts
- * against it.
+ * A file next to a run's folder, whose name records that the run has a node other than `main`, or that a paused or ended run was
+ * taken again. Marks are authoritative like the folder itself: no index entry overrides them.
  */
 export interface RunMark extends EntryOf {
   /** The shard at which the run was last taken again. */
@@ -101,9 +100,9 @@ export function parseMark(name: string): RunMark | null {
 /** The content of a released entry. */
 export interface KeptSummary {
   readonly summary: RunSummary
-  /** How many bytes of the last shard count. */
+  /** The number of valid bytes in the last shard. */
   readonly bytes: number
-  /** The mark of the owner that released the run, where it had one. */
+  /** The mark of the owner that released the run, if it wrote one. */
   readonly taken?: number
 }
 
@@ -116,12 +115,12 @@ export function encodeSummary(kept: KeptSummary): Uint8Array {
   return bytes
 }
 
-/** Null where the bytes are not whole, or are of another run than their name says. */
+/** Returns null if the bytes are incomplete or do not belong to the run in the file name. */
 export function decodeSummary(bytes: Uint8Array, entry: ReleasedEntry): KeptSummary | null {
   const end = bytes.indexOf(LINE_FEED) + 1
   const sum = `${crc32(bytes, 0, end).toString(16)}\n`
   if (end === 0 || new TextDecoder().decode(bytes.subarray(end)) !== sum) return null
-  // Safe: its checksum says that it is what `encodeSummary` wrote.
+  // Safe: the checksum proves that `encodeSummary` wrote it.
   const kept = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end))) as KeptSummary
   const { summary } = kept
   if (!isJsonObject(summary)) return null
@@ -132,7 +131,7 @@ export function decodeSummary(bytes: Uint8Array, entry: ReleasedEntry): KeptSumm
 
 const LINE_FEED = 10
 
-/** Names one node of a run in a table. */
+/** A key for maps of nodes. */
 export function nodeName({ runId, nodeId }: Pick<RunKey, "runId" | "nodeId">): string {
   return `${runId}~${nodeId}`
 }

@@ -9,7 +9,7 @@ import { claimOf } from "./shard.ts"
 
 const schedules = Number(process.env.LONGHAUL_SCHEDULES ?? 300)
 
-/** Three processes take the run whenever they like; one step of one of them happens at a time, any may be stopped for ever. */
+/** Three processes take the run at random times. One process makes one step at a time, and any may be stopped permanently. */
 async function explore(seed: number, createOnly: boolean): Promise<void> {
   const pick = random(seed)
   const disk = simulatedDisk()
@@ -52,7 +52,7 @@ async function explore(seed: number, createOnly: boolean): Promise<void> {
     await journal.release()
   }
 
-  /** Who made a shard, by what it says, and who may have. */
+  /** The creator of each shard according to its content, and the possible creators. */
   const makerOf = (name: string) => claimOf(disk.bytes(name) ?? new Uint8Array())?.owner?.actor
   const makers = (name: string) =>
     disk.steps.filter((step) => step.name === name && /^(open|create)$/.test(step.kind)).map((step) => step.actor)

@@ -10,55 +10,55 @@ import { shardName } from "./paths.ts"
 import { findHead, findTop, type Head, historyOf, type KnownRow } from "./row.ts"
 import type { KnownShard, Position } from "./shard.ts"
 
-/** A run's journal in the hands of its owner. */
+/** The journal of a run, for its owner. */
 export interface Journal {
   /** The highest shard this owner created. */
   readonly shard: number
-  /** The highest shard with a header, as far as it was acknowledged. */
+  /** The acknowledged part of the highest shard with a header. */
   readonly head: KnownShard
   /** The newest record that is not durable yet, or -1. */
   readonly newestPending: number
   /**
-   * Numbers a record and lets it ride with the next flush, on append stores at most 250 ms later. Throws `internal` where
-   * it cannot be written as JSON: the journal is then as if it had not been given.
+   * Numbers a record and queues it for the next flush, which on append stores starts within 250 ms. Throws `internal`, and
+   * changes nothing, if the record cannot be written as JSON.
    */
   append(body: RecordBody): RunRecord
   /**
-   * Everything appended so far is durable and was acknowledged, and the run was ours a moment ago: who waited for it may
-   * act. Rejects with `fenced` once somebody else owns the run, for good; with `storage` where it could not be written, in
-   * which case the same records are tried again next time.
+   * Resolves when all records appended so far are durable and this process still owned the run, so that the caller may act.
+   * Rejects with `fenced`, permanently, once another process owns the run; with `storage` if the write failed, in which case
+   * the next flush tries the same records again.
    */
   flush(): Promise<void>
-  /** Starts a flush that nobody waits for. */
+  /** Starts a flush without waiting for it. */
   flushSoon(): void
-  /** Ends the ownership: flushes, then writes nothing more. */
+  /** Ends the ownership: flushes, then writes nothing else. */
   release(): Promise<void>
 }
 
 export interface TakeOptions {
-  /** Refuses with `run_active` where the row has a shard already, instead of fencing its owner. */
+  /** Rejects with `run_active` if the row already has a shard, instead of fencing its owner. */
   readonly fresh?: boolean
-  /** The row's highest shard as it was when the take was decided on: whoever took the run since then keeps it. */
+  /** The row's highest shard when the caller decided to take the run: a process that took it since then keeps it. */
   readonly after?: number
-  /** What was read of the row before: of its head only what is new is read again. */
+  /** The part of the row that was read before: only new bytes of its head are read. */
   readonly known?: KnownRow
-  /** What the run held counts no more: the new shard stands on nothing. */
+  /** Discards all existing records: the new shard has no base. */
   readonly afresh?: boolean
   readonly owner?: JsonObject
   readonly now?: () => number
-  /** The first records of the new owner, decided on the history it found. Written with the header in one flush. */
+  /** Returns the first records of the new owner, based on the existing history. They share one flush with the header. */
   first(history: readonly RunRecord[]): readonly RecordBody[]
-  /** Hears records once they are durable, in order. */
+  /** Receives records once they are durable, in order. */
   readonly acknowledged?: (records: readonly RunRecord[]) => void
-  /** Hears of a take that failed after it had made a shard, which this process will never write again. */
+  /** Called if a take fails after it has created a shard, which this process will never write again. */
   readonly abandoned?: (shard: number) => void
-  /** Hears why a flush failed that nobody waited for. */
+  /** Receives the error of a failed flush that no caller waits for. */
   readonly failed?: (error: unknown) => void
 }
 
 /**
- * Makes the caller the run's owner: the create of the next shard fences everybody else. Rejects with `fenced` where
- * another process was faster.
+ * Makes the caller the owner of the run: creating the next shard fences every other process. Rejects with `fenced` if another
+ * process took the run first.
  */
 export async function takeRun(folder: Folder, options: TakeOptions): Promise<Journal> {
   const top = options.fresh ? -1 : (options.after ?? (await findTop(folder)))
@@ -68,7 +68,7 @@ export async function takeRun(folder: Folder, options: TakeOptions): Promise<Jou
   if (file === null) throw options.fresh ? runExists() : fenced()
   let owned: OwnedJournal | undefined
   try {
-    // From here on everything rests on what is read now, after the create: nothing decided earlier may count.
+    // Only records read after the create count: the previous owner could write until then.
     const { known } = options
     const head = options.afresh ? null : await findHead(folder, top, known?.head)
     const history = head ? await historyOf(folder, head, known) : []
@@ -79,7 +79,7 @@ export async function takeRun(folder: Folder, options: TakeOptions): Promise<Jou
     await owned.flush()
     return owned
   } catch (error) {
-    // Closed once, by whoever has it: the number of a descriptor may be somebody else's by the second time.
+    // The file must be closed only once: its descriptor number may be reused by then.
     await (owned ? owned.abandon() : file?.close().catch(() => {}))
     if (file) options.abandoned?.(owned?.shard ?? top + 1)
     throw options.fresh && isFenced(error) ? runExists() : error
@@ -104,12 +104,12 @@ class OwnedJournal implements Journal {
   readonly #now: () => number
   readonly #writer: FlushWriter
   #nextSeq: number
-  /** Appended since the last flush began. */
-  #riding = new Batch()
-  /** Of the flush under way or of one that failed, which is tried again unchanged until its fate is known; empty otherwise. */
+  /** Records appended since the last flush started. */
+  #queued = new Batch()
+  /** Records of the flush in progress or of a failed one, which is tried again unchanged until its outcome is known. */
   #flushed = new Batch()
   #flushing = false
-  #rideTimer: ReturnType<typeof setTimeout> | undefined
+  #flushTimer: ReturnType<typeof setTimeout> | undefined
   #lost: LonghaulError | null = null
   #released = false
 
@@ -133,25 +133,25 @@ class OwnedJournal implements Journal {
     return this.#newest.isEmpty ? -1 : this.#nextSeq - 1
   }
 
-  /** That holds the newest record, if any waits. */
+  /** The batch that contains the newest pending record. */
   get #newest(): Batch {
-    return this.#riding.isEmpty ? this.#flushed : this.#riding
+    return this.#queued.isEmpty ? this.#flushed : this.#queued
   }
 
   append(body: RecordBody): RunRecord {
     const record: RunRecord = { seq: this.#nextSeq, at: this.#now(), ...body }
-    const isFirst = this.#riding.isEmpty
-    // A record that cannot be written takes no number.
-    this.#riding.add(record)
+    const isFirst = this.#queued.isEmpty
+    // A record that cannot be written as JSON must not use up a number.
+    this.#queued.add(record)
     this.#nextSeq++
-    if (isFirst && this.#folder.append) void settled.then(this.#ride)
+    if (isFirst && this.#folder.append) void resolved.then(this.#scheduleFlush)
     return record
   }
 
   flush(): Promise<void> {
     if (this.#lost || this.#released) return Promise.reject(this.#lost ?? fenced())
     const newest = this.#newest
-    if (newest.isEmpty) return settled
+    if (newest.isEmpty) return resolved
     this.#begin()
     return newest.durable
   }
@@ -175,34 +175,34 @@ class OwnedJournal implements Journal {
     }
   }
 
-  /** Writes nothing more, whatever still rides. */
+  /** Closes the journal and discards queued records. */
   async abandon(): Promise<void> {
     this.#released = true
-    clearTimeout(this.#rideTimer)
+    clearTimeout(this.#flushTimer)
     await this.#writer.close()
   }
 
-  /** Most of what is appended is flushed in the same tick, and needs no timer. */
-  readonly #ride = (): void => {
-    if (this.#riding.isEmpty || this.#riding.isWanted || this.#lost || this.#released) return
-    this.#rideTimer ??= setTimeout(this.#rideOver, RIDE_MS)
+  /** Most records are flushed in the tick in which they are appended, and need no timer. */
+  readonly #scheduleFlush = (): void => {
+    if (this.#queued.isEmpty || this.#queued.isWanted || this.#lost || this.#released) return
+    this.#flushTimer ??= setTimeout(this.#flushLate, LONGEST_QUEUED_MS)
   }
 
-  readonly #rideOver = (): void => {
-    this.#rideTimer = undefined
+  readonly #flushLate = (): void => {
+    this.#flushTimer = undefined
     this.flush().catch(() => {})
   }
 
-  /** What is appended in the same tick goes into the same flush. Node's own microtasks cost several times a promise's. */
+  /** Records appended in the same tick share a flush. A promise is several times cheaper than Node's `queueMicrotask`. */
   #begin(): void {
     if (this.#flushing) return
     this.#flushing = true
-    void settled.then(this.#drain)
+    void resolved.then(this.#drain)
   }
 
-  /** One flush in flight; whatever waits meanwhile goes together in the next. Functions made once: many runs flush often. */
+  /** One flush is in flight at a time; records queued meanwhile share the next. Callbacks are created once, for speed. */
   readonly #drain = (): void => {
-    if (this.#flushed.isEmpty) [this.#flushed, this.#riding] = [this.#riding, this.#flushed]
+    if (this.#flushed.isEmpty) [this.#flushed, this.#queued] = [this.#queued, this.#flushed]
     this.#writer.write(this.#flushed.lines).then(this.#written).catch(this.#failed)
   }
 
@@ -210,7 +210,7 @@ class OwnedJournal implements Journal {
     const { waitedMs } = this.#flushed
     const records = this.#flushed.take()
     this.#options.acknowledged?.(records)
-    // So long that a takeover may have begun, and somebody waits who is about to act.
+    // A takeover may have started during such a slow flush, and a waiting caller is about to act.
     if (waitedMs >= LEASE_MS / 2) return this.#lookAgain()
     this.#finishFlush()
   }
@@ -222,20 +222,20 @@ class OwnedJournal implements Journal {
 
   #finishFlush(): void {
     this.#flushed.resolve()
-    if (this.#riding.isWanted) this.#drain()
+    if (this.#queued.isWanted) this.#drain()
     else this.#flushing = false
   }
 
   readonly #failed = async (error: unknown): Promise<void> => {
     if (isFenced(error)) await this.#lose(error)
     this.#flushing = false
-    const isDelivered = [this.#flushed.reject(error), this.#riding.reject(error)]
+    const isDelivered = [this.#flushed.reject(error), this.#queued.reject(error)]
     if (isDelivered.includes(false)) this.#options.failed?.(error)
   }
 
   async #lose(error: LonghaulError): Promise<void> {
     this.#lost ??= error
-    clearTimeout(this.#rideTimer)
+    clearTimeout(this.#flushTimer)
     await this.#writer.close()
   }
 }
@@ -243,18 +243,18 @@ class OwnedJournal implements Journal {
 export function runExists(): LonghaulError {
   return new LonghaulError("run_active", "A run with this id exists already.", {
     retryable: false,
-    fix: "Choose another runId, or leave it out to get a new one.",
+    fix: "Choose another runId, or omit it to get a new one.",
   })
 }
 
 function tailDropped(head: Head): RecordBody {
-  const message = `${head.droppedBytes} bytes of an unfinished write behind ${shardName(head.shard)} were dropped.`
+  const message = `${head.droppedBytes} bytes of an unfinished write at the end of ${shardName(head.shard)} were dropped.`
   return { type: "warning", code: "journal_tail_dropped", message }
 }
 
-const settled = Promise.resolve()
+const resolved = Promise.resolve()
 
-/** An owner that shows no sign for this long may be taken over. */
+/** The run of an owner without a sign of life for this long may be taken over. */
 export const LEASE_MS = 60_000
-/** On append stores a riding record is durable at most this much later. */
-const RIDE_MS = 250
+/** On append stores the flush of a queued record starts after this time at the latest. */
+const LONGEST_QUEUED_MS = 250

@@ -5,25 +5,25 @@ import type { FlushLines } from "./flush-lines.ts"
 import type { KnownShard, Position, ShardClaim, ShardHeader } from "./shard.ts"
 import { SCHEMA_VERSION } from "./upgrade.ts"
 
-/** Puts an owner's flushes into the row of shards. */
+/** Writes the flushes of an owner to the row of shards. */
 export interface FlushWriter {
   /** The highest shard this owner created. */
   readonly top: number
-  /** The highest shard with a header, as far as it was acknowledged. Throws before the first flush. */
+  /** The acknowledged part of the highest shard with a header. Throws before the first flush. */
   readonly head: KnownShard
   /**
-   * Makes lines durable, as one flush, while nobody else owns the run. Rejects with `fenced` for good, with `storage` where
-   * it may be tried again: then with the very same lines, since they may be there already.
+   * Makes lines durable as one flush, if no other process owns the run. Rejects with `fenced` permanently, and with `storage` if
+   * the caller may try again; it must then pass the same lines, because they may already be written.
    */
   write(lines: FlushLines): Promise<void>
   close(): Promise<void>
 }
 
-/** What an owner's headers say of it: a nonce of its own for each take, and who it is on its host. */
+/** The identity of an owner in its shard headers: a new nonce per take, and a description of its process. */
 export class Ownership {
   readonly #writer = newNonce()
   readonly #claim: ShardClaim
-  /** Fixed here: the bytes of a claim and those of its header must be the same. */
+  /** Serialized once: the claim and the header must contain the same bytes. */
   readonly #claimLine: string
 
   constructor(owner: JsonObject | undefined) {
@@ -35,17 +35,17 @@ export class Ownership {
     return { ...this.#claim, base }
   }
 
-  /** The whole header of a shard that appears whole. */
+  /** The header of a shard that is created as a whole. */
   headerLine(base: Position | null): string {
     return JSON.stringify(this.headerOn(base))
   }
 
-  /** What a shard that is appended to is created with: its first line. */
+  /** The first line of a shard that is appended to. The shard is created with it. */
   get claim(): Uint8Array {
     return new TextEncoder().encode(`${this.#claimLine}\n`)
   }
 
-  /** The header of such a shard: its first line once more, and its base in a line of its own. */
+  /** The header of a shard that is appended to: the claim line, then the base in a separate line. */
   claimedHeader(base: Position | null): string {
     return `${this.#claimLine}\n${JSON.stringify({ base })}`
   }
@@ -57,9 +57,13 @@ export function knownShard(header: ShardHeader | undefined, position: Position |
 }
 
 export function fenced(): LonghaulError {
-  return new LonghaulError("fenced", "Another process has taken over this run; nothing more is written or run here.", {
-    fix: "Watch the run where it is now: its journal has everything that was acknowledged.",
-  })
+  return new LonghaulError(
+    "fenced",
+    "Another process has taken over this run; this process writes and runs nothing more.",
+    {
+      fix: "Follow the run in its journal, which contains everything that was acknowledged.",
+    },
+  )
 }
 
 export function isFenced(error: unknown): error is LonghaulError {

@@ -2,7 +2,7 @@ import type { RunRecord } from "../contract/event.ts"
 import type { ReasoningPart, ToolCallPart, ToolResultPart } from "../contract/message.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
 
-// What a long run has thousands of is written as one literal: spreading it together takes longer, and longer to compile.
+// A long run has thousands of these parts, so each is a single literal: spreads are slower to run and to compile.
 
 export function reasoningPart({ text, opaque, origin }: RunRecord & { readonly type: "reasoning-end" }): ReasoningPart {
   return opaque === undefined ? { type: "reasoning", text, origin } : { type: "reasoning", text, opaque, origin }
@@ -16,14 +16,14 @@ export function callPart(record: RunRecord & { readonly type: "tool-call" }): To
   return { ...part, ...(opaque !== undefined && { opaque }), ...(origin !== undefined && { origin }) }
 }
 
-/** A call that has its outcome. */
-export interface SettledCall {
+/** A call that has an outcome. */
+export interface FinishedCall {
   readonly callId: string
   readonly wireId: string | undefined
   readonly outcome: ToolOutcome
 }
 
-export function resultPart({ callId, wireId, outcome }: SettledCall): ToolResultPart {
+export function resultPart({ callId, wireId, outcome }: FinishedCall): ToolResultPart {
   const { status, output } = outcome
   return wireId === undefined
     ? { type: "tool-result", callId, status, output }

@@ -1,12 +1,12 @@
 import type { RunKey } from "../contract/store.ts"
 import { checkedId } from "../lib/id.ts"
 
-/** Where a workspace's runs lie, the same on every store. */
+/** The folder of a workspace's runs, the same on every store. */
 export function projectsPath(workspaceId: string): string {
   return `workspaces/${checkedId("workspaceId", workspaceId)}/.longhaul/projects`
 }
 
-/** The index of the workspace's runs: see docs/decisions/0018-index-of-runs.md. */
+/** The index of the workspace's runs: see docs/decisions/0018-keep-index-of-runs-as-cache.md. */
 export function indexPath(workspaceId: string): string {
   return `workspaces/${checkedId("workspaceId", workspaceId)}/.longhaul/index`
 }
@@ -23,7 +23,7 @@ export function shardName(index: number): string {
   return `${String(index).padStart(6, "0")}.jsonl`
 }
 
-/** The index of a shard's name, or -1 for any other file. */
+/** The shard number in a file name, or -1 for any other file. */
 export function shardIndex(name: string): number {
   return /^\d{6,}\.jsonl$/.test(name) ? Number.parseInt(name, 10) : -1
 }

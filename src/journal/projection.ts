@@ -7,10 +7,10 @@ import type { Limits, PauseReason, RunStatus, RunWarning, StructuredOutput, Usag
 import type { Effect, ToolOutcome } from "../contract/tool.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
 import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
-import { callPart, reasoningPart, resultPart, type SettledCall } from "./parts.ts"
+import { callPart, type FinishedCall, reasoningPart, resultPart } from "./parts.ts"
 import { Refilled } from "./refilled.ts"
 
-/** One call of a tool, as far as the journal knows. A long run has many: all are of one shape from the beginning. */
+/** A tool call according to the journal. All objects have the same shape from the start, because a long run has many. */
 export interface ProjectedCall {
   readonly callId: string
   readonly wireId: string | undefined
@@ -18,13 +18,13 @@ export interface ProjectedCall {
   readonly args: Json
   /** Unix milliseconds. */
   readonly calledAt: number
-  /** The effect that was announced, where it was. */
+  /** The effect in the recorded intent, if there is one. */
   intent: Effect | undefined
   outcome: ToolOutcome | undefined
   durationMs: number
 }
 
-/** The last question about a call, and what was said to it. */
+/** The last question about a call, and the decision. */
 export interface ProjectedAsk {
   readonly request: RunRecord & { readonly type: "approval-request" }
   decision?: RunRecord & { readonly type: "approval-result" }
@@ -40,46 +40,46 @@ export interface Spent {
   usd: number
 }
 
-/** How far the model's last answer got. */
+/** The model's last answer. */
 export interface LastStep {
   readonly stopReason: StopReason
   readonly calls: readonly ProjectedCall[]
 }
 
-/** A run as a fold over its records: apply each once, in order; the cost of one does not grow with the run. */
+/** A run as a fold over its records. Apply each record once, in order; the cost per record does not grow with the run. */
 export class RunProjection {
   runId = ""
   nodeId = ""
   status: RunStatus | "running" = "running"
-  /** Present where the run waits. */
+  /** Present while the run is paused. */
   pause: { readonly reason: PauseReason; readonly at: number } | undefined
   ask: ProjectedAsk | undefined
   lastStep: LastStep | undefined
   removed = false
-  /** What it was when it was last taken up again. */
+  /** The status before the last resume. */
   resumedFrom: RunStatus | "running" | undefined
   forkOf: ForkOrigin | undefined
   continues: string | undefined
   webhook: RecordedWebhook | undefined
-  /** Some stretch of it names a webhook. */
+  /** True if a start or resume record names a webhook. */
   hasWebhooks = false
-  /** As the ledger counts: what nobody told counts as all that was set aside for it. */
+  /** Spent amounts as in the ledger: for unreported usage, the whole reserve counts. */
   readonly spent: Spent = { tokens: 0, usd: 0 }
   input: RecordedInput | undefined
   limits: Limits | undefined
-  /** What it could call when it began. */
+  /** The available tools when the run started. */
   tools: readonly { readonly name: string; readonly digest: string }[] = []
   backend = ""
   model: string | undefined
   sessionId: string | undefined
-  /** Answered model calls. */
+  /** The number of answered model calls. */
   turns = 0
   usage: Usage = noUsage
-  /** What the model said last; partial where it was interrupted. */
+  /** The text of the model's last answer; partial if it was interrupted. */
   text = ""
-  /** Whether the model showed any reasoning. */
+  /** True if the model returned any reasoning. */
   thinking = false
-  /** The provider held the model to a schema. */
+  /** True if the provider enforced a schema. */
   schemaEnforced = false
   output: StructuredOutput | undefined
   readonly calls = new Map<string, ProjectedCall>()
@@ -87,21 +87,21 @@ export class RunProjection {
   error: Failure | undefined
   startedAt = 0
   updatedAt = 0
-  /** Between the first record and the last, by clocks that may have been set back in between. */
+  /** The time between the first and the last record, without steps back of the clock. */
   durationMs = 0
   nextSeq = 0
-  /** The next inbox slot that nobody consumed. */
+  /** The next inbox slot that was not consumed. */
   nextInbox = 0
 
-  /** Null once they were handed over. */
+  /** Null after `handOver`. */
   #messages: Message[] | null = []
-  /** The assistant's step under way: its parts so far, and after `usage` its calls that wait for results. */
+  /** The parts of the current assistant step; after `usage`, its calls that wait for results. */
   readonly #parts = new Refilled<AssistantMessage["content"][number]>()
   #stepCalls: ProjectedCall[] = []
   #stepText = ""
   #carried = ""
-  /** What was said while a step was not over: the model hears it behind the step's results. */
-  #heard: Message[] = []
+  /** Messages that arrived during a step: the model receives them after the results of the step. */
+  #deferred: Message[] = []
   #reserve: Reserve | undefined
   #asking = false
 
@@ -110,32 +110,32 @@ export class RunProjection {
     this.hasWebhooks ||= webhook !== undefined
   }
 
-  /** What was said, as the next model call would see it. */
+  /** The conversation as the next model call receives it. */
   get messages(): readonly Message[] {
     if (this.#messages) return this.#messages
     throw new LonghaulError("internal", "The conversation was handed over: read it from the journal again.")
   }
 
-  /** Gives away what was said so far. From here on whoever takes it has the conversation, and it is not kept twice. */
+  /** Returns the conversation and stops keeping it, so that it is not in memory twice. */
   handOver(): readonly Message[] {
     const { messages } = this
     this.#messages = null
     return messages
   }
 
-  /** The model's last answer called tools, and the turn is not over. */
+  /** True if the model's last answer called tools and the turn has not ended. */
   get stepIsOpen(): boolean {
     return this.#stepCalls.length > 0
   }
 
-  /** What it is at, for people who watch. */
+  /** The current activity, for the state file. */
   get activity(): Activity {
     const tool = this.openCalls[0]
     if (tool) return { now: "tool_dispatch", lastTool: tool.name }
     return { now: this.#asking ? "streaming" : "idle" }
   }
 
-  /** Calls of the model's last answer that have no result yet, in its order. */
+  /** Calls of the model's last answer without a result, in order. */
   get openCalls(): readonly ProjectedCall[] {
     return this.lastStep?.calls.filter(({ outcome }) => outcome === undefined) ?? []
   }
@@ -183,7 +183,7 @@ export class RunProjection {
         this.#announce(record)
         break
       case "tool-result":
-        this.#settleCall(record)
+        this.#finishCall(record)
         break
       case "approval-request":
         this.ask = { request: record }
@@ -216,7 +216,7 @@ export class RunProjection {
       case "retry":
         break
       default:
-        // Fails to compile where a type of record is not handled. What older versions wrote is upgraded before.
+        // Does not compile if a record type is not handled. Records of older versions are upgraded before.
         record satisfies never
     }
   }
@@ -279,7 +279,7 @@ export class RunProjection {
     this.#reserve = undefined
     this.#asking = false
     if (this.#parts.length > 0) this.#messages?.push({ role: "assistant", content: this.#parts.take() })
-    // A step of calls alone leaves standing what the model said before it.
+    // A step that has calls but no text keeps the previous text.
     if (this.#stepText !== "" || this.#stepCalls.length === 0) this.text = this.#carried + this.#stepText
     this.#carried = ""
   }
@@ -289,7 +289,7 @@ export class RunProjection {
     if (call) call.intent = effect
   }
 
-  #settleCall({ callId, outcome, durationMs }: RunRecord & { readonly type: "tool-result" }): void {
+  #finishCall({ callId, outcome, durationMs }: RunRecord & { readonly type: "tool-result" }): void {
     const call = this.calls.get(callId)
     if (!call) return
     call.outcome = outcome
@@ -297,9 +297,9 @@ export class RunProjection {
   }
 
   #steer(record: RunRecord & { readonly type: "steer" }): void {
-    // What follows a cut goes on with it: both are one text.
+    // The answer after a cut continues the cut text.
     this.#carried = record.reason === "output-limit" ? this.text : ""
-    this.#hear({ role: "user", content: [{ type: "text", text: record.text }] })
+    this.#addMessage({ role: "user", content: [{ type: "text", text: record.text }] })
     if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
   }
 
@@ -309,7 +309,7 @@ export class RunProjection {
     this.output = output
   }
 
-  /** A fork begins with another run's records: what they cost was paid there. */
+  /** True for records that a fork copied from another run, which already paid for them. */
   #isCopied({ seq }: RunRecord): boolean {
     return this.forkOf !== undefined && seq <= this.forkOf.at
   }
@@ -322,8 +322,8 @@ export class RunProjection {
     if (this.#messages) this.#parts.push(callPart(record))
   }
 
-  #hear(message: Message): void {
-    if (this.stepIsOpen && this.#messages) this.#heard.push(message)
+  #addMessage(message: Message): void {
+    if (this.stepIsOpen && this.#messages) this.#deferred.push(message)
     else this.#messages?.push(message)
   }
 
@@ -332,27 +332,27 @@ export class RunProjection {
     this.spent.usd += usage.costUsd ?? this.#reserve?.usd ?? 0
   }
 
-  /** A turn that was never answered. */
+  /** Counts the reserve of an unanswered turn as spent. */
   #loseReserve(): void {
     this.spent.tokens += this.#reserve?.tokens ?? 0
     this.spent.usd += this.#reserve?.usd ?? 0
     this.#reserve = undefined
   }
 
-  /** The results of a step are one message, in call order. */
+  /** Adds the results of a step as one message, in call order. */
   #closeStep(): void {
     if (!this.stepIsOpen) return
     const calls = this.#stepCalls
     this.#stepCalls = []
     if (!this.#messages) return
-    const results = calls.filter(isSettled).map(resultPart)
+    const results = calls.filter(hasOutcome).map(resultPart)
     if (results.length > 0) this.#messages.push({ role: "tool", content: results })
-    this.#messages.push(...this.#heard)
-    this.#heard = []
+    this.#messages.push(...this.#deferred)
+    this.#deferred = []
   }
 }
 
-function isSettled(call: ProjectedCall): call is ProjectedCall & SettledCall {
+function hasOutcome(call: ProjectedCall): call is ProjectedCall & FinishedCall {
   return call.outcome !== undefined
 }
 

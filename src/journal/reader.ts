@@ -5,54 +5,54 @@ import { shardName } from "./paths.ts"
 import { findHead, findTop, type Head, historyOf, type KnownRow, readingAhead, recordsOf, scanCounted } from "./row.ts"
 import { claimOf, type KnownShard, type Position, type ShardClaim, scanShard } from "./shard.ts"
 
-/** What a row of shards shows beside its records. */
+/** Facts about a row of shards, without its records. */
 export interface RowView {
   /** The highest shard seen. */
   readonly top: number
-  /** True where a takeover is under way, so that the newest records cannot be told yet. */
-  readonly unsettled: boolean
-  /** Bytes of an unfinished write behind the newest shard. */
+  /** True during a takeover: the newest records are not known yet. */
+  readonly takeoverPending: boolean
+  /** The number of bytes of an unfinished write at the end of the newest shard. */
   readonly droppedBytes: number
-  /** Who wrote the newest records; null where they do not say. */
+  /** The process that wrote the newest records; null if it is not recorded. */
   readonly owner: JsonObject | null
-  /** Another one whenever the run's owner has written anything. */
+  /** Changes with every write of the run's owner. */
   readonly mark: string
-  /** The head as far as its records were handed out; undefined while a takeover is under way. */
+  /** The part of the head whose records were returned; undefined during a takeover. */
   readonly known: KnownShard | undefined
 }
 
-/** Reads a run from outside, never owning it. What it hands out stays a prefix of every later history. */
+/** Reads a run without owning it. The returned records are a prefix of every later history. */
 export interface RunReader extends RowView {
-  /** The records that came since the last call. */
+  /** Returns the new records since the last call. */
   next(): Promise<RunRecord[]>
 }
 
-/** A take that came as far as making the top shard, and not to its header. */
+/** A take that has created the top shard but not written its header. */
 export interface Taking {
-  /** Null where the shard does not say who made it. */
+  /** Null if the shard does not identify its creator. */
   readonly claim: ShardClaim | null
 }
 
-/** The row as whoever takes it now would find it: to decide on, never to publish, since another may be taking it. */
-export interface JudgedRow {
-  /** -1 where there is none. */
+/** The row as a new owner would find it now: for decisions, not for publishing, because a takeover may discard its end. */
+export interface InspectedRow {
+  /** The highest shard, or -1. */
   readonly top: number
-  /** Present where the top shard has no header. */
+  /** Present if the top shard has no header. */
   readonly taking?: Taking
-  /** Null where no shard has a header. */
+  /** Null if no shard has a header. */
   readonly row: (RowView & { readonly records: readonly RunRecord[] }) | null
 }
 
-/** `known`: what this process has of the row already. Of a row whose head it is, only what is new is read. */
-export async function readRow(folder: Folder, known?: KnownRow): Promise<JudgedRow> {
+/** `known`: the part of the row that this process already has. If its head is unchanged, only new bytes are read. */
+export async function readRow(folder: Folder, known?: KnownRow): Promise<InspectedRow> {
   const top = await findTop(folder, known?.head.shard)
   const head = await findHead(folder, top, known?.head)
-  const unsettled = top > (head?.shard ?? -1)
-  const taking = unsettled ? { taking: await takingAt(folder, top) } : {}
+  const takeoverPending = top > (head?.shard ?? -1)
+  const taking = takeoverPending ? { taking: await takingAt(folder, top) } : {}
   if (head === null) return { top, ...taking, row: null }
   const row = {
     top,
-    unsettled,
+    takeoverPending,
     droppedBytes: head.droppedBytes,
     owner: head.header.owner ?? null,
     mark: markOf(top, head),
@@ -73,7 +73,7 @@ function markOf(top: number, { shard, scanned }: Head): string {
 
 export function createReader(folder: Folder): RunReader {
   let top = -1
-  let unsettled = false
+  let takeoverPending = false
   let droppedBytes = 0
   let owner: JsonObject | null = null
   let mark = ""
@@ -85,8 +85,8 @@ export function createReader(folder: Folder): RunReader {
     get top() {
       return top
     },
-    get unsettled() {
-      return unsettled
+    get takeoverPending() {
+      return takeoverPending
     },
     get droppedBytes() {
       return droppedBytes
@@ -106,24 +106,24 @@ export function createReader(folder: Folder): RunReader {
       const head = await findHead(folder, top, known)
       if (head === null) return []
       droppedBytes = head.droppedBytes
-      unsettled = !(await isSettled(folder, head))
+      takeoverPending = !(await isFinal(folder, head))
       owner = head.header.owner ?? null
-      // What was not handed out is read once more.
-      known = unsettled ? undefined : { ...head, validBytes: head.scanned.validBytes }
+      // Records that were not returned must be read again.
+      known = takeoverPending ? undefined : { ...head, validBytes: head.scanned.validBytes }
       mark = markOf(top, head)
-      const certain = unsettled ? await lastCertain(folder, head.shard) : null
-      const parts = unsettled ? [] : [recordsOf(head.scanned, head.header.v)]
+      const certain = takeoverPending ? await lastCertain(folder, head.shard) : null
+      const parts = takeoverPending ? [] : [recordsOf(head.scanned, head.header.v)]
       const row = readingAhead(folder)
-      for (let below = unsettled ? certain : head.header.base; below !== null && below.shard >= lowestOpen; ) {
+      for (let below = takeoverPending ? certain : head.header.base; below !== null && below.shard >= lowestOpen; ) {
         const scanned = await scanCounted(row, below)
         parts.push(recordsOf(scanned, scanned.header.v))
         below = scanned.header.base
       }
-      lowestOpen = unsettled ? (certain?.shard ?? lowestOpen) : head.shard
+      lowestOpen = takeoverPending ? (certain?.shard ?? lowestOpen) : head.shard
       const news = parts
         .reverse()
         .flat()
-        // A tombstone begins the row anew.
+        // A tombstone restarts the numbering.
         .filter(({ seq, type }) => seq > lastSeq || type === "run-remove")
       lastSeq = news.at(-1)?.seq ?? lastSeq
       return news
@@ -131,20 +131,20 @@ export function createReader(folder: Folder): RunReader {
   }
 }
 
-/** Two looks tell that nothing has come since: a follower asks often, and mostly in vain. */
+/** Detects with two cheap checks that there are no new records, which is the usual case for a follower. */
 async function isUnchanged(folder: Folder, { shard, validBytes }: KnownShard): Promise<boolean> {
   if (await folder.exists(shardName(shard + 1))) return false
-  // A shard that is gone was removed, and other ones may have come that cannot be found by counting up.
+  // A deleted shard means that the run was removed; newer shards may exist at higher numbers.
   if (!folder.append) return folder.exists(shardName(shard))
   const behind = await folder.append.readFrom(shardName(shard), validBytes)
   return behind?.length === 0
 }
 
 /**
- * Of the head only what outlives a power loss and a takeover may be shown: synced first, and nobody has begun to take the
- * run by then.
+ * True if the records of the head survive a power loss and a takeover, so that they may be published: the shard is synced
+ * first, and no process has started to take the run by then.
  */
-async function isSettled(folder: Folder, head: Head): Promise<boolean> {
+async function isFinal(folder: Folder, head: Head): Promise<boolean> {
   if (!folder.append) return true
   try {
     await folder.append.sync(shardName(head.shard))
@@ -155,8 +155,8 @@ async function isSettled(folder: Folder, head: Head): Promise<boolean> {
 }
 
 /**
- * While a takeover is under way even the head may turn out to be a fenced owner's late header. But an owner writes a
- * flush only after the one before it was acknowledged: what has bytes behind it in its shard is history for good.
+ * During a takeover even the head may turn out to be a late header of a fenced owner. But an owner writes a flush only after
+ * the previous one was acknowledged, so a flush that is followed by bytes in its shard is permanent.
  */
 async function lastCertain(folder: Folder, head: number): Promise<Position | null> {
   for (let shard = head; shard >= 0; shard--) {

@@ -2,9 +2,9 @@ import type { RecordBody } from "../contract/event.ts"
 import type { ProjectedCall, RunProjection } from "./projection.ts"
 
 /**
- * What a new owner says of calls that its predecessor began and never settled: they may have happened, so they are
- * flagged and never silently run again. Left open are calls without an intent, and those that `keeps` says will be run
- * again or asked about.
+ * Returns `unknown` results for calls that the previous owner started without recording a result. They may have taken effect,
+ * so they are flagged and never silently run again. Calls without an intent stay open, and those for which `keeps` is true,
+ * because they are run again or a person is asked.
  */
 export function flagUnknown(run: RunProjection, keeps: (call: ProjectedCall) => boolean = () => false): RecordBody[] {
   const flags: RecordBody[] = []

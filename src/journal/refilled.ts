@@ -1,6 +1,6 @@
 /**
- * A list that is filled and emptied over and over, in the same memory. An array that grows from nothing takes room for
- * sixteen, and one that waits for something with a handful in it is mostly room.
+ * A list that is repeatedly filled and emptied in the same memory. A new array reserves room for sixteen items on its first
+ * push, which wastes memory while it holds only a few.
  */
 export class Refilled<T> {
   readonly #items: (T | undefined)[] = []
@@ -14,10 +14,10 @@ export class Refilled<T> {
     this.#items[this.#count++] = item
   }
 
-  /** What is in it, in an array of just that size. */
+  /** Empties the list and returns its items in an array of exact size. */
   take(): T[] {
     const taken = this.#items.slice(0, this.#count) as T[]
-    // More than a handful is not kept for the next.
+    // A large buffer is not kept.
     if (this.#count > MOST_KEPT) this.#items.length = 0
     else this.#items.fill(undefined, 0, this.#count)
     this.#count = 0

@@ -5,12 +5,12 @@ import type { RunKey } from "../contract/store.ts"
 import { plainText } from "../lib/content.ts"
 import { type ProjectedCall, RunProjection } from "./projection.ts"
 
-/** A run that is under way. */
+/** The state of an active run. */
 type RunningRun = UnfinishedRun & { readonly status: "running" }
 
 type Transcript = RunState["transcript"]
 
-/** The one kind of result, for a run at any stage. */
+/** Returns the result of a run with any status. */
 export function resultOf(run: RunProjection, transcript: Transcript): RunResult | RunningRun {
   const facts = factsOf(run, transcript)
   switch (run.status) {
@@ -29,7 +29,7 @@ export function resultOf(run: RunProjection, transcript: Transcript): RunResult 
   }
 }
 
-/** The durable fold of a run that goes no further here, for a reason that cannot be on record. */
+/** The result of a run that this process had to stop for a reason that it cannot record. */
 export function stoppedResult(run: RunProjection, transcript: Transcript, error: Failure): StoppedResult {
   return { ...factsOf(run, transcript, "failed"), status: "failed", data: null, error }
 }
@@ -66,7 +66,7 @@ function factsOf(run: RunProjection, transcript: Transcript, status = run.status
   }
 }
 
-/** The call that a question is about, with the arguments that would run. */
+/** The call of the open question, with the arguments that would run. */
 export function pendingOf({ ask, calls }: RunProjection): PendingToolCall | null {
   if (ask === undefined) return null
   const call = calls.get(ask.request.callId)
@@ -76,7 +76,7 @@ export function pendingOf({ ask, calls }: RunProjection): PendingToolCall | null
   return { id, name, args, question, ticket, calledAt }
 }
 
-/** The same facts of a run that has no journal: it could not begin, waits for its slot, or is not there. */
+/** The facts of a run without a journal: it could not start, waits for a slot, or does not exist. */
 export function factsWithout({ runId, nodeId }: RunKey, path: string): RunFacts {
   const nothing = new RunProjection()
   nothing.runId = runId
@@ -86,7 +86,7 @@ export function factsWithout({ runId, nodeId }: RunKey, path: string): RunFacts 
   return factsOf(nothing, { path, lastShard: -1 })
 }
 
-/** The result of a run that could not begin. */
+/** The result of a run that could not start. */
 export function failedToBegin(key: RunKey, path: string, error: LonghaulError): StoppedResult {
   return { ...factsWithout(key, path), status: "failed", data: null, error: error.toJSON() }
 }
@@ -109,7 +109,7 @@ export function summaryOf(run: RunProjection): RunSummary {
 function callRecord(call: ProjectedCall, runStatus: RunProjection["status"]): ToolCallRecord {
   const { outcome } = call
   const isOver = runStatus !== "paused" && runStatus !== "running"
-  // A call that was begun when the run ended may have had its effect.
+  // A call that was started before the run ended may have taken effect.
   const status = outcome?.status ?? (isOver && call.intent ? "unknown" : "pending")
   const result = outcome ? plainText(outcome.output, "\n") : null
   return {
@@ -119,13 +119,13 @@ function callRecord(call: ProjectedCall, runStatus: RunProjection["status"]): To
     result,
     status,
     durationMs: call.durationMs,
-    ...(status !== "ok" && { error: result ?? unsettled(runStatus) }),
+    ...(status !== "ok" && { error: result ?? missingResult(runStatus) }),
   }
 }
 
-function unsettled(runStatus: RunProjection["status"]): string {
+function missingResult(runStatus: RunProjection["status"]): string {
   if (runStatus === "paused") return "The run is paused before this call."
-  return runStatus === "running" ? "This call is under way." : "The run ended before this call was settled."
+  return runStatus === "running" ? "This call is in progress." : "The run ended before this call had a result."
 }
 
 function usedCache({ cacheReadTokens, cacheWriteTokens }: Usage): boolean | null {

@@ -5,12 +5,12 @@ import { shardIndex, shardName } from "./paths.ts"
 import { type KnownShard, type Position, type ScannedShard, type ShardHeader, scanShard } from "./shard.ts"
 import { upgradeRecords } from "./upgrade.ts"
 
-/** The highest headed shard of a row, and what it says. */
+/** The highest shard of a row that has a header, and its content. */
 export interface Head {
   readonly shard: number
   readonly header: ShardHeader
   readonly scanned: ScannedShard
-  /** Bytes behind the valid prefix, left by a torn append. */
+  /** The number of bytes after the valid prefix, left by an interrupted append. */
   readonly droppedBytes: number
 }
 
@@ -22,14 +22,14 @@ export async function findTop(folder: Folder, known = -1): Promise<number> {
   return top
 }
 
-/** The head at or below `top`; shards above it are void. Of a shard that is `known` only what is new is read. */
+/** Finds the head at or below `top`; shards above it are void. Of a `known` shard, only new bytes are read. */
 export async function findHead(folder: Folder, top: number, known?: KnownShard): Promise<Head | null> {
   for (let shard = top; shard >= 0; shard--) {
     const before = known?.shard === shard ? known : undefined
     const bytes = before ? await readBehind(folder, before) : await readShard(folder, shard)
     if (bytes === null) continue
     const scanned = scanShard(bytes, undefined, before, folder.append?.crc32)
-    // A file that appears whole or not at all is never half written, so without a header it is damaged, not void.
+    // A file that is created as a whole is never half written, so without a header it is damaged, not void.
     const isWhole = !folder.append && bytes.length > 0
     if (scanned.damaged || (isWhole && scanned.header === null)) throw damaged(folder, shard)
     if (scanned.header === null) continue
@@ -40,8 +40,8 @@ export async function findHead(folder: Folder, top: number, known?: KnownShard):
 }
 
 /**
- * A shard's bytes; null where a power loss took a name that nobody had counted yet. Stores without appending have no such
- * gaps, but may say late that a slot is there: it is read again, and never concluded to be missing.
+ * Reads a shard; null if a power loss deleted a name that no header counts. Create-only stores have no such gaps, but a new
+ * file may become readable late: it is read again, and never treated as missing.
  */
 async function readShard(folder: Folder, shard: number): Promise<Uint8Array | null> {
   for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
@@ -52,7 +52,7 @@ async function readShard(folder: Folder, shard: number): Promise<Uint8Array | nu
   throw new LonghaulError("storage", `${shardName(shard)} in ${folder.location} exists and cannot be read.`)
 }
 
-/** A shard that was made whole never grows. */
+/** Reads the bytes after the known part. A shard that was created as a whole never grows. */
 async function readBehind(folder: Folder, { shard, validBytes }: KnownShard): Promise<Uint8Array | null> {
   return folder.append ? folder.append.readFrom(shardName(shard), validBytes) : new Uint8Array()
 }
@@ -60,7 +60,7 @@ async function readBehind(folder: Folder, { shard, validBytes }: KnownShard): Pr
 const READ_ATTEMPTS = 6
 const READ_BACKOFF_MS = 20
 
-/** A row's history as it was read before, up to a place in the shard that was its head. */
+/** The part of a row's history that was read before, up to a position in the shard that was its head. */
 export interface KnownRow {
   readonly head: KnownShard
   readonly records: readonly RunRecord[]
@@ -68,7 +68,7 @@ export interface KnownRow {
 
 /** `history(head, valid prefix)`: the records of every shard below that counts, then the head's own. */
 export async function historyOf(row: Folder, head: Head, known?: KnownRow): Promise<readonly RunRecord[]> {
-  // What was read of a shard never changes: one writer adds to it, and nobody else.
+  // Bytes that were read never change: only the shard's owner writes it, and only appends.
   const own = recordsOf(head.scanned, head.header.v)
   if (known?.head.shard === head.shard) return [...known.records, ...own]
   let base = head.header.base
@@ -83,7 +83,7 @@ export async function historyOf(row: Folder, head: Head, known?: KnownRow): Prom
   return parts.reverse().flat()
 }
 
-/** Where every flush is a file of its own, those further down are asked for before their turn comes. */
+/** Prefetches lower shards on stores where every flush is a separate file. */
 export function readingAhead(folder: Folder): Folder {
   if (folder.append) return folder
   const asked = new Map<number, Promise<Uint8Array | null>>()
@@ -95,7 +95,7 @@ export function readingAhead(folder: Folder): Folder {
         if (asked.has(below)) continue
         const read = folder.read(shardName(below))
         asked.set(below, read)
-        // Whoever needs it hears of its failure.
+        // The later read of this shard receives the failure.
         read.catch(() => {})
       }
       const found = asked.get(shard)
@@ -107,7 +107,7 @@ export function readingAhead(folder: Folder): Folder {
 
 const READS_AHEAD = 64
 
-/** A shard below a base: exactly `position.bytes` of it count, and any bad line among them is an error. */
+/** Reads a shard that a base counts: exactly `position.bytes` are valid, and any invalid line among them is an error. */
 export async function scanCounted(
   folder: Folder,
   position: Position,
@@ -125,6 +125,6 @@ export function recordsOf(scanned: ScannedShard, version: number): readonly RunR
 function damaged(folder: Folder, shard: number): LonghaulError {
   return new LonghaulError("storage", `Journal shard ${shardName(shard)} in ${folder.location} is damaged.`, {
     retryable: false,
-    fix: "Restore the run's folder from a backup; longhaul never skips records it once acknowledged.",
+    fix: "Restore the run's folder from a backup; longhaul never skips acknowledged records.",
   })
 }

@@ -73,7 +73,7 @@ describe("a shard", () => {
   })
 
   test.each(["x", "é", "☕"])("a shard longer than one read returns every line (%s)", (character) => {
-    // Flushes of all sizes up to one that is longer than two reads, so that reads end anywhere in them.
+    // Flushes of all sizes, up to more than two reads, so that reads end at any position in them.
     const lengths = [...Array.from({ length: 97 }, (_, index) => 1000 * index), 9_000_000, 10, 4_200_000, 10]
     const texts = lengths.map((length) => character.repeat(length / new TextEncoder().encode(character).length))
     const { bytes } = shard([], ...texts.map((text, seq) => [line(2 * seq), line(2 * seq + 1, text)]))

@@ -5,43 +5,43 @@ import { crc32 } from "../lib/crc32.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { LONGEST_MARK } from "./flush-lines.ts"
 
-/** A place in the row: how many bytes of a shard count. */
+/** A position in the row: the number of valid bytes of a shard. */
 export interface Position {
   readonly shard: number
   readonly bytes: number
 }
 
-/** A shard's first line: who made it. Where shards are appended to, it is there as soon as the shard's name is. */
+/** The first line of a shard: its creator. On append stores it exists as soon as the shard's name does. */
 export interface ShardClaim {
   readonly v: number
-  /** 128 random bits per take: tells one writer's bytes from another's. */
+  /** 128 random bits per take: distinguishes the bytes of different writers. */
   readonly writer: string
-  /** Who the writer is on its host, where that can tell whether it still lives. */
+  /** Describes the writer's process, so that its host can check whether it is alive. */
   readonly owner?: JsonObject
 }
 
 /**
- * A claim and its base: the last headed shard below, and how much of it counts; shards between are void. The base is in the
- * claim's line where a shard appears whole, and in the line behind it where the claim came first.
+ * A claim and its base: the last shard below that has a header, and the number of its valid bytes; shards between are void. The
+ * base is in the claim's line if the shard was created as a whole, otherwise in the next line.
  */
 export interface ShardHeader extends ShardClaim {
   readonly base: Position | null
 }
 
-/** What a shard's bytes say. `null` header: void, its first flush is not complete. */
+/** The content of a shard. `null` header: the shard is void, because its first flush is not complete. */
 export interface ScannedShard {
   readonly header: ShardHeader | null
   /** The lines after the header, up to `validBytes`. */
   readonly lines: readonly JsonObject[]
   /** End of the longest run of complete flushes from byte 0. */
   readonly validBytes: number
-  /** End of the last complete flush that has bytes behind it, which proves that it was acknowledged. */
+  /** End of the last complete flush that is followed by bytes, which proves that it was acknowledged. */
   readonly certainBytes: number
-  /** A complete flush stands behind bytes that are not: what was acknowledged is damaged. */
+  /** True if a complete flush follows invalid bytes: acknowledged records are damaged. */
   readonly damaged: boolean
 }
 
-/** The beginning of a shard that was read before: only its owner writes it, and only behind that. */
+/** The start of a shard that was read before. It cannot change, because its owner only appends. */
 export interface KnownShard {
   readonly shard: number
   readonly header: ShardHeader
@@ -49,8 +49,8 @@ export interface KnownShard {
 }
 
 /**
- * Reads what counts of a shard. With `limit`, exactly that many bytes count and anything bad in them is an error. Where its
- * beginning is `known`, `bytes` and `lines` are those behind it.
+ * Reads the valid part of a shard. With `limit`, exactly that many bytes count, and invalid content in them is an error. With
+ * `known`, `bytes` and `lines` are those after the known part.
  */
 export function scanShard(
   bytes: Uint8Array,
@@ -64,7 +64,7 @@ export function scanShard(
   if (limit !== undefined && valid !== limit) {
     throw new LonghaulError("storage", `A journal shard is damaged: ${valid} of ${limit} counted bytes can be read.`, {
       retryable: false,
-      fix: "Restore the run's folder from a backup; longhaul never skips records it once acknowledged.",
+      fix: "Restore the run's folder from a backup; longhaul never skips acknowledged records.",
     })
   }
   const begins = known ? null : headerOf(lines)
@@ -78,15 +78,15 @@ export function scanShard(
   }
 }
 
-/** The complete flushes that bytes begin with. */
+/** The complete flushes at the start of the bytes. */
 interface Flushes {
   readonly lines: JsonObject[]
-  /** Where the last of them ends, and the one before it, counted in what was given. */
+  /** The ends of the last flush and of the one before it, relative to the given bytes. */
   readonly valid: number
   readonly flushBefore: number
 }
 
-/** Decodes and splits in pieces: much cheaper than line by line, and a long shard is never in memory as one text. */
+/** Decodes and splits in pieces: much cheaper than line by line, and a long shard is never in memory as one string. */
 function readFlushes(bytes: Uint8Array, begin: number, crcOf: HostCrc32): Flushes {
   const lines: JsonObject[] = []
   let valid = 0
@@ -96,7 +96,7 @@ function readFlushes(bytes: Uint8Array, begin: number, crcOf: HostCrc32): Flushe
     const piece = bytes.subarray(start, start + size)
     const text = decoder.decode(piece)
     const isAscii = text.length === piece.length
-    // A flush's text, its `from` and its crc, flush after flush; then what is behind the last mark.
+    // Three parts per flush (text, `from`, crc), then the text after the last mark.
     const parts = text.split(endMark)
     for (let part = 0; part + 3 < parts.length; part += 3) {
       const flush = parts[part] as string
@@ -114,8 +114,8 @@ function readFlushes(bytes: Uint8Array, begin: number, crcOf: HostCrc32): Flushe
 }
 
 /**
- * Adds a flush's lines, of which the mark took the last one's brace; false, and adds nothing, where one is no JSON. The crc
- * vouches that a writer of ours wrote them, so each is an object.
+ * Adds the lines of a flush; the last one lacks its brace, which is part of the mark. Returns false, and adds nothing, if a line
+ * is not JSON. The crc proves that our writer wrote the lines, so each is an object.
  */
 function addLines(lines: JsonObject[], flush: string): boolean {
   const count = lines.length
@@ -134,26 +134,26 @@ function addLines(lines: JsonObject[], flush: string): boolean {
 type HostCrc32 = NonNullable<Appending["crc32"]>
 
 interface EndMark {
-  /** Where the mark begins: the crc covers the bytes before it. */
+  /** The start of the mark: the crc covers the bytes before it. */
   readonly at: number
   readonly from: number
   readonly crc: number
 }
 
 function markOf(bytes: Uint8Array, start: number, newline: number): EndMark | null {
-  // Most lines are no flush's last: told by the dot in front of a crc's eight digits.
+  // Cheap check first: only the last line of a flush has a dot before the eight digits of a crc.
   if (bytes[newline - 11] !== DOT || bytes[newline - 2] !== QUOTE) return null
   const end = newline + 1
   const found = endMark.exec(decoder.decode(bytes.subarray(Math.max(start, end - LONGEST_MARK), end)))
   return found && { at: end - found[0].length, from: Number(found[1]), crc: Number.parseInt(found[2] as string, 16) }
 }
 
-/** `from` is counted in `bytes`, which begin at `begin` of their shard. */
+/** `from` is relative to `bytes`, which start at byte `begin` of their shard. */
 function isComplete(bytes: Uint8Array, mark: EndMark, from: number, begin: number, crcOf: HostCrc32): boolean {
   return mark.from === begin + from && mark.crc === crcOf(bytes, from, mark.at)
 }
 
-/** A flush is written only after the one before it was acknowledged, so a complete one further on proves damage. */
+/** A flush is written only after the previous one was acknowledged, so a complete later flush proves damage. */
 function holdsLaterFlush(bytes: Uint8Array, valid: number, begin: number): boolean {
   for (let start = valid; start < bytes.length; ) {
     const newline = bytes.indexOf(LF, start)
@@ -165,18 +165,18 @@ function holdsLaterFlush(bytes: Uint8Array, valid: number, begin: number): boole
   return false
 }
 
-/** The header that lines begin with, and how many of them it takes. */
+/** The header at the start of the lines, and the number of lines that it uses. */
 function headerOf([first, second]: readonly JsonObject[]): { header: ShardHeader; lines: number } | null {
   if (!isClaim(first)) return null
-  // The crc of its flush vouches for it, so the rest has a header's shape.
+  // Safe: the crc of the flush proves that our writer wrote it, so it has the shape of a header.
   if ("base" in first) return { header: first as unknown as ShardHeader, lines: 1 }
   if (second === undefined || !("base" in second)) return null
   return { header: { ...first, base: second.base as unknown as Position | null }, lines: 2 }
 }
 
 /**
- * What the first line of a shard says of who made it, header or not. Null where that line is not there: power was lost
- * before it was durable, or the shard is of version 1, whose writers created it empty.
+ * The creator of a shard according to its first line, with or without a header. Null if the line is missing: a power loss came
+ * before it was durable, or the shard has version 1, whose writers created shards empty.
  */
 export function claimOf(bytes: Uint8Array): ShardClaim | null {
   const end = bytes.indexOf(LF)
@@ -189,7 +189,7 @@ export function claimOf(bytes: Uint8Array): ShardClaim | null {
   }
 }
 
-/** No crc covers a claim alone; `owner` is for the host that wrote it to judge. */
+/** No crc covers a claim alone, so its fields are checked; the host that wrote `owner` checks that one. */
 function isClaim(line: unknown): line is JsonObject & ShardClaim {
   return isJsonObject(line) && typeof line.v === "number" && typeof line.writer === "string"
 }

@@ -2,20 +2,19 @@ import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
 import type { JsonObject } from "../contract/json.ts"
 
-/** The version that headers carry today. What older versions wrote is read for ever. */
+/** The current version in headers. Journals of all older versions stay readable. */
 export const SCHEMA_VERSION = 2
 
 /**
- * `steps[n]` turns a record of version n into one of version n + 1. Grows with the first change of a record: version 2
- * changed headers alone.
+ * `steps[n]` converts a record of version n to version n + 1. Still empty, because version 2 changed only headers.
  */
 export type UpgradeSteps = Readonly<Record<number, (record: JsonObject) => JsonObject>>
 
 const steps: UpgradeSteps = {}
 
-/** A shard's lines as records of today. */
+/** Converts the lines of a shard to records of the current version. */
 export function upgradeRecords(lines: readonly JsonObject[], version: number): readonly RunRecord[] {
-  // Nearly all are of today already, and there may be very many.
+  // Nearly all shards have the current version, and may have very many lines.
   if (version === SCHEMA_VERSION) return lines as unknown as readonly RunRecord[]
   return lines.map((line) => upgradeRecord(line, version))
 }
@@ -34,6 +33,6 @@ export function upgradeRecord(
   }
   let record = line
   for (let from = version; from < target; from++) record = known[from]?.(record) ?? record
-  // The line was written by this package, vouched for by its flush's crc, and brought to the current version.
+  // Safe: the crc proves that this package wrote the line, and it was upgraded to the current version.
   return record as unknown as RunRecord
 }

@@ -2,7 +2,7 @@ import type { Backend } from "../contract/backend.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
 
-/** Which backend does the work, and why; the reasons are on record. */
+/** Chooses the backend and records the reasons. */
 export function choose(config: ResolvedConfig, run: OpenRun): Backend {
   const { backend } = config
   const { model, form } = run.input

@@ -5,7 +5,7 @@ import type { RunResult } from "../contract/result.ts"
 import { resultOf, stoppedResult } from "../journal/result.ts"
 import type { OpenRun } from "./open-run.ts"
 
-/** Puts the ending on record, gives the run up, and folds the result. */
+/** Records the end of the run, releases it, and returns its result. */
 export async function closeRun(run: OpenRun, stop: Stop): Promise<RunResult> {
   const { journal, controls, projection, folder } = run
   controls.end()
@@ -29,7 +29,7 @@ export async function closeRun(run: OpenRun, stop: Stop): Promise<RunResult> {
 
 const withoutEnd = new LonghaulError("internal", "The run's journal was closed without an end.")
 
-/** Done, unless the answer was to have a form and has not. */
+/** The run is done, unless its answer does not have the required form. */
 async function doneOf({ output }: OpenRun, text: string): Promise<RecordBody> {
   if (!output) return { type: "run-end", status: "done" }
   const verdict = await output.conclude(text)
@@ -69,7 +69,7 @@ function endOf(
 
 function pauseOf(asked: OpenRun["asked"]): RecordBody {
   if (asked) return { type: "run-pause", reason: asked.reason, callId: asked.callId }
-  return failed(new LonghaulError("backend_protocol", "The backend stopped for a decision that nobody asked for."))
+  return failed(new LonghaulError("backend_protocol", "The backend stopped for a decision that was not requested."))
 }
 
 function failed(error: LonghaulError | Failure): RecordBody {

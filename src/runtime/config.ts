@@ -24,47 +24,47 @@ import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
 import { checkShapes } from "./input/shapes.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
 
-/** What a composition root must hand in beside the caller's configuration. */
+/** The defaults that a composition root provides in addition to the caller's configuration. */
 export interface Defaults {
   store(): Store
   backend(): Backend
-  /** Turns a model's name into the model; absent where names are not known. */
+  /** Creates a model from its name; absent if the host does not support names. */
   model?(name: string): Model
-  /** SHA-256 as hex, where the host has a faster one than ours. */
+  /** SHA-256 as hex, if the host has a faster implementation. */
   digest?(text: string): string
-  /** Where artifacts go unless the configuration says so; absent: nowhere. */
+  /** The artifact store if the configuration names none; absent: artifacts are not kept. */
   readonly artifacts?: ArtifactStore
-  /** Secrets that the host has beside those of the configuration. */
+  /** Secrets of the host, in addition to those of the configuration. */
   secretValues?(): readonly string[]
-  /** Whether the process that an owner names is known to be gone; absent: never. `isLocal`: only this machine has the store. */
-  isGone?(owner: JsonObject, isLocal: boolean): boolean
-  /** Ends what was made for the runtime alone. */
+  /** Returns true if the owner's process is known to be dead; absent: never. `isLocal`: only this machine uses the store. */
+  isDead?(owner: JsonObject, isLocal: boolean): boolean
+  /** Closes resources that were created for this runtime only. */
   close?(): Promise<void>
-  /** How webhooks are sent; `allow`: hosts that may be private. Default: over `fetch`. */
+  /** Sends webhooks; `allow`: hosts that may be private. Default: `fetch`. */
   post?(allow: readonly string[]): WebhookPost
-  /** A runtime of the same kind over another configuration. */
+  /** Creates a runtime of the same kind with another configuration. */
   again(config: RuntimeConfig): Runtime
 }
 
-/** A configuration that can work: checked, filled and frozen once. */
+/** The configuration after validation, with all defaults applied, frozen. */
 export interface ResolvedConfig {
   readonly workspace: string
   readonly store: Store
   readonly workspaceId: string
   readonly model?: Model
-  /** Throws `config_invalid` for what is no model. */
+  /** Throws `config_invalid` if the value is not a model. */
   resolveModel(model: Model | string): Model
   readonly backend: Backend
-  /** Those that runs may use. */
+  /** The tools that runs may use. */
   readonly tools: readonly Tool[]
   readonly dispatcher: Dispatcher
-  /** Where the dispatchers of this runtime report what tools throw. */
+  /** The receivers of exceptions that tools throw. */
   readonly reporting: Pick<DispatcherOptions, "logger" | "onException" | "secrets">
   readonly limits: Limits
   readonly prices: PriceList
   readonly unknownPrice: "refuse" | "warn"
   readonly unknownOutcome: UnknownOutcome
-  isGone(owner: JsonObject, isLocal: boolean): boolean
+  isDead(owner: JsonObject, isLocal: boolean): boolean
   readonly executor?: BackgroundExecutor
   readonly webhooks: WebhookSettings
   readonly hooks: Hooks
@@ -78,7 +78,7 @@ export interface ResolvedConfig {
   digest(text: string): string
 }
 
-/** Refuses what cannot work, with the reason and the fix. */
+/** Validates the configuration and applies defaults. Throws `config_invalid` with a fix for settings that cannot work. */
 export function resolveConfig(config: RuntimeConfig, defaults: Defaults): ResolvedConfig {
   checkKeys("createRuntime", config, configKeys)
   checkShapes(config)
@@ -114,7 +114,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     prices: createPriceList(config.resolvePricing),
     unknownPrice: oneOf("unknownPrice", config.unknownPrice ?? "refuse", ["refuse", "warn"]),
     unknownOutcome: oneOf("unknownOutcome", config.unknownOutcome ?? "tell", ["tell", "pause"]),
-    isGone: defaults.isGone ?? (() => false),
+    isDead: defaults.isDead ?? (() => false),
     ...(config.executor && { executor: config.executor }),
     webhooks: webhookSettings(config, defaults.post),
     hooks: config.hooks ?? {},
@@ -129,7 +129,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   })
 }
 
-/** A function that fails has no value that could appear anywhere. */
+/** Skips a secret whose function throws: without a value, it cannot appear in any output. */
 function secretValues(secrets: NonNullable<RuntimeConfig["secrets"]>): string[] {
   return Object.values(secrets).flatMap((secret) => {
     try {
@@ -140,7 +140,7 @@ function secretValues(secrets: NonNullable<RuntimeConfig["secrets"]>): string[] 
   })
 }
 
-/** What goes into the journal must be JSON. */
+/** Throws `config_invalid` for a value that cannot be written to the journal. */
 export function requireJson(name: string, value: unknown): void {
   const why = whyNotJson(value, name)
   if (why === undefined) return
@@ -188,7 +188,7 @@ function checkedModel(model: Model | string, defaults: Defaults): Model {
   })
 }
 
-/** For a message: not every wrong value can be written as JSON. */
+/** Formats a value for an error message. Not every invalid value can be written as JSON. */
 function shown(value: unknown): string {
   return whyNotJson(value, "") === undefined ? JSON.stringify(value) : `a ${typeof value}`
 }

@@ -8,7 +8,7 @@ const rejections: unknown[] = []
 const keep = (reason: unknown) => void rejections.push(reason)
 process.on("unhandledRejection", keep)
 afterEach(async () => {
-  // Node reports a rejection that was not handled after the microtasks of its tick.
+  // Node reports an unhandled rejection after the microtasks of its tick.
   await new Promise((resolve) => setImmediate(resolve))
   expect(rejections.splice(0)).toEqual([])
 })

@@ -9,17 +9,17 @@ import { earlierExchanges, exchangesFrom, nodeAfter } from "./conversation.ts"
 import { type CheckedInput, checkInput } from "./input/input.ts"
 import { recalledModel } from "./resume-run.ts"
 import { type OwnerWatch, stillActive } from "./runs/owner-watch.ts"
-import { type FoundRun, judgeRun, noSuchRun } from "./runs/read-runs.ts"
+import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 
-/** The next exchange of a conversation: where it goes, and what is asked in it. */
+/** The key and the input of the next exchange of a conversation. */
 export interface NextExchange {
   readonly key: RunKey
   readonly input: () => Promise<CheckedInput>
 }
 
 /**
- * Finds the end of a conversation, which must not be under way or waiting. Each exchange is a node of the same run, so its
- * journal holds only what is new; `from` is any of them.
+ * Prepares the next exchange of a conversation, whose last exchange must not be active or paused. Each exchange is a node of
+ * the same run, so its journal contains only the new messages. `from` is any exchange of the conversation.
  */
 export async function nextExchange(
   config: ResolvedConfig,
@@ -41,14 +41,14 @@ export async function nextExchange(
   }
 }
 
-/** The last one with a record: a process that died as it began the next has left a name and nothing else. */
+/** Finds the last exchange that has a record. A process that died while starting another one left only its folder. */
 async function lastExchange(
   config: ResolvedConfig,
   from: RunKey,
 ): Promise<{ readonly last: RunKey; readonly found: FoundRun }> {
   for (const nodeId of (await exchangesFrom(config, from)).toReversed()) {
     const last = { ...from, nodeId }
-    const found = await judgeRun(config, last)
+    const found = await inspectRun(config, last)
     if (found !== null) return { last, found }
   }
   throw noSuchRun(from)
@@ -58,19 +58,19 @@ async function refuseOpen(key: RunKey, found: FoundRun, watch: OwnerWatch): Prom
   const { status } = found.projection
   if (status === "paused") {
     throw new LonghaulError("invalid_state", `Run ${key.runId} (node ${key.nodeId}) is paused.`, {
-      fix: "Resume it with a decision, or cancel it, before the conversation is continued.",
+      fix: "Resume it with a decision, or cancel it, before you continue the conversation.",
     })
   }
   if (status !== "running") return
   if ((await watch.look(key, found)) === "alive") throw stillActive(key)
   throw new LonghaulError("invalid_state", `The process of run ${key.runId} (node ${key.nodeId}) is dead.`, {
-    fix: "Resume it, or cancel it, before the conversation is continued.",
+    fix: "Resume it, or cancel it, before you continue the conversation.",
   })
 }
 
 const noInput: Partial<RecordedInput> = {}
 
-/** The settings of the exchange before, unless others are given. */
+/** The input of the next exchange: the given options, otherwise the settings of the exchange before. */
 function recalled(config: ResolvedConfig, run: RunProjection, task: string, options: ContinueInput): RunInput {
   const { input, limits } = run
   const { nodeId: _, ...given } = options

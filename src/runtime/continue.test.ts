@@ -13,7 +13,7 @@ const pay = defineTool({ name: "pay", description: "Pays.", input: { type: "obje
 const callsPay: ScriptedStep = { parts: [{ toolCall: { name: "pay", args: { usd: 5 } } }] }
 const asksBeforePay: RuntimeConfig = { hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) } }
 
-/** A process of its own over the same store. */
+/** Another runtime over the same store, like that of another process. */
 function processOver(store: Store, steps: readonly ScriptedStep[], config: RuntimeConfig = {}) {
   const model = scriptedModel(steps)
   return { model, runtime: createRuntime({ model, store, tools: [pay], ...config }) }

@@ -4,32 +4,32 @@ import { StopSwitch } from "../lib/stop-switch.ts"
 
 /** The reason why a run is stopped from outside its backend. The first one counts. */
 export type StopCause =
-  /** `onRecord`: the journal has it already. */
+  /** `onRecord`: the journal already contains the cancel. */
   | { readonly kind: "cancel"; readonly onRecord?: boolean }
   | { readonly kind: "timeout"; readonly timeMs: number }
   /** The journal has another owner or cannot be written: nothing more can be recorded. */
   | { readonly kind: "lost"; readonly error: LonghaulError }
 
-/** Stops, releases and steers one run: called by its handle, its clock and its journal, obeyed by backend and tools. */
+/** Stops, releases and steers one run. Its handle, timer and journal call it; its backend and tools react to it. */
 export class RunControls extends StopSwitch {
   #cause: StopCause | undefined
   #releasing = false
   #onStop: ((mode: InterruptMode) => void) | undefined
   #steer: ((text: string) => boolean) | undefined
   #clock: ReturnType<typeof setTimeout> | undefined
-  /** Messages that arrived before there was a session to take them. */
+  /** Messages that arrived before the session was open. */
   #early: string[] | undefined = []
 
   get cause(): StopCause | undefined {
     return this.#cause
   }
 
-  /** True once no other turn may begin here, although the one under way finishes with all its calls. */
+  /** True once no further turn may start here. The current turn still finishes with all its calls. */
   get releasing(): boolean {
     return this.#releasing
   }
 
-  /** Returns whether this call changed anything. */
+  /** Returns false if the run was already being stopped in this mode. */
   stop(cause: StopCause, mode: InterruptMode): boolean {
     if (!this.stopping) this.#cause ??= cause
     if (!this.halt(mode)) return false
@@ -37,7 +37,7 @@ export class RunControls extends StopSwitch {
     return true
   }
 
-  /** False: the run is being stopped or released already. */
+  /** Returns false if the run is already being stopped or released. */
   release(): boolean {
     if (this.stopping || this.#releasing) return false
     this.#releasing = true
@@ -53,7 +53,7 @@ export class RunControls extends StopSwitch {
     this.stop(this.#cause, "immediate")
   }
 
-  /** Stops the run after `timeMs`, unless `stopClock` is called before. */
+  /** Stops the run after `timeMs`, unless `stopClock` is called first. */
   startClock(timeMs: number): void {
     this.#clock = setTimeout(() => this.stop({ kind: "timeout", timeMs }, "immediate"), timeMs)
   }
@@ -62,26 +62,26 @@ export class RunControls extends StopSwitch {
     clearTimeout(this.#clock)
   }
 
-  /** False: it is too late. */
+  /** Returns false if the run no longer accepts messages. */
   steer(text: string): boolean {
     if (this.stopping) return false
     if (this.#steer) return this.#steer(text)
     return this.#early !== undefined && this.#early.push(text) > 0
   }
 
-  /** Sets the receiver of messages. Those that arrived before are passed on at once. */
+  /** Sets the receiver of messages. Earlier messages are passed to it immediately. */
   onSteer(steer: (text: string) => boolean): void {
     this.#steer = steer
     for (const text of this.#early ?? []) steer(text)
     this.#early = undefined
   }
 
-  /** The run is over: no message is taken any more. */
+  /** Rejects all further messages, because the run has ended. */
   end(): void {
     this.#steer = () => false
   }
 
-  /** Sets what stops the work. It is called at once where the run is being stopped already. */
+  /** Sets the listener that stops the work. It is called immediately if the run is already being stopped. */
   onStop(listener: (mode: InterruptMode) => void): void {
     this.#onStop = listener
     if (this.mode) listener(this.mode)

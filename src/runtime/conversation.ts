@@ -4,9 +4,9 @@ import type { RunKey } from "../contract/store.ts"
 import { nodesPath } from "../journal/paths.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { EarlierExchanges } from "./input/input.ts"
-import { type FoundRun, judgeRun } from "./runs/read-runs.ts"
+import { type FoundRun, inspectRun } from "./runs/read-runs.ts"
 
-/** The nodes of a conversation from one of its exchanges on, in their order. */
+/** The nodes of a conversation, in order, starting with the given exchange. */
 export async function exchangesFrom(
   { store }: Pick<ResolvedConfig, "store">,
   { workspaceId, runId, nodeId }: RunKey,
@@ -17,11 +17,11 @@ export async function exchangesFrom(
   return nodes
 }
 
-/** All that was said up to the end of an exchange. */
+/** All messages of a conversation up to the end of an exchange. */
 export async function earlierExchanges(config: ResolvedConfig, last: RunKey): Promise<EarlierExchanges> {
   const parts: (readonly Message[])[] = []
   for (let nodeId: string | undefined = last.nodeId; nodeId !== undefined; ) {
-    const found: FoundRun | null = await judgeRun(config, { ...last, nodeId })
+    const found: FoundRun | null = await inspectRun(config, { ...last, nodeId })
     if (found === null) throw incomplete(last, nodeId)
     parts.unshift(found.projection.messages)
     nodeId = found.projection.continues
@@ -35,7 +35,7 @@ export function nodeAfter(nodeId: string): string {
   return `${base}__${Number(number) + 1}`
 }
 
-/** The node that an exchange by itself has: that of a conversation's first. */
+/** The node of the first exchange of a conversation. */
 export function firstNode(nodeId: string): string {
   return /^(.+)__\d{1,9}$/.exec(nodeId)?.[1] ?? nodeId
 }
@@ -46,7 +46,7 @@ function incomplete({ runId }: RunKey, nodeId: string): LonghaulError {
     `The conversation of run ${runId} is incomplete: its node ${nodeId} is missing.`,
     {
       retryable: false,
-      fix: "Start another run: what was said before is not there any more.",
+      fix: "Start another run: the earlier messages no longer exist.",
     },
   )
 }

@@ -5,7 +5,7 @@ import type { ResolvedConfig } from "./config.ts"
 import { SessionHost } from "./host.ts"
 import type { OpenRun } from "./open-run.ts"
 
-/** Runs a backend's session to its stop: carries interrupts and steering to it. */
+/** Runs a backend session until it stops, and passes interrupts and steering messages to it. */
 export async function drive(
   config: ResolvedConfig,
   run: OpenRun,
@@ -30,20 +30,20 @@ export async function drive(
       await session.close()
     }
   } catch (error) {
-    // A backend must not throw; one that does has crashed, unless it told us what is wrong.
+    // A backend must not throw. If it does, it has crashed, unless it throws a LonghaulError with the reason.
     return { reason: "failed", failure: asError(backend, error).toJSON() }
   }
 }
 
-/** A limit in dollars without a price would be no limit at all. */
+/** The price of the model. A dollar limit has no effect without one, so it is rejected or reported. */
 async function pricingOf(config: ResolvedConfig, { input, journal }: OpenRun): Promise<Pricing | null> {
   const { model, limits } = input
   const pricing = model ? await config.prices(model) : null
   if (pricing !== null || limits.usd === undefined) return pricing
-  const message = `limits.usd is set, but what ${model ? `${model.provider}:${model.id}` : "the model"} costs is not known.`
+  const message = `limits.usd is set, but the price of ${model ? `${model.provider}:${model.id}` : "the model"} is unknown.`
   if (config.unknownPrice === "refuse") {
     throw new LonghaulError("config_invalid", message, {
-      fix: 'Give its price with resolvePricing, or set unknownPrice: "warn" to run without that limit.',
+      fix: 'Return its price from resolvePricing, or set unknownPrice: "warn" to run without this limit.',
     })
   }
   journal.append({ type: "warning", code: "price_unknown", message })

@@ -43,7 +43,7 @@ async function recordsOf(runtime: Runtime, runId: string): Promise<RunRecord[]> 
   return records
 }
 
-/** A run whose process dies in the middle of a call: what another process finds is its journal. */
+/** A run whose process dies in the middle of a call, so that other processes find only its journal. */
 async function crashed(store: Store, name: string, more: object = {}, config: RuntimeConfig = {}): Promise<void> {
   const started = deferred<void>()
   const stuck = tool(
@@ -214,7 +214,7 @@ describe("a run whose process died", () => {
     const { runtime } = runtimeOver(store, [])
     const looking = runtime.recoverOrphanedRuns({ staleMs: 3000 })
     for (let tick = 0; tick < 10; tick++) await vi.advanceTimersByTimeAsync(500)
-    expect(await looking).toEqual([]) // It beats: its state file is written while the tool hangs.
+    expect(await looking).toEqual([]) // The owner sends heartbeats: its state file is written while the tool hangs.
     await endByHand(store)
     vi.useRealTimers()
     expect(await runtime.recoverOrphanedRuns({ staleMs: 10 })).toEqual([])
@@ -241,16 +241,16 @@ describe("a shard without a header", () => {
   const alive: JsonObject = { name: "alive" }
   const here: JsonObject = { name: "here" }
 
-  /** A take by another process, which comes as far as making the shard. */
+  /** A take by another process, which creates the shard and stops. */
   const take = (store: Store, shard: number, owner?: JsonObject) =>
     folderOf(store).append?.open(shardName(shard), new Ownership(owner).claim)
 
-  /** On a host that can tell which processes are gone. */
+  /** A runtime on a host that can detect dead processes. */
   function hostOver(store: Store, steps: readonly ScriptedStep[], config: RuntimeConfig = {}): Runtime {
     const model = scriptedModel(steps)
     return assembleRuntime(
       { model, store, owner: here, ...config },
-      { store: memoryStore, backend: native, isGone: ({ name }) => name === "dead", again: createRuntime },
+      { store: memoryStore, backend: native, isDead: ({ name }) => name === "dead", again: createRuntime },
     )
   }
 
@@ -325,8 +325,8 @@ describe("a shard without a header", () => {
   })
 
   test.each([
-    ["a process that is gone", dead],
-    ["nobody that can be read", null],
+    ["a dead process", dead],
+    ["an unreadable owner", null],
   ])(
     "a headerless shard of %s over a run whose owner may be alive: taken, and a repeatable call is flagged",
     async (_, owner) => {
@@ -456,10 +456,10 @@ test("a runtime with recover resumes lost runs when it is created", async () => 
   const { runtime } = runtimeOver(store, ["Done."], { owner: { pid: 1 }, recover: "resume" })
   const closed = runtime.close()
   await closed
-  expect((await runtime.status("r")).status).toBe("running") // Closed before a lease was over: left alone.
+  expect((await runtime.status("r")).status).toBe("running") // The runtime was closed before a lease had passed, so the run is unchanged.
 })
 
-/** Its owner gives it up without an end. */
+/** A run whose owner released it without recording an end. */
 async function endByHand(store: Store): Promise<void> {
   const folder = store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
   const failure = { code: "storage", message: "The disk was full.", retryable: true } as const
@@ -467,7 +467,7 @@ async function endByHand(store: Store): Promise<void> {
   await journal.release()
 }
 
-/** A run that was begun and never heard of again. */
+/** A run that was started and shows no further sign of life. */
 async function abandoned(store: Store): Promise<void> {
   const { runtime } = runtimeOver(store, ["x"])
   await runtime.run({ task: "x", runId: "other" })
@@ -478,7 +478,7 @@ async function abandoned(store: Store): Promise<void> {
   await journal.release()
 }
 
-/** The journal of a run whose process was lost in the middle of a call, and gives no further sign of life. */
+/** The journal of a run whose process stopped in the middle of a call and shows no further sign of life. */
 async function unresponsive(name: string, more: object): Promise<Store> {
   const [live, store] = [memoryStore(), memoryStore()]
   await crashed(live, name, more)
@@ -770,7 +770,7 @@ describe("from another process", () => {
     onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
     const { result } = await liveRun(store)
-    // Ticks of the clock beside the run: the first one that shows it is the fourth.
+    // The monitor writes the state file in its fourth tick at the earliest.
     await vi.advanceTimersByTimeAsync(2000)
     const folder = store.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
     const state = async () =>

@@ -1,6 +1,6 @@
 /**
- * Push on one side, `for await` on the other. A promise exists only while the reader waits, so a push without one costs
- * an array append. Ends when closed; a reader that leaves early makes later pushes free.
+ * A queue with `push` for the writer and `for await` for the reader. A promise exists only while the reader waits; otherwise a
+ * push is an array append. The iteration ends when the queue is closed. After the reader leaves early, pushes do nothing.
  */
 export class EventQueue<T> implements AsyncIterable<T> {
   #items: T[] = []
@@ -20,7 +20,7 @@ export class EventQueue<T> implements AsyncIterable<T> {
     wake({ value: item, done: false })
   }
 
-  /** Removes and returns what was pushed and not read. */
+  /** Removes and returns the unread items. */
   takeBuffered(): readonly T[] {
     const items = this.#items.slice(this.#head)
     this.#items = []

@@ -1,12 +1,12 @@
 import type { Json } from "../contract/json.ts"
 
-/** The JSON in a text: the text itself, else what a code fence or the outermost brackets hold. In linear time. */
+/** Finds the JSON in a text, in linear time: the whole text, else a code fence, else the outermost brackets. */
 export function findJson(text: string): { readonly value: Json; readonly whole: boolean } | undefined {
   const whole = parse(text)
   if (whole !== undefined) return { ...whole, whole: true }
   for (const candidate of candidates(text)) {
     const found = parse(candidate)
-    // A number or a word in a sentence is no answer: only what has a structure of its own is looked for.
+    // A number or a word in a sentence is not an answer, so only objects and arrays are accepted.
     if (found !== undefined && typeof found.value === "object" && found.value !== null)
       return { ...found, whole: false }
   }
@@ -15,14 +15,14 @@ export function findJson(text: string): { readonly value: Json; readonly whole: 
 
 function* candidates(text: string): Generator<string> {
   yield* fenced(text)
-  // Only the first bracket: what stands inside an answer that was cut is not the answer.
+  // Only the first bracket counts: a value nested in a truncated answer is not the answer.
   const start = text.search(/[{[]/)
   if (start === -1) return
   const end = text.lastIndexOf(text[start] === "{" ? "}" : "]")
   if (end > start) yield text.slice(start, end + 1)
 }
 
-/** What stands between two fences, each of which may have words before it and a language behind it. */
+/** Yields the content of code fences. The opening fence may follow other text and name a language. */
 function* fenced(text: string): Generator<string> {
   let begin = -1
   let lineStart = 0

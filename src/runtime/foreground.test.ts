@@ -11,7 +11,7 @@ const hooks = {
     JSON.stringify(args).includes("2") ? { allow: false as const, reason: "Two?" } : { allow: true as const },
 }
 
-/** One that calls a tool, waits for a decision about the second call, and goes on: the same words each time. */
+/** A runtime whose run calls a tool, pauses for a decision about the second call, and continues, always with the same text. */
 function open(config: RuntimeConfig = {}) {
   const steps = [1, 2].map((n) => ({ parts: [{ toolCall: { name: "count", args: { n } } }] }))
   const done: unknown[] = []
@@ -46,7 +46,7 @@ const changing = new Set([
   "updatedAt",
 ])
 
-/** Without times and random names, which are not the same twice. */
+/** Removes times and random names, which differ between runs. */
 function lasting(value: object): unknown {
   return JSON.parse(JSON.stringify(value, (key, inner: unknown) => (changing.has(key) ? null : inner)))
 }

@@ -13,20 +13,20 @@ import { type Listener, Publisher } from "./publisher.ts"
 import { executeRun } from "./run.ts"
 
 export interface StartOptions extends Pick<RunInput, "onEvent" | "onProgress" | "signal"> {
-  /** The handle will be iterated, so events are kept until they are read. */
+  /** The caller will iterate the handle, so events are kept until they are read. */
   readonly streamed: boolean
-  /** Shared with other runs. Default: a ledger of its own. */
+  /** A ledger shared with other runs. Default: the run gets its own. */
   readonly ledger?: Ledger
-  /** Waits for a slot. Returns what frees it. */
+  /** Waits for a slot. Resolves with the function that frees it. */
   readonly takeSlot?: (controls: RunControls) => Promise<() => void>
-  /** Called once the run has begun. Returns what is called when it is over. */
+  /** Called once the run has started. Returns a function that is called when the run has ended. */
   opened(run: OpenRun): () => Promise<void>
 }
 
 /** A run in this process: its handle for the caller, and a way for others to follow its events. */
 export interface StartedHandle {
   readonly handle: RunHandle
-  /** Returns what removes the listener. */
+  /** Returns the function that removes the listener. */
   subscribe(listener: Listener): () => void
 }
 
@@ -106,7 +106,7 @@ function observing(observer: ResolvedConfig["observers"][number], { runId, nodeI
   }
 }
 
-/** Reports progress in sentences, for hosts that only show that something happens. */
+/** Reports progress as sentences, for hosts that show text only. */
 function progressing(onProgress: (message: string) => void): Listener {
   let turns = 0
   return {

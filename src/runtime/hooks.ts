@@ -7,7 +7,7 @@ export class RunHooks {
   readonly #run: HookedRun
   readonly #trouble: (slot: keyof Hooks, kind: string) => void
 
-  /** `trouble` is told of a hook that failed: what kind of error it was, never the error's own words. */
+  /** `trouble` receives the kind of error of a failed hook, never its message, which may contain secrets. */
   constructor(hooks: Hooks, run: HookedRun, trouble: (slot: keyof Hooks, kind: string) => void) {
     this.#hooks = hooks
     this.#run = run
@@ -18,7 +18,7 @@ export class RunHooks {
     return this.#hooks[slot] !== undefined
   }
 
-  /** Calls one hook; undefined where it failed. */
+  /** Calls one hook. Returns undefined if it fails. */
   async call<Value>(
     slot: keyof Hooks,
     hook: (hooks: Hooks, run: HookedRun) => Value | Promise<Value>,

@@ -9,15 +9,15 @@ import { CallRunner } from "./calls/run-call.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
 
-/** What a backend's session gets back into the runtime: number, append and publish events; reserve and settle turns. */
+/** The host interface of a backend session: records and publishes its events, runs its tool calls, reserves and settles turns. */
 export class SessionHost implements TurnHost {
   readonly show: TurnHost["show"]
   readonly #run: OpenRun
   readonly #calls: CallRunner
   readonly #pricing: Pricing | null
-  /** Of the turn under way. */
+  /** The reserve of the current turn. */
   #reserve: Reserve | undefined
-  /** Turns that were begun here, and since when. */
+  /** The number of turns started by this session, and its start time. */
   #turns = 0
   readonly #since = performance.now()
 
@@ -52,9 +52,9 @@ export class SessionHost implements TurnHost {
       const reserve = ledger.limited ? await ledger.reserve(this.#bounded(bound()), controls.signal) : undefined
       this.#reserve = reserve
       journal.append({ type: "turn-start", turn, ...(reserve && { reserve }) })
-      // A reserve is durable before the money can be spent: a process that takes the run over must know of it.
+      // A reserve must be durable before money can be spent: a process that takes over the run has to count it.
       if (reserve) await journal.flush()
-      // The results of the turn before become durable while the model is asked.
+      // The results of the previous turn become durable during the model call.
       else if (this.#turns > 0) journal.flushSoon()
       this.#turns++
       return true
@@ -69,7 +69,7 @@ export class SessionHost implements TurnHost {
     const { journal, hooks } = this.#run
     journal.append({ type: "turn-end", turn })
     if (!hooks.has("postTurn") && !hooks.has("stop")) return true
-    // Results become durable while a hook is called.
+    // Results become durable while the hooks run.
     journal.flushSoon()
     if (hooks.has("postTurn")) await hooks.call("postTurn", (hook, run) => hook.postTurn?.({ ...run, turn }))
     return (await hooks.call("stop", (hook, run) => hook.stop?.({ ...run, turn }))) !== true
@@ -96,12 +96,12 @@ export class SessionHost implements TurnHost {
     if (event.type === "tool-call") {
       this.#calls.announce(event.callId)
     } else if (event.type === "retry" || event.type === "steer") {
-      // Either way the answer that early calls came from counts no more.
+      // Both events discard the answer that made the early calls.
       this.#calls.dropEarly()
     }
   }
 
-  /** A slice has at least one turn: a run must get on however short its slices are. */
+  /** A slice has at least one turn, so that a run progresses however short its slices are. */
   #isReleased(): boolean {
     const { controls, input } = this.#run
     const { slice } = input
@@ -113,12 +113,12 @@ export class SessionHost implements TurnHost {
 
   #recorded(event: BackendEvent): RecordBody {
     if (event.type === "usage") return this.#settled(event)
-    const { said } = this.#run
-    if (event.type !== "steer" || event.reason !== undefined || said[0]?.text !== event.text) return event
-    return { ...event, inbox: (said.shift() as (typeof said)[number]).inbox }
+    const { pendingSteers } = this.#run
+    if (event.type !== "steer" || event.reason !== undefined || pendingSteers[0]?.text !== event.text) return event
+    return { ...event, inbox: (pendingSteers.shift() as (typeof pendingSteers)[number]).inbox }
   }
 
-  /** What is set aside for a turn that was never answered comes back. */
+  /** Refunds the reserve of a turn that was never answered. */
   close(): void {
     if (this.#reserve) this.#run.ledger.refund(this.#reserve)
     this.#reserve = undefined
@@ -127,7 +127,7 @@ export class SessionHost implements TurnHost {
   #bounded({ inputTokens, outputTokens }: TurnBound): Reserve {
     const tokens = inputTokens + outputTokens
     if (this.#pricing === null) return { tokens, usd: null }
-    // Writing to a cache may cost more than input does: the dearest way to be counted is the bound.
+    // Cache writes may cost more than input, so the bound is the most expensive way to count the tokens.
     const atMost = (usage: Partial<Usage>) =>
       costOf({ ...nothing, ...usage, outputTokens }, this.#pricing as Pricing) ?? 0
     return { tokens, usd: Math.max(atMost({ inputTokens }), atMost({ cacheWriteTokens: inputTokens })) }

@@ -16,9 +16,9 @@ import type { FoundRun } from "./runs/read-runs.ts"
 import type { WebhookSender } from "./webhooks/sender.ts"
 
 interface ResumeOptions {
-  /** The run as recovery found it. */
+  /** Present if recovery resumes the run. */
   readonly orphan?: Orphan
-  /** `recovered`: whoever was notified before is notified again. Absent: it runs in the foreground, without a webhook. */
+  /** `recovered`: the run keeps its previous webhook. Absent: the run is in the foreground and has no webhook. */
   readonly background?: "asked" | "recovered"
   readonly webhook?: Webhook
   readonly streamed?: boolean
@@ -63,7 +63,7 @@ export class Launcher {
         ...(orphan && { found: orphan.found }),
         released: this.#live.released,
       })
-      // A released run was only moved: its receiver still expects to be notified of the end.
+      // A released run only moves to another process: its receiver still expects the notification of its end.
       const keepsReceiver = (history: RunProjection) => background || history.pause?.reason === "released"
       return {
         ...opening,
@@ -73,7 +73,7 @@ export class Launcher {
     return this.#live.launch(key, open, { ...input, streamed })
   }
 
-  /** Rejects where the conversation cannot be continued. */
+  /** Rejects if the conversation cannot be continued. */
   async continue(runId: string, text: string, given: ContinueInput | undefined, streamed: boolean): Promise<LiveRun> {
     const options = given ?? {}
     const base: RunKey = {

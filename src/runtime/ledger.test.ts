@@ -72,7 +72,7 @@ test("LOOP-09 LOOP-10 for random prices, failures and unreported usage, no limit
     ),
     { numRuns: 500 },
   )
-  // Otherwise it would not have been tried.
+  // The property is only meaningful if some runs exceed the limit.
   expect(overshot).toBeGreaterThan(0)
 })
 
@@ -84,7 +84,7 @@ test("a $0.05 limit over 20 parallel runs of one ledger is exceeded by at most o
     if (Math.random() < 0.2) return { fail: new LonghaulError("network", "gone") }
     return { ...call, usage }
   }
-  // Each answer costs a fifth of a cent; what is set aside for one is at least twice that.
+  // Each answer costs a fifth of a cent; its reserve is at least twice that.
   const model = scriptedModel(Array(5000).fill(step))
   const store = memoryStore()
   const given: RuntimeConfig = {
@@ -110,7 +110,7 @@ test("a $0.05 limit over 20 parallel runs of one ledger is exceeded by at most o
   expect([...endings].sort()).toEqual(endings.has("network") ? ["budget_exceeded", "network"] : ["budget_exceeded"])
   expect(spent).toBeCloseTo(ledger.spent.usd, 9)
   expect(spent).toBeGreaterThanOrEqual(0.05)
-  // One answer's bound: 200 tokens of output, and what little the conversation takes.
+  // The bound of one answer: 200 output tokens, plus the short conversation.
   expect(spent).toBeLessThanOrEqual(0.05 + 0.004 + 0.002)
 })
 
@@ -256,7 +256,7 @@ test("the reserve of a turn that was not answered comes back to a shared ledger"
   const options = { streamed: false, ledger, opened: () => async () => {} }
   const { handle } = startRun(config, key, () => beginning(config, key, input, () => false), options)
   expect(await handle.result).toMatchObject({ error: { code: "auth" } })
-  // What is still reserved would have to be waited for.
+  // A call would have to wait if anything were still reserved.
   const next = ledger.reserve({ tokens: 1, usd: null }, never)
   const waits = new Promise((resolve) => setImmediate(resolve, "waits"))
   expect(await Promise.race([next, waits])).toEqual({ tokens: 1, usd: null })

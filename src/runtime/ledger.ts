@@ -5,9 +5,9 @@ import { onAbort } from "../lib/abort.ts"
 import { totalTokens } from "../lib/usage.ts"
 
 /**
- * The tokens and dollars that a run and everything below it may spend. A call may begin while the sum of what was spent and
- * what is reserved for other calls is below the limits, so that they are exceeded by one call at most. A call that finds the
- * rest reserved waits until a reserve is settled or refunded.
+ * The tokens and dollars that a run and its children may spend. A call may start while the sum of spent and reserved amounts
+ * is below the limits, so they are exceeded by one call at most. If the rest is reserved, the call waits until a reserve is
+ * settled or refunded.
  */
 export class Ledger {
   readonly #limits: Pick<Limits, "tokens" | "usd">
@@ -15,13 +15,13 @@ export class Ledger {
   readonly #reserved = new Set<Reserve>()
   #waiting: (() => void)[] = []
 
-  /** `spent`: by a resumed run before. */
+  /** `spent`: the amount that a resumed run has already spent. */
   constructor(limits: Pick<Limits, "tokens" | "usd">, spent = { tokens: 0, usd: 0 }) {
     this.#limits = limits
     this.#spent = { ...spent }
   }
 
-  /** True where tokens or dollars are limited, so that calls need a reserve. */
+  /** True if tokens or dollars are limited, so that calls need a reserve. */
   get limited(): boolean {
     return this.#limits.tokens !== undefined || this.#limits.usd !== undefined
   }
@@ -30,7 +30,7 @@ export class Ledger {
     return this.#spent
   }
 
-  /** Reserves the most that a call can cost, once there is room. Rejects with `budget_exceeded` where a limit is reached. */
+  /** Reserves the maximum cost of a call, once there is room. Rejects with `budget_exceeded` if a limit is reached. */
   async reserve(bound: Reserve, signal: AbortSignal): Promise<Reserve> {
     for (;;) {
       const exceeded = this.#exceeded()
@@ -43,7 +43,7 @@ export class Ledger {
     return reserve
   }
 
-  /** Settles a call that was answered. Where its provider reports no usage, the whole reserve counts as spent. */
+  /** Settles an answered call. If its provider reports no usage, the whole reserve counts as spent. */
   settle(reserve: Reserve, usage: Usage): void {
     if (!this.#reserved.has(reserve)) return
     this.#spent.tokens += totalTokens(usage) ?? reserve.tokens
@@ -51,7 +51,7 @@ export class Ledger {
     this.refund(reserve)
   }
 
-  /** Returns the reserve of a call that was not answered. */
+  /** Gives back the reserve of an unanswered call. */
   refund(reserve: Reserve): void {
     this.#reserved.delete(reserve)
     const waiting = this.#waiting

@@ -23,44 +23,43 @@ export interface OpenRun {
   readonly input: CheckedInput
   readonly folder: Folder
   readonly journal: Journal
-  /** The fold over what is durable. */
+  /** The fold over the durable records. */
   readonly projection: RunProjection
   readonly publisher: Publisher
   readonly controls: RunControls
   readonly ledger: Ledger
   readonly hooks: RunHooks
-  /** Where the answer must have a form. */
+  /** Present if the answer must have a form. */
   readonly output?: OutputCheck
-  /** The limit that the run came to, once it has. */
+  /** The error of the limit that the run has reached. */
   limit?: LonghaulError
-  /** Set once no other turn was begun because the run is released. */
+  /** Set once a turn was not started because the run is being released. */
   released?: true
-  /** Every durable record, where the run will be released. */
+  /** Every durable record, if the run will be released. */
   readonly history?: readonly RunRecord[]
-  /** The question that the run has to wait for, once there is one. */
+  /** The question for which the run has to pause. */
   asked?: RecordBody & { readonly type: "approval-request" }
-  /** From the inbox, and not yet heard by the model. */
-  readonly said: { readonly text: string; readonly inbox: number }[]
-  /** Tells listeners, if there are any, once every record before it is durable. */
+  /** Steering messages from the inbox that the model has not received yet. */
+  readonly pendingSteers: { readonly text: string; readonly inbox: number }[]
+  /** Publishes an ephemeral event once every earlier record is durable. */
   show(event: Ephemeral): void
 }
 
-/** How a run comes into our hands: as a new one, or as one that goes on. */
+/** Describes how this process opens a run: as a new run or as a resumed one. */
 export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known" | "abandoned"> {
   readonly input: CheckedInput
-  /** There was no such run before. */
   readonly isNew: boolean
-  /** A run that exists, as it was read. */
+  /** The run as it was read, if it existed before. */
   readonly found?: FoundRun
-  /** The fold over what is `known`. */
+  /** The fold over the `known` records. */
   readonly folded?: RunProjection
-  /** Of a run that goes on: nobody else can still be at what its last owner began. */
-  readonly gone?: boolean
-  /** What the model is told before it goes on. */
-  readonly says?: string
+  /** True for a resumed run if no other process can still be running the calls of its last owner. */
+  readonly ownerStopped?: boolean
+  /** A message for the model, sent before the run continues. */
+  readonly message?: string
   /** Chooses the receiver of a background run's webhook. */
   webhookOf?(history: RunProjection): RecordedWebhook | undefined
-  /** The first records of the new owner. `history`: the fold over what was there; of a new run, nothing. */
+  /** Returns the first records of the new owner. `history`: the fold over the existing records; empty for a new run. */
   first(history: RunProjection): readonly RecordBody[]
 }
 
@@ -75,7 +74,7 @@ export async function openRun(
   const { input } = opening
   const folder = config.store.folder(runPath(key))
   const projection = opening.folded ?? new RunProjection()
-  // Only a run that will be released is worth its memory: it can be resumed here without being read again.
+  // Records are kept only for a run that will be released, so that it can be resumed here without reading its journal.
   const kept: RunRecord[] | undefined = input.slice && []
   const apply = (records: readonly RunRecord[]) => {
     for (const record of records) projection.apply(record)
@@ -116,7 +115,7 @@ export async function openRun(
     hooks: new RunHooks(config.hooks, { runId, nodeId, signal: controls.signal }, (slot, kind) => {
       journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
     }),
-    said: [],
+    pendingSteers: [],
     ...(kept && { history: kept }),
     ...(form && { output: new OutputCheck(form, model?.enforcesSchema === true) }),
     show(event) {
@@ -127,12 +126,12 @@ export async function openRun(
   }
 }
 
-/** The beginning names who is notified of the next pause and end. */
+/** Adds the webhook to a start or resume record. The webhook receives the next pause and end. */
 function withReceiver(record: RecordBody, webhook: RecordedWebhook): RecordBody {
   return record.type === "run-start" || record.type === "run-resume" ? { ...record, webhook } : record
 }
 
-/** A run that there was not before. `after`: behind shards that somebody made and never began with. */
+/** Opens a new run. `after`: the last of the shards that another process created and never used. */
 export function newRun(config: ResolvedConfig, key: RunKey, input: CheckedInput, after?: number): Opening {
   const place = after === undefined ? { fresh: true } : { after }
   return { input, isNew: true, ...place, first: () => [runStart(config, key, input)] }
@@ -162,7 +161,7 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
   }
 }
 
-/** Tells whether a tool is still what it was when a run began. Specs are frozen, so each is hashed once. */
+/** Identifies the version of a tool, to detect changes between start and resume. Specs are frozen, so each is hashed once. */
 export function toolDigest(config: ResolvedConfig, spec: ToolSpec): string {
   let digest = digests.get(spec)
   if (digest === undefined) {

@@ -29,49 +29,49 @@ export function outputForm({ outputSchema, outputMode = "strict" }: RunInput): O
   return { schema, mode: outputMode, ...(isStandardSchema(outputSchema) && { standard: outputSchema }) }
 }
 
-/** What became of an answer. */
+/** The result of checking an answer. */
 export type OutputVerdict =
   | { readonly output: StructuredOutput; readonly trouble?: LonghaulError }
   | { readonly output?: never; readonly trouble: LonghaulError }
 
-/** Holds the answers of one run to its form. `strict` gives the model one chance to put an answer right. */
+/** Checks the answers of one run against its form. In `strict` mode the model gets one chance to correct an answer. */
 export class OutputCheck {
   readonly #form: OutputForm
   readonly #enforced: boolean
   #complained = false
   #verdict: OutputVerdict | undefined
 
-  /** `enforced`: the model's provider holds it to the schema. */
+  /** `enforced`: the provider makes the model follow the schema. */
   constructor(form: OutputForm, enforced: boolean) {
     this.#form = form
     this.#enforced = enforced
   }
 
-  /** What to tell the model; undefined: the verdict stands. */
+  /** Returns a correction request for the model; undefined: the verdict is final. */
   async review(text: string): Promise<string | undefined> {
-    this.#verdict = await this.judge(text)
+    this.#verdict = await this.#evaluate(text)
     const { trouble } = this.#verdict
     if (trouble === undefined || this.#form.mode === "forward" || this.#complained) return undefined
     this.#complained = true
     return `${trouble.message}\n\nAnswer again with JSON alone that fits this JSON Schema:\n${JSON.stringify(this.#form.schema)}`
   }
 
-  /** What was wrong with the last answer that was reviewed. */
+  /** The problem of the last reviewed answer. */
   get trouble(): LonghaulError | undefined {
     return this.#verdict?.trouble
   }
 
-  /** The last review's verdict, or that on a text which nobody reviewed. */
+  /** Returns the verdict of the last review, or checks the text if there was none. */
   async conclude(text: string): Promise<OutputVerdict> {
-    return this.#verdict ?? (await this.judge(text))
+    return this.#verdict ?? (await this.#evaluate(text))
   }
 
-  async judge(text: string): Promise<OutputVerdict> {
+  async #evaluate(text: string): Promise<OutputVerdict> {
     const { schema, mode, standard } = this.#form
     const found = findJson(text)
     const unfit = found && whyNotJson(found.value, "answer")
     if (found === undefined || unfit !== undefined) {
-      const message = unfit === undefined ? "The answer is not JSON." : `The answer is no usable JSON: ${unfit}.`
+      const message = unfit === undefined ? "The answer is not JSON." : `The answer is not usable JSON: ${unfit}.`
       const trouble = new LonghaulError("output_not_json", message, { fix: RAISE })
       return mode === "forward" ? { output: { data: text, source: "raw" }, trouble } : { trouble }
     }
@@ -89,9 +89,9 @@ export class OutputCheck {
   }
 }
 
-const RAISE = "Make the schema simpler, say in the task what is wanted, or use a stronger model."
+const RAISE = "Simplify the schema, describe the expected output in the task, or use a stronger model."
 
-/** The schema first; then the caller's own check, whose value must be JSON to be kept. */
+/** Checks the schema first, then the caller's own validation, whose value must be JSON. */
 async function check(
   value: Json,
   schema: JsonSchema,

@@ -31,7 +31,7 @@ test("an aborted waiter leaves the queue: the permit goes to the next waiter and
   })
   abort.abort()
   const leaveAborted = await aborted
-  // It holds no permit, so it has none to give back.
+  // The aborted waiter holds no permit, so there is none to return.
   leaveAborted()
   await new Promise((resolve) => setTimeout(resolve))
   expect(entered).toBe(false)

@@ -1,6 +1,6 @@
 import { onAbort } from "../lib/abort.ts"
 
-/** Lets so many in at once; the others wait, first come, first served. */
+/** A counting semaphore: at most `count` holders at once; the others wait in order of arrival. */
 export class Permits {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -13,7 +13,7 @@ export class Permits {
     return this.#free > 0
   }
 
-  /** Resolves when it may begin, with what to call when it is over. Whoever is aborted waits no longer and needs none. */
+  /** Resolves with a function that returns the permit. An aborted caller stops waiting, and gets a function without effect. */
   async take(signal: AbortSignal): Promise<() => void> {
     if (this.#free > 0) this.#free--
     else if (!(await this.#handedOver(signal))) return () => {}

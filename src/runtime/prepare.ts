@@ -1,7 +1,7 @@
 import type { OpenRequest, TurnInput } from "../contract/backend.ts"
 import type { OpenRun } from "./open-run.ts"
 
-/** What the backend gets: the conversation so far, and what starts the work. */
+/** Builds the backend's input: the conversation so far, and the prompt for the next turn. */
 export function prepare(run: OpenRun): { request: OpenRequest; turn: TurnInput } {
   const { system, model, cwd, limits, settings, form, dispatcher, before } = run.input
   const { turns } = run.projection

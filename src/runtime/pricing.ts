@@ -4,7 +4,7 @@ import type { Model } from "../contract/provider.ts"
 import type { RuntimeConfig } from "../contract/run.ts"
 import { lookUpPricing } from "../observe/price.ts"
 
-/** What a model costs; null: nobody knows. A promise only until somebody has found out. */
+/** Returns the price of a model; null: unknown. Returns a promise only while the price is not cached. */
 export type PriceList = (model: Model) => Pricing | null | Promise<Pricing | null>
 
 export function createPriceList(resolvePricing: RuntimeConfig["resolvePricing"]): PriceList {
@@ -27,7 +27,7 @@ export function createPriceList(resolvePricing: RuntimeConfig["resolvePricing"])
   }
 }
 
-/** Some prices change by the hour of the day. */
+/** Some prices depend on the time of day. */
 const FRESH_MS = 10 * 60_000
 
 async function findPricing(
@@ -39,7 +39,7 @@ async function findPricing(
     own = await resolvePricing?.({ provider, id })
   } catch (cause) {
     throw new LonghaulError("config_invalid", `resolvePricing failed for ${provider}:${id}.`, {
-      fix: "Let it answer null for what it does not know.",
+      fix: "Return null from resolvePricing for unknown models.",
       cause,
     })
   }

@@ -4,7 +4,7 @@ import { containPromise } from "../lib/contained.ts"
 export interface Listener {
   /** True: it also receives events that are not recorded. */
   readonly deltas: boolean
-  /** May return a promise, although it should not: nothing waits for it. */
+  /** May return a promise, but no caller waits for it. */
   receive(event: RunEvent): unknown
 }
 
@@ -15,7 +15,7 @@ export interface Listener {
 export class Publisher {
   #listeners: readonly Listener[]
   #hasDeltas = false
-  /** Ephemeral events that wait for the record before them. */
+  /** Ephemeral events that wait until the record before them is durable. */
   #held: { readonly after: number; readonly event: Ephemeral }[] = []
 
   constructor(listeners: readonly Listener[]) {
@@ -28,7 +28,7 @@ export class Publisher {
     return this.#hasDeltas
   }
 
-  /** Adds a listener for what is published from now on. Returns what removes it. */
+  /** Adds a listener for later events. Returns the function that removes it. */
   subscribe(listener: Listener): () => void {
     this.#setListeners([...this.#listeners, listener])
     return () => this.#setListeners(this.#listeners.filter((other) => other !== listener))
@@ -68,6 +68,6 @@ function pass(listener: Listener, event: RunEvent): void {
   try {
     containPromise(listener.receive(event))
   } catch {
-    // The failure of a listener concerns nothing else.
+    // A failed listener must not affect the run or other listeners.
   }
 }

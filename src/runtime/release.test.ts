@@ -11,7 +11,7 @@ import { defineTool } from "../tools/kernel/define-tool.ts"
 const input = { type: "object" } as const
 const TURNS = 6
 
-/** Calls the tool in every turn but the last, whichever process asks. */
+/** A model that calls the tool in every turn except the last, in any process. */
 const model = () =>
   scriptedModel(
     Array(TURNS).fill((messages: readonly Message[]) => {
@@ -34,7 +34,7 @@ function sending(effects: string[], during?: () => void) {
   })
 }
 
-/** A runtime of its own over the same store, as another process would have it. */
+/** Another runtime over the same store, like that of another process. */
 const runtimeOver = (store: Store, effects: string[], config: RuntimeConfig = {}) =>
   createRuntime({ store, model: model(), tools: [sending(effects)], ...config })
 
@@ -45,7 +45,7 @@ async function recordsOf(store: Store, runId: string): Promise<RunRecord[]> {
 }
 
 describe("release", () => {
-  test("finishes the turn with all its calls, begins no other and pauses the run as released", async () => {
+  test("a release finishes the turn with all its calls, starts no other and pauses the run as released", async () => {
     const store = memoryStore()
     const effects: string[] = []
     let release = () => false
@@ -66,7 +66,7 @@ describe("release", () => {
     expect(effects).toHaveLength(TURNS - 1)
   })
 
-  test("before the first turn pauses the run without asking the model", async () => {
+  test("a release before the first turn pauses the run without a model call", async () => {
     const asked = model()
     const handle = createRuntime({ store: memoryStore(), model: asked, tools: [sending([])] }).stream({ task: "Send." })
     expect(handle.release()).toBe(true)
@@ -74,7 +74,7 @@ describe("release", () => {
     expect(asked.calls).toHaveLength(0)
   })
 
-  test("lets a run end that gives its final answer in the turn", async () => {
+  test("a release in the turn of the final answer lets the run end", async () => {
     const runtime = createRuntime({ model: scriptedModel([() => "Done."]) })
     let release = () => false
     const handle = runtime.stream({ task: "x", onEvent: ({ type }) => void (type === "turn-start" && release()) })
@@ -82,7 +82,7 @@ describe("release", () => {
     expect(await handle.result).toMatchObject({ status: "done", text: "Done." })
   })
 
-  test("is refused while the run is being stopped, and a stop after it cancels the run", async () => {
+  test("a release is rejected while the run is being stopped, and a stop after it cancels the run", async () => {
     const stopped = createRuntime({ model: model(), tools: [sending([])] }).stream({ task: "x" })
     stopped.interrupt()
     expect(stopped.release()).toBe(false)
@@ -93,7 +93,7 @@ describe("release", () => {
     expect(await released.result).toMatchObject({ status: "cancelled" })
   })
 
-  test("keeps text that was sent to the model and not delivered yet", async () => {
+  test("a release keeps steering messages that were not delivered yet", async () => {
     const store = memoryStore()
     const handle = runtimeOver(store, []).stream({ runId: "r", task: "Send." })
     handle.steer("To Rome, please.")
@@ -111,8 +111,8 @@ describe("release", () => {
   })
 })
 
-describe("a slice", () => {
-  test.each([1, 2, 4, TURNS, TURNS + 1])("of %i turns ends after them", async (turns) => {
+describe("slice", () => {
+  test.each([1, 2, 4, TURNS, TURNS + 1])("a slice of %i turns ends after them", async (turns) => {
     const store = memoryStore()
     const effects: string[] = []
     let result = await runtimeOver(store, effects).run({ runId: "r", task: "Send.", slice: { turns } })
@@ -127,7 +127,7 @@ describe("a slice", () => {
     expect(effects).toHaveLength(TURNS - 1)
   })
 
-  test("has one turn however short its time is", async () => {
+  test("a slice has at least one turn, however short its time is", async () => {
     const slow = scriptedModel(
       Array(TURNS).fill(async (messages: readonly Message[]) => {
         await new Promise((resolve) => setTimeout(resolve, 5))
@@ -140,7 +140,7 @@ describe("a slice", () => {
     expect(await runtime.resume({ runId: "r", slice: { timeMs: 1 } })).toMatchObject({ status: "done", turns: 2 })
   })
 
-  test("that cannot be meant is refused", async () => {
+  test("an invalid slice is rejected", async () => {
     const runtime = createRuntime({ model: model() })
     for (const slice of [{ turns: 0 }, { timeMs: 1.5 }, { turn: 3 }]) {
       const { error } = await runtime.run({ task: "x", slice: slice as { turns: number } })
@@ -148,7 +148,7 @@ describe("a slice", () => {
     }
   })
 
-  test("counts for an exchange that continues a conversation", async () => {
+  test("a slice applies to an exchange that continues a conversation", async () => {
     const runtime = runtimeOver(memoryStore(), [])
     await runtime.run({ runId: "r", task: "Send." })
     const asking = scriptedModel([{ parts: [{ toolCall: { name: "send", args: {} } }] }])
@@ -156,7 +156,7 @@ describe("a slice", () => {
     expect(next).toMatchObject({ status: "paused", turns: 1, pause: { reason: "released" } })
   })
 
-  test("is resumed by the process that released it without reading its journal again", async () => {
+  test("a released run is resumed by the process that released it without reading its journal again", async () => {
     const reads: string[] = []
     const { folder: _, ...memory } = memoryStore()
     const inner = memoryStore()
@@ -180,7 +180,7 @@ describe("a slice", () => {
     expect(reads.filter((name) => name.endsWith(".jsonl"))).toEqual([])
   })
 
-  test("that another process continued is read again", async () => {
+  test("a released run that another process continued is read again", async () => {
     const store = memoryStore()
     const effects: string[] = []
     const first = runtimeOver(store, effects)
@@ -193,7 +193,7 @@ describe("a slice", () => {
 })
 
 describe("close with release", () => {
-  test("pauses every run as released, also those that were queued, and cancels none", async () => {
+  test("close with release pauses every run as released, including queued ones, and cancels none", async () => {
     const store = memoryStore()
     const effects: string[] = []
     const begun: (() => void)[] = []
@@ -226,7 +226,7 @@ describe("close with release", () => {
     }
   })
 
-  test("without it cancels them", async () => {
+  test("close without release cancels the runs", async () => {
     const store = memoryStore()
     const runtime = createRuntime({ store, model: scriptedModel([() => new Promise(() => {})]) })
     await runtime.start({ runId: "r", task: "x" })
@@ -234,7 +234,7 @@ describe("close with release", () => {
     expect(await createRuntime({ store, model: model() }).status("r")).toMatchObject({ status: "cancelled" })
   })
 
-  test("refuses a misspelt option", async () => {
+  test("close rejects a misspelt option", async () => {
     const runtime = createRuntime({ model: model() })
     await expect(runtime.close({ realease: true } as object)).rejects.toMatchObject({
       code: "config_invalid",

@@ -19,25 +19,25 @@ import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
-import { type FoundRun, judgeRun, noSuchRun } from "./runs/read-runs.ts"
+import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 import type { ReleasedRuns } from "./runs/released-runs.ts"
 
 /**
- * How a run goes on, decided on what its journal says. Refuses what cannot be, and then has changed nothing. `found`:
- * the run as it was when its owner was looked at, where that was before.
+ * Determines from the journal how a run is resumed. Rejects invalid input without having changed anything. `found`: the run as
+ * recovery found it when it checked the owner.
  */
 export async function resumption(
   config: ResolvedConfig,
   key: RunKey,
   input: ResumeInput,
   look: (found: FoundRun) => Promise<OwnerState>,
-  { found: judged, released }: { readonly found?: FoundRun; readonly released: ReleasedRuns },
+  { found: foundBefore, released }: { readonly found?: FoundRun; readonly released: ReleasedRuns },
 ): Promise<Opening> {
   checkKeys("resume", input, resumeKeys)
   requireJson("args", input.args)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
-  const found = judged ?? (await judgeRun(config, key, released.take(key)))
+  const found = foundBefore ?? (await inspectRun(config, key, released.take(key)))
   if (found === null) throw noSuchRun(key)
   const { projection } = found
   if (projection.status === "done") throw isDone(key)
@@ -54,10 +54,10 @@ export async function resumption(
     found,
     after: found.top,
     ...(found.head && { known: { head: found.head, records: found.records }, folded: projection }),
-    gone: owner === "gone" || owner === "released",
-    ...(input.answer !== undefined && tellsModel(projection, input) && { says: input.answer }),
+    ownerStopped: owner === "dead" || owner === "released",
+    ...(input.answer !== undefined && isForModel(projection, input) && { message: input.answer }),
     first(history) {
-      // Somebody may have got ahead of us: only what was read after the take counts.
+      // Another process may have resumed the run meanwhile: only records read after the take count.
       if (history.status === "done") throw isDone(key)
       const decision = decisionOf(config, history, input)
       const cause = decision ? "decision" : causeOf(owner)
@@ -75,11 +75,11 @@ function causeOf(owner: OwnerState): ResumeCause {
   return owner === "alive" ? "takeover" : "recovery"
 }
 
-/** What was asked at the beginning, with what only the caller has. */
+/** The recorded input of the run, completed with values that only the caller has. */
 function recalledInput(config: ResolvedConfig, run: RunProjection, given: ResumeInput): CheckedInput {
   const { input } = run
   if (input === undefined || run.limits === undefined) {
-    throw new LonghaulError("storage", `The journal of ${run.runId} has no beginning.`, { retryable: false })
+    throw new LonghaulError("storage", `The journal of ${run.runId} has no run-start record.`, { retryable: false })
   }
   const { messages, system, cwd, metadata, unknownOutcome = "tell" } = input
   const schema = given.outputSchema ?? input.outputSchema
@@ -101,7 +101,7 @@ function recalledInput(config: ResolvedConfig, run: RunProjection, given: Resume
   }
 }
 
-/** The one that is named now, else the one it began with, else the runtime's own. */
+/** The given model, else the model that the run started with, else the runtime's model. */
 export function recalledModel(
   config: ResolvedConfig,
   began: string | undefined,
@@ -118,14 +118,18 @@ export function recalledModel(
   }
 }
 
-/** Those it began with. One that a waiting call needs must be there. */
+/** The tools that the run started with. Every tool that an open call needs must be registered. */
 function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [] }: ResumeInput) {
   const there = new Set([...config.tools, ...tools].map(({ name }) => name))
   const missing = run.openCalls.find(({ name }) => wasOffered(run, name) && !there.has(name))
   if (missing) {
-    throw new LonghaulError("config_invalid", `The run waits for a call of ${missing.name}, which is no tool here.`, {
-      fix: `Pass the tool ${missing.name} to resume, or to createRuntime.`,
-    })
+    throw new LonghaulError(
+      "config_invalid",
+      `The run waits for a call of ${missing.name}, which is not an available tool.`,
+      {
+        fix: `Pass the tool ${missing.name} to resume, or to createRuntime.`,
+      },
+    )
   }
   return dispatcherOf(config, {
     tools,
@@ -140,43 +144,46 @@ function wasOffered(run: RunProjection, name: string): boolean {
 function toolWarnings(config: ResolvedConfig, run: RunProjection, { dispatcher }: CheckedInput): RecordBody[] {
   const now = new Map(dispatcher.listTools().map((spec) => [spec.name, toolDigest(config, spec)]))
   return run.tools.flatMap(({ name, digest }): RecordBody[] => {
-    if (!now.has(name)) return [{ type: "warning", code: "tool_missing", message: `The tool ${name} is here no more.` }]
+    if (!now.has(name))
+      return [{ type: "warning", code: "tool_missing", message: `The tool ${name} is no longer registered.` }]
     if (now.get(name) === digest) return []
-    return [{ type: "warning", code: "tool_changed", message: `The tool ${name} is not what it was.` }]
+    return [{ type: "warning", code: "tool_changed", message: `The tool ${name} has changed since the run started.` }]
   })
 }
 
-/** Begun and not settled, but not to be flagged: it may run again, or somebody is to be asked. */
+/** True for a started call without a result that is not flagged: it may run again, or a person is asked about it. */
 function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput, owner: OwnerState): boolean {
   if (!run.openCalls.includes(call)) return false
-  const isGone = owner === "gone" || owner === "released"
-  if (call.intent === "repeatable" && isGone) return true
+  const ownerStopped = owner === "dead" || owner === "released"
+  if (call.intent === "repeatable" && ownerStopped) return true
   return asksIfUnknown(call, input)
 }
 
-/** Whether a person decides about a call whose outcome nobody knows. */
+/** True if a person decides about a call with an unknown outcome. */
 function asksIfUnknown({ name }: ProjectedCall, { dispatcher, unknownOutcome }: CheckedInput): boolean {
   return (dispatcher.tool(name)?.unknownOutcome ?? unknownOutcome) === "pause"
 }
 
-/** An answer is told to the model, unless it is the result of a call or the reason why one may not run. */
-function tellsModel(run: RunProjection, { decision }: ResumeInput): boolean {
+/** True if the answer is a message for the model: not the result of a call, and not the reason for a denial. */
+function isForModel(run: RunProjection, { decision }: ResumeInput): boolean {
   if (pendingOf(run) === null) return true
   return decision === "approve" && run.ask?.request.reason !== "input"
 }
 
 type Decision = RecordBody & { readonly type: "approval-result" }
 
-/** What somebody decided about the call that waits; undefined where nothing does and nothing was. */
+/** The decision about the pending call; undefined if no call is pending and no decision was given. */
 function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInput): Decision | undefined {
   const { decision, answer, args, ticket } = input
   if (decision !== undefined) oneOf("decision", decision, ["approve", "deny"])
-  // A question is answered once: after that nothing waits for its ticket any more.
+  // A question is answered once: afterwards its ticket is stale.
   const pending = run.ask?.decision ? null : pendingOf(run)
   if (ticket !== undefined && ticket !== pending?.ticket) throw stale()
   if (pending === null || run.ask === undefined) {
     if (decision === undefined && args === undefined) return undefined
-    throw new LonghaulError("invalid_state", `Run ${run.runId} waits for no decision.`, { fix: NOTHING_TO_DECIDE })
+    throw new LonghaulError("invalid_state", `Run ${run.runId} is not waiting for a decision.`, {
+      fix: NOTHING_TO_DECIDE,
+    })
   }
   const { callId, digest, reason } = run.ask.request
   const isAnswer = answer !== undefined && (decision === undefined || (decision === "approve" && reason === "input"))
@@ -194,7 +201,7 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
   return { type: "approval-result", callId, digest: edited, decision: "approve", args, ...text }
 }
 
-/** What a person wrote is refused to them, and not told to the model as if it had been its mistake. */
+/** Rejects invalid arguments of a person here, instead of reporting them to the model as its mistake. */
 async function refuseUnfit({ dispatcher }: CheckedInput, run: RunProjection, args: Json): Promise<void> {
   const name = pendingOf(run)?.name ?? ""
   const issues = await dispatcher.check(name, args)
@@ -204,22 +211,22 @@ async function refuseUnfit({ dispatcher }: CheckedInput, run: RunProjection, arg
   })
 }
 
-const NOTHING_TO_DECIDE = "Leave out the decision: resume with the run's id alone, or say something with `answer`."
+const NOTHING_TO_DECIDE = "Omit the decision: resume with the run's id alone, or send a message with `answer`."
 
 function stale(): LonghaulError {
   return new LonghaulError("approval_stale", "The decision is about a question that is no longer open.", {
-    fix: "Look at what the run waits for now, and decide about that.",
+    fix: "Read the run's current question, and decide about that one.",
   })
 }
 
 function undecided({ runId }: RunProjection, { name }: PendingToolCall): LonghaulError {
-  return new LonghaulError("invalid_state", `Run ${runId} waits for a decision about ${name}.`, {
+  return new LonghaulError("invalid_state", `Run ${runId} is waiting for a decision about ${name}.`, {
     fix: 'Resume with decision: "approve" or "deny", or with an answer.',
   })
 }
 
 function isDone({ runId }: RunKey): LonghaulError {
-  return new LonghaulError("invalid_state", `Run ${runId} is done.`, { fix: "Fork it to go on from where it ended." })
+  return new LonghaulError("invalid_state", `Run ${runId} is done.`, { fix: "Fork it to continue from its end." })
 }
 
 const resumeKeys = keys<ResumeInput>()(

@@ -19,7 +19,7 @@ const anyInput = { type: "object" } as const
 const part = (name: string, args = {}) => ({ toolCall: { name, args } })
 const call = (name: string, args = {}) => ({ parts: [part(name, args)] })
 
-/** A tool that writes down what it did: the effects outside of the run. */
+/** A tool that records its effects outside of the run. */
 function paying(ledger: Json[], more: object = {}) {
   return defineTool({
     name: "pay",
@@ -40,7 +40,7 @@ const asksBeforePay = gate((name) =>
   name === "pay" ? { allow: false, reason: "Payments need a person." } : { allow: true },
 )
 
-/** A runtime of its own over the same store, as another process would have it. */
+/** Another runtime over the same store, like that of another process. */
 function runtimeOver(store: Store, steps: readonly ScriptedStep[], config: RuntimeConfig = {}) {
   const model = scriptedModel(steps)
   const runtime = createRuntime({ model, store, backend: native({ retry: { firstMs: 1 } }), ...config })

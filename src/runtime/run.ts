@@ -19,22 +19,22 @@ import type { Ledger } from "./ledger.ts"
 import { newRun, type Opening, type OpenRun, openRun } from "./open-run.ts"
 import { prepare } from "./prepare.ts"
 import type { Publisher } from "./publisher.ts"
+import { recordWaitingMessages } from "./runs/monitor-runs.ts"
 import { enterReleased } from "./runs/run-index.ts"
-import { hearWaiting } from "./runs/tend-runs.ts"
 
-/** What a run is driven with. */
+/** The parts that a run needs beside its input. */
 export interface Seat {
   readonly publisher: Publisher
   readonly controls: RunControls
-  /** Cancels it. */
+  /** Cancels the run. */
   readonly signal?: AbortSignal
-  /** Shared with others. */
+  /** A ledger shared with other runs. */
   readonly ledger?: Ledger
-  /** It is ours and its beginning is durable. Answers what to do when it is over. */
+  /** Called once this process owns the run and its first records are durable. Returns a function to call when it has ended. */
   opened(run: OpenRun): () => Promise<void>
 }
 
-/** How a new run is opened. */
+/** Prepares a new run. */
 export async function beginning(
   config: ResolvedConfig,
   key: RunKey,
@@ -45,7 +45,7 @@ export async function beginning(
   return input.runId === undefined ? newRun(config, key, checked) : chosenRun(config, key, checked, isAbandoned)
 }
 
-/** A new run under a name that may be taken, also by a run whose first shard was removed or never begun with. */
+/** Prepares a new run under a chosen id. Rejects with `run_active` if the id is in use. */
 export async function chosenRun(
   config: ResolvedConfig,
   key: RunKey,
@@ -57,7 +57,7 @@ export async function chosenRun(
   return newRun(config, key, checked, taking && top)
 }
 
-/** One run, from how it is opened to its result. Resolves for every ending. */
+/** Opens a run and executes it. Resolves with a result, however the run ends. */
 export async function executeRun(
   config: ResolvedConfig,
   key: RunKey,
@@ -85,7 +85,7 @@ async function afterRun(
   const run = { runId, nodeId }
   if (hooks.postRun) {
     const { signal, release } = patience(controls)
-    // The run's journal is closed: what goes wrong from here on can only be logged.
+    // The journal is closed, so later failures can only be logged.
     const failed = (slot: string, error: string) => logger?.warn(`The hook ${slot} failed.`, { ...run, error })
     await new RunHooks(hooks, { ...run, signal }, failed).call("postRun", (hook) => hook.postRun?.(result))
     if (signal.aborted) logger?.warn("The hook postRun did not return in time.", run)
@@ -95,7 +95,7 @@ async function afterRun(
   logger?.info?.("A run ended.", { ...run, status, turns, durationMs, ...(error && { code: error.code }) })
 }
 
-/** How long `postRun` is awaited: until the run is cancelled or out of time, or, where it was already, a grace period. */
+/** Limits the wait for `postRun`: until the run is cancelled or times out, or for a grace period if it already was. */
 function patience({ signal }: RunControls): { readonly signal: AbortSignal; release(): void } {
   if (!signal.aborted) return { signal, release: () => {} }
   const grace = new AbortController()
@@ -118,7 +118,7 @@ async function openAndDrive(
   try {
     opening = await open()
     run = await openRun(config, key, opening, publisher, controls, ledger)
-    if (!opening.isNew) await hearWaiting(run)
+    if (!opening.isNew) await recordWaitingMessages(run)
   } catch (error) {
     if (!LonghaulError.is(error)) throw error
     return failedToBegin(key, config.store.location, error)

@@ -284,7 +284,7 @@ describe("tools", () => {
             (name) => ({ type: "tool-call", wireId: name, name, args: {} }) as const,
           )
           for (const [index, part] of parts.entries()) sink.call?.(part, index)
-          // The one that may start early has; whatever else started would have by then.
+          // The tool that may start early has started; any other early start would have happened by now.
           await vi.waitFor(() => expect(order).toContain("none"))
           order.push("answer")
           return { parts, stopReason: "tool-calls", usage, model: "m" }
@@ -417,7 +417,7 @@ describe("limits and endings", () => {
     expect(aborted).toBe(true)
   })
 
-  test("a tool with an effect that reports its own abort is said to be in doubt", async () => {
+  test("a tool with an effect that reports its own abort has an unknown outcome", async () => {
     for (const effect of ["repeatable", "once"] as const) {
       const stop = new AbortController()
       const pay = defineTool({

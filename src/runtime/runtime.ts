@@ -11,16 +11,16 @@ import { checkedId, newRunId } from "../lib/id.ts"
 import { type Defaults, oneOf, type ResolvedConfig, resolveConfig, wholeNumber } from "./config.ts"
 import { type MethodOnNode, methodOptions } from "./input/method-options.ts"
 import { Launcher } from "./launch-runs.ts"
-import { findOrphans, markOrphans, settleHalfTaken } from "./runs/background.ts"
+import { completeAbandonedTakes, findOrphans, markOrphans } from "./runs/background.ts"
 import { Followers } from "./runs/follow-runs.ts"
 import { listRuns } from "./runs/list-runs.ts"
 import { type LiveRun, LiveRuns } from "./runs/live-runs.ts"
-import { forkRun, removeRun, replayRun, tellRun } from "./runs/manage-runs.ts"
+import { forkRun, removeRun, replayRun, sendToRun } from "./runs/manage-runs.ts"
 import { OwnerWatch, stillActive } from "./runs/owner-watch.ts"
 import { readRun } from "./runs/read-runs.ts"
 import { WebhookSender } from "./webhooks/sender.ts"
 
-/** A runtime over one configuration. Throws `config_invalid` at once for settings that cannot work. */
+/** Creates a runtime from a configuration. Throws `config_invalid` for settings that cannot work. */
 export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runtime {
   const config = resolveConfig(given, defaults)
   const concurrency = given.concurrency === undefined ? undefined : wholeNumber("concurrency", given.concurrency)
@@ -51,19 +51,19 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   }
 }
 
-/** The mechanisms that the methods of a runtime share. */
+/** The parts that the methods of a runtime share. */
 interface Parts {
   readonly config: ResolvedConfig
-  /** Aborts when no other run may be launched. */
+  /** Aborts when no new run may be launched. */
   readonly refuse: AbortController
-  /** Aborts when nothing is waited for any more. */
+  /** Aborts when queued runs and waits must end. */
   readonly closing: AbortController
   readonly watch: OwnerWatch
   readonly webhooks: WebhookSender
   readonly live: LiveRuns
   readonly launcher: Launcher
   readonly followers: Followers
-  /** A checked key. */
+  /** Returns a validated key. */
   key(runId: string, nodeId?: string): RunKey
 }
 
@@ -121,7 +121,7 @@ function startMethods({ config, live, launcher }: Parts): Pick<Runtime, StartMet
   }
 }
 
-/** Safe: `data` was checked against the schema from which the caller has its type. */
+/** Safe: `data` was checked against the schema that defines the caller's type. */
 function typed({ handle }: LiveRun): RunHandle<never> {
   return handle as RunHandle<never>
 }
@@ -139,7 +139,7 @@ function readMethods({ config, live, followers, key }: Parts) {
       return followers.wait(key(runId, nodeId), () => status(runId, nodeId), options)
     },
     runs: async (filter) => listRuns(config, methodOptions("runs", filter)),
-    // Safe: ephemeral events are among them only where `deltas` asks for them.
+    // Safe: ephemeral events are included only with `deltas`.
     events: ((runId, given) => {
       const { nodeId, ...options } = methodOptions("events", given)
       return followers.events(key(runId, nodeId), options)
@@ -155,12 +155,12 @@ function controlMethods({ config, live, watch, webhooks, key }: Parts) {
   const named = (method: MethodOnNode, runId: string, options: { readonly nodeId?: string } | undefined) =>
     key(runId, methodOptions(method, options).nodeId)
 
-  /** Through the handle where the run is in this process, else through its inbox. */
+  /** Uses the handle if the run is in this process, otherwise its inbox. */
   async function send(asked: RunKey, message: InboxMessage, direct: (handle: RunHandle) => boolean): Promise<boolean> {
     const run = live.find(asked)
     if (run) return direct(run.handle)
-    const isSent = await tellRun(config, asked, message, watch)
-    // A run without an owner has been ended here, and its webhook reports that.
+    const isSent = await sendToRun(config, asked, message, watch)
+    // A run without a live owner was ended here, and its webhook must report that.
     if (isSent && message.type !== "steer") webhooks.deliver(asked, "newest")
     return isSent
   }
@@ -194,12 +194,12 @@ async function recover(
 ): Promise<readonly RunReference[]> {
   const { staleMs = LEASE_MS, action = "mark" } = methodOptions("recoverOrphanedRuns", options)
   oneOf("action", action, ["mark", "resume"])
-  // Delivering and recovering are independent: each reads for itself what is left to do.
+  // Delivery and recovery are independent: each reads its own remaining work.
   const pending = webhooks.deliverAll().catch((error) => recoveryFailed(config, error))
   const isOurs = (found: RunKey) => live.find(found) !== undefined
-  const { orphans, halfTaken } = await findOrphans(config, watch, isOurs, staleMs, closing.signal)
+  const { orphans, abandonedTakes } = await findOrphans(config, watch, isOurs, staleMs, closing.signal)
   await pending
-  for (const found of await settleHalfTaken(config, watch, halfTaken)) webhooks.deliver(found, "all")
+  for (const found of await completeAbandonedTakes(config, watch, abandonedTakes)) webhooks.deliver(found, "all")
   if (action === "mark") {
     const marked = await markOrphans(config, watch, orphans)
     for (const key of marked) webhooks.deliver(key, "newest")
@@ -217,12 +217,12 @@ async function recover(
 }
 
 function recoveryFailed({ logger }: ResolvedConfig, error: unknown): void {
-  logger?.warn("Runs whose process is dead could not be looked for.", {
+  logger?.warn("The search for runs with a dead process failed.", {
     error: LonghaulError.is(error) ? error.code : "internal",
   })
 }
 
-/** Awaits an observer's `flush`, but not for ever: one that fails or hangs must not keep a runtime from closing. */
+/** Awaits an observer's `flush` with a time limit: an observer that fails or hangs must not block `close`. */
 async function flushed(observer: Observer, logger: Logger | undefined): Promise<void> {
   const done = new AbortController()
   const failed = () => logger?.warn("An observer's flush failed.")

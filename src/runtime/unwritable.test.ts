@@ -34,7 +34,7 @@ function setup(model: Model, config: RuntimeConfig = {}) {
   return { runtime, ran }
 }
 
-/** What listeners heard is what the journal holds, numbered without a gap. */
+/** Checks that listeners received exactly the records in the journal, numbered without gaps. */
 async function run(model: Model, config?: RuntimeConfig) {
   const { runtime, ran } = setup(model, config)
   const heard: RunRecord[] = []

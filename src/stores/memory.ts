@@ -1,7 +1,7 @@
 import type { Folder, Store } from "../contract/store.ts"
 import { partOf } from "../lib/list-part.ts"
 
-/** Keeps everything in this process: for tests, workers and runs that are not needed afterwards. */
+/** Keeps runs in the memory of this process: for tests, workers and runs that are not needed afterwards. */
 export function memoryStore(): Store {
   const files: Files = new Map()
   return {

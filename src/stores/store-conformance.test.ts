@@ -22,7 +22,7 @@ const family: Readonly<Record<string, () => Store>> = {
 
 describe.each(Object.entries(family))("%s passes the store conformance cases", (_, make) => {
   const appends = make().folder("run").append !== undefined
-  // A store that does not append has no such promises to keep.
+  // The append cases do not apply to stores without appending.
   for (const { name, run } of storeCases.filter(({ needs }) => appends || needs !== "append")) {
     test(name, () => run(make()))
   }
@@ -54,14 +54,14 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
         return answer
       },
     })),
-  "a create that says created to everybody": () =>
+  "a create that returns created to every caller": () =>
     brokenStore((folder) => ({
       async create(name, bytes) {
         await folder.create(name, bytes)
         return "created"
       },
     })),
-  "a create that looks first and writes later": () =>
+  "a create that checks first and writes later": () =>
     brokenStore((folder) => ({
       async create(name, bytes) {
         if (await folder.exists(name)) return "exists"
@@ -97,13 +97,13 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
       partOf((await sound.list(path)).toReversed().slice(0, part?.limit).sort(), part)
     return { ...sound, list }
   },
-  "a list that has what is at `after`, and so one name too few": () => {
+  "a list that includes the name `after`, and so returns one name too few": () => {
     const sound = memoryStore()
     const list: Store["list"] = async (path, { after = "", limit } = {}) =>
       (await sound.list(path)).filter((name) => name >= after).slice(0, limit)
     return { ...sound, list }
   },
-  "a read that answers empty for absent": () =>
+  "a read that returns empty bytes for an absent file": () =>
     brokenStore((folder) => ({ read: async (name) => (await folder.read(name)) ?? new Uint8Array() })),
   "a read that decodes text": () =>
     brokenStore((folder) => ({
@@ -115,7 +115,7 @@ const brokenStores: Readonly<Record<string, () => Store>> = {
   "a delete that does nothing": () => brokenStore(() => ({ delete: async () => {} })),
   "a delete that leaves an empty file": () =>
     brokenStore((folder) => ({ delete: (name) => folder.replace(name, new Uint8Array()) })),
-  "a delete that refuses what is not there": () =>
+  "a delete that rejects an absent file": () =>
     brokenStore((folder) => ({
       async delete(name) {
         if (!(await folder.exists(name))) throw new Error("ENOENT")
@@ -291,7 +291,7 @@ describe.each([
     expect(await store.folder("run").list()).toEqual(["000000.jsonl"])
   })
 
-  /** Every operation that can meet trouble, each of which must then reject with `storage`. */
+  /** Every operation that can fail; each must then reject with `storage`. */
   async function expectTrouble(folder: Folder, name: string): Promise<void> {
     await expect(folder.create(name, bytes)).rejects.toEqual(storage)
     await expect(folder.replace(name, bytes)).rejects.toEqual(storage)

@@ -3,7 +3,7 @@ import type { RecordBody, RunRecord } from "../contract/event.ts"
 import type { RecordedWebhook, WebhookAttempt } from "../contract/webhook.ts"
 import { sha256 } from "../lib/sha256.ts"
 import { memoryStore } from "../stores/memory.ts"
-import { addToOutbox, type OutboxEntry, owedEvents, readOutbox, standingOf, webhookId } from "./outbox.ts"
+import { addToOutbox, type OutboxEntry, readOutbox, standingOf, subscribedEvents, webhookId } from "./outbox.ts"
 import { delayAfter, meaningOf } from "./schedule.ts"
 
 const webhook: RecordedWebhook = { url: "https://example.com/", events: ["paused", "done", "failed"] }
@@ -24,7 +24,7 @@ const resume = (asked?: RecordedWebhook): RecordBody => ({
 })
 const pause: RecordBody = { type: "run-pause", reason: "approval" }
 const end = (status: "done" | "failed" | "cancelled"): RecordBody => ({ type: "run-end", status })
-const toldOf = (...bodies: RecordBody[]) => owedEvents(numbered(...bodies)).map(({ seq, event }) => [seq, event])
+const toldOf = (...bodies: RecordBody[]) => subscribedEvents(numbered(...bodies)).map(({ seq, event }) => [seq, event])
 
 describe("pending webhook events", () => {
   test("WH-15 each pause and the end are events", () => {
@@ -62,7 +62,7 @@ describe("pending webhook events", () => {
 })
 
 test("an event id is unique across events, nodes, runs and workspaces", () => {
-  const [first, second] = owedEvents(numbered(start(webhook), pause, resume(webhook), end("done")))
+  const [first, second] = subscribedEvents(numbered(start(webhook), pause, resume(webhook), end("done")))
   if (!first || !second) throw new Error("nothing is owed")
   const key = { workspaceId: "acme", runId: "r", nodeId: "main" }
   const ids = [
@@ -91,7 +91,7 @@ const tried = (attempt: number, more: Partial<WebhookAttempt> = {}, round = 0): 
 const again: OutboxEntry = { type: "again", at: 7000, nonce: "n" }
 
 describe("delivery state of an event", () => {
-  const [owed] = owedEvents(numbered(start(webhook), end("done")))
+  const [owed] = subscribedEvents(numbered(start(webhook), end("done")))
   if (!owed) throw new Error("nothing is owed")
   const standing = (...entries: OutboxEntry[]) => standingOf(owed, entries)
 

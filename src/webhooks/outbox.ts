@@ -7,7 +7,7 @@ import { canonicalJson, isJsonObject } from "../lib/json.ts"
 import { delayAfter } from "./schedule.ts"
 
 /** An event to deliver to a receiver. */
-export interface OwedEvent {
+export interface SubscribedEvent {
   /** Of the reported record. */
   readonly seq: number
   readonly at: number
@@ -16,8 +16,8 @@ export interface OwedEvent {
 }
 
 /** The pending events: every pause and end of a part of the run whose start subscribes to them. */
-export function owedEvents(records: readonly RunRecord[]): OwedEvent[] {
-  const owed: OwedEvent[] = []
+export function subscribedEvents(records: readonly RunRecord[]): SubscribedEvent[] {
+  const owed: SubscribedEvent[] = []
   let webhook: RecordedWebhook | undefined
   for (const record of records) {
     if (record.type === "run-start" || record.type === "run-resume") webhook = record.webhook
@@ -42,7 +42,7 @@ function wants({ events }: RecordedWebhook, event: WebhookEvent): boolean {
 export function webhookId(
   digest: (text: string) => string,
   run: { readonly workspaceId: string; readonly runId: string; readonly nodeId: string },
-  { seq, at }: OwedEvent,
+  { seq, at }: SubscribedEvent,
 ): string {
   return `msg_${digest(canonicalJson([run.workspaceId, run.runId, run.nodeId, seq, at])).slice(0, 32)}`
 }
@@ -65,7 +65,7 @@ export interface Standing {
 }
 
 /** Two processes may have made the same attempt: both are recorded, and count once. */
-export function standingOf({ at }: OwedEvent, entries: readonly OutboxEntry[]): Standing {
+export function standingOf({ at }: SubscribedEvent, entries: readonly OutboxEntry[]): Standing {
   let standing: Standing = { ...fresh, round: 0, since: at }
   for (const entry of entries) {
     if (entry.type === "again") standing = { ...fresh, round: standing.round + 1, since: entry.at }

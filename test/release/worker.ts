@@ -3,14 +3,14 @@ import type { Message } from "../../src/contract/message.ts"
 import { createRuntime, defineTool, fsStore } from "../../src/hosts/node/index.ts"
 import { scriptedModel } from "../../src/testing/index.ts"
 
-/** One process of a deployment. It resumes the runs that others released, and releases its own when it gets SIGTERM. */
+/** One process of a deployment. It resumes runs that others released, and releases its own on SIGTERM. */
 export interface Order {
   readonly root: string
   readonly workspace: string
   readonly ledger: string
-  /** The runs that it starts. */
+  /** The runs that this process starts. */
   readonly starts: readonly string[]
-  /** How many effects each run has. */
+  /** The number of effects of each run. */
   readonly effects: number
 }
 
@@ -48,7 +48,7 @@ process.once("SIGTERM", async () => {
 for (const runId of starts) await runtime.start({ runId, task: "Ship everything." })
 process.send?.("started")
 
-/** As a host would after a deployment. Another process may be faster. */
+/** Resumes released runs like a host after a deployment. Another process may take them first. */
 for (;;) {
   const paused = await runtime.runs({ status: "paused" })
   for (const { runId, pause } of paused) if (pause === "released") await runtime.resumeAsync({ runId })

@@ -10,7 +10,7 @@ const LONGHAUL = "workspaces/default/.longhaul"
 export const INDEX = `${LONGHAUL}/index`
 export const PROJECTS = `${LONGHAUL}/projects`
 
-/** A runtime whose runs do what their task says: `done`, `fail`, `ask` (for an approval) or `hang` (until cancelled). */
+/** A runtime whose tasks define how a run ends: `done`, `fail`, `ask` (for approval) or `hang` (until cancelled). */
 export function runtimeOver(store: Store, more: Partial<RuntimeConfig> = {}): Runtime {
   return createRuntime({
     store,
@@ -31,7 +31,7 @@ const pay = defineTool({
   run: () => "paid",
 })
 
-/** Waits until the run is cancelled. Its turn is durable before it begins. */
+/** Waits until the run is cancelled. Its turn is durable before it starts. */
 export const wait = waiting("wait")
 
 /** A payment that does not return until the run is cancelled. */
@@ -61,7 +61,7 @@ async function answer(messages: readonly Message[]): Promise<ScriptedOutcome> {
   return "Done."
 }
 
-/** What a list of all runs must be: every journal read through public methods, and no index. */
+/** The expected list of all runs: reads every journal through public methods, without the index. */
 export async function listByReading(store: Store): Promise<RunSummary[]> {
   const runtime = runtimeOver(store)
   const summaries: RunSummary[] = []
@@ -87,7 +87,7 @@ async function firstOf<Item>(items: AsyncIterable<Item>): Promise<Item | undefin
 }
 
 function beginningOf(start: RunRecord | undefined): Pick<RunSummary, "startedAt" | "task" | "continues"> {
-  if (start?.type !== "run-start") throw new Error("A run has no beginning.")
+  if (start?.type !== "run-start") throw new Error("A run has no run-start record.")
   const { at: startedAt, input, continues } = start
   const task = input.messages.findLast(({ role }) => role === "user")
   const text = JSON.stringify(task?.content).match(/"text":"([^"]*)"/)?.[1] ?? String(task?.content)
@@ -98,7 +98,7 @@ function order(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** All pages of a filter, one after another. */
+/** Requests all pages of a filter, one after another. */
 export async function paged(runtime: Runtime, limit: number, filter: RunFilter = {}): Promise<RunSummary[]> {
   const all: RunSummary[] = []
   for (;;) {

@@ -15,7 +15,7 @@ import { nodeFiles } from "./files/files.ts"
 import { nodeFetch } from "./http/guarded-fetch.ts"
 import { nodeTransport } from "./http/http-transport.ts"
 import { defaultModelName, namedModel, noModelFix } from "./model-names.ts"
-import { isGone, processOwner } from "./owner.ts"
+import { isDead, processOwner } from "./owner.ts"
 import { nodeSearch } from "./search/ripgrep.ts"
 import { nodeShell } from "./shell/shell.ts"
 import { artifactsBeside, artifactsIn } from "./store/artifacts.ts"
@@ -65,7 +65,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       model: (name) => namedModel(name, variables),
       digest: sha256,
       secretValues: () => secretsIn(variables),
-      isGone,
+      isDead,
       post: (allow) => nodeFetch({ allow, brand: config.brand ?? {} }).post,
       artifacts,
       again: (next) => createRuntime({ ...next, sandbox, ...(toolArtifactDir !== undefined && { toolArtifactDir }) }),

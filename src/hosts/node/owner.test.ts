@@ -2,36 +2,36 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
-import { isGone, processOwner } from "./owner.ts"
+import { isDead, processOwner } from "./owner.ts"
 
 const self = processOwner()
 
 test("the own process is not dead, on a local or a shared store", () => {
-  expect(isGone(self, true)).toBe(false)
-  expect(isGone(self, false)).toBe(false)
+  expect(isDead(self, true)).toBe(false)
+  expect(isDead(self, false)).toBe(false)
 })
 
 test("a process of this boot whose pid is free, or has another start time, is dead on every store", () => {
   for (const isLocal of [true, false]) {
-    expect(isGone({ ...self, pid: 2 ** 23 }, isLocal)).toBe(true)
-    expect(isGone({ ...self, started: 1 }, isLocal)).toBe(true)
+    expect(isDead({ ...self, pid: 2 ** 23 }, isLocal)).toBe(true)
+    expect(isDead({ ...self, started: 1 }, isLocal)).toBe(true)
   }
 })
 
 test("a process of another boot is dead on a local store and unknown on a shared one", () => {
-  expect(isGone({ ...self, boot: "other" }, true)).toBe(true)
-  expect(isGone({ ...self, boot: "other" }, false)).toBe(false)
+  expect(isDead({ ...self, boot: "other" }, true)).toBe(true)
+  expect(isDead({ ...self, boot: "other" }, false)).toBe(false)
 })
 
 test("a process of another pid namespace of this boot is unknown on every store", () => {
-  expect(isGone({ ...self, pidns: "pid:[1]", pid: 2 ** 23 }, true)).toBe(false)
-  expect(isGone({ ...self, pidns: "pid:[1]", pid: 2 ** 23 }, false)).toBe(false)
+  expect(isDead({ ...self, pidns: "pid:[1]", pid: 2 ** 23 }, true)).toBe(false)
+  expect(isDead({ ...self, pidns: "pid:[1]", pid: 2 ** 23 }, false)).toBe(false)
 })
 
 test("an owner without a boot id or process is unknown to a process with a boot id", () => {
   for (const isLocal of [true, false]) {
-    expect(isGone({ pid: 2 ** 23 }, isLocal)).toBe(false)
-    expect(isGone({ name: "worker" }, isLocal)).toBe(false)
+    expect(isDead({ pid: 2 ** 23 }, isLocal)).toBe(false)
+    expect(isDead({ name: "worker" }, isLocal)).toBe(false)
   }
 })
 
@@ -47,8 +47,8 @@ test("a zombie process is dead", async () => {
     }
     const owner = { ...self, pid, started: Number(stat()[19]) }
     while (stat()[0] !== "Z") await new Promise((resolve) => setTimeout(resolve, 10))
-    expect(isGone(owner, true)).toBe(true)
-    expect(isGone(owner, false)).toBe(true)
+    expect(isDead(owner, true)).toBe(true)
+    expect(isDead(owner, false)).toBe(true)
   } finally {
     parent.kill("SIGKILL")
   }

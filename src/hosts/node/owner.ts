@@ -21,9 +21,9 @@ export function processOwner(): JsonObject {
  * True if a process is known to be dead. `isLocal`: it can only have run on this machine, so that another boot is an
  * earlier one. Otherwise another boot is another machine, whose state is unknown.
  */
-export function isGone(owner: JsonObject, isLocal: boolean): boolean {
+export function isDead(owner: JsonObject, isLocal: boolean): boolean {
   const self = processOwner()
-  if (owner.boot === undefined || self.boot === undefined) return isLocal && isGonePid(owner, self)
+  if (owner.boot === undefined || self.boot === undefined) return isLocal && isDeadPid(owner, self)
   if (owner.boot !== self.boot) return isLocal
   if (owner.pidns !== self.pidns) return false
   const found = statOf(String(owner.pid))
@@ -51,7 +51,7 @@ function statOf(process: string): ProcessStat | undefined {
 }
 
 /** If both have only a pid. On Linux a pid without its namespace identifies no process. */
-function isGonePid(owner: JsonObject, self: JsonObject): boolean {
+function isDeadPid(owner: JsonObject, self: JsonObject): boolean {
   if (owner.boot !== self.boot || process.platform === "linux" || typeof owner.pid !== "number") return false
   try {
     process.kill(owner.pid, 0)

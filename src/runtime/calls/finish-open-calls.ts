@@ -7,8 +7,8 @@ import { decide } from "./decide.ts"
 import { CallRunner } from "./run-call.ts"
 
 /**
- * Finishes the calls that the last answer of a resumed run left open, so that the model need not repeat them. Returns how
- * the run ends where nothing is left to ask the model.
+ * Finishes the open calls of the last answer of a resumed run, so that the model need not repeat them. Returns a stop if the
+ * run needs no further model call.
  */
 export async function finishOpenCalls(
   config: ResolvedConfig,
@@ -18,12 +18,12 @@ export async function finishOpenCalls(
   const { projection, journal, controls } = run
   try {
     if (projection.openCalls.length > 0) {
-      const outcomes = await finishCalls(config, run, opening.gone === true)
+      const outcomes = await finishCalls(config, run, opening.ownerStopped === true)
       if (outcomes.some(({ status }) => status === "suspended")) return { reason: "suspended" }
     }
     if (projection.stepIsOpen) journal.append({ type: "turn-end", turn: projection.turns })
-    if (opening.says !== undefined) journal.append({ type: "steer", text: opening.says })
-    // The backend is handed the conversation as the journal has it.
+    if (opening.message !== undefined) journal.append({ type: "steer", text: opening.message })
+    // The backend gets the conversation from the journal, so all records must be in it.
     await journal.flush()
     if (projection.messages.at(-1)?.role !== "assistant") return undefined
     if (isOver(projection)) return { reason: "done", text: projection.text }
@@ -36,23 +36,27 @@ export async function finishOpenCalls(
   }
 }
 
-/** The model had given its final answer when the process died, and only the end of the run is not on record. */
+/** True if the model had given its final answer when the process died, and only the end of the run is not recorded. */
 function isOver({ lastStep, resumedFrom }: RunProjection): boolean {
   return lastStep?.stopReason === "end" && resumedFrom === "running"
 }
 
-async function finishCalls(config: ResolvedConfig, run: OpenRun, gone: boolean): Promise<(ToolOutcome | Suspended)[]> {
+async function finishCalls(
+  config: ResolvedConfig,
+  run: OpenRun,
+  ownerStopped: boolean,
+): Promise<(ToolOutcome | Suspended)[]> {
   const runner = new CallRunner(config, run)
   const { openCalls } = run.projection
   for (const { callId } of openCalls) runner.announce(callId)
-  return Promise.all(openCalls.map((call) => finishCall(run, runner, call, gone)))
+  return Promise.all(openCalls.map((call) => finishCall(run, runner, call, ownerStopped)))
 }
 
 async function finishCall(
   run: OpenRun,
   runner: CallRunner,
   { callId, name, args, intent }: ProjectedCall,
-  gone: boolean,
+  ownerStopped: boolean,
 ): Promise<ToolOutcome | Suspended> {
   const call: ToolCall = { callId, name, args }
   const { ask } = run.projection
@@ -61,13 +65,13 @@ async function finishCall(
   if (decision?.decision === "answer") return runner.record(call, answered(decision.text ?? ""))
   if (decision) return executeApproved(run, runner, call, decision, intent !== undefined)
   if (intent === undefined) return runner.call(call)
-  if (intent === "repeatable" && gone) return runner.execute(call, { begun: true })
+  if (intent === "repeatable" && ownerStopped) return runner.execute(call, { begun: true })
   return runner.suspend(call, "unknown_outcome", `The process running ${name} stopped before its outcome was recorded.`)
 }
 
 /**
- * An approval is valid for exactly the call that was shown; for any other the person is asked again. Arguments that a
- * person changed pass the gate like any others, and the model is told about them.
+ * An approval is valid for exactly the call that was shown; for any other the person is asked again. Arguments changed by a
+ * person pass the gate like any others, and the model is informed of the change.
  */
 async function executeApproved(
   run: OpenRun,

@@ -6,7 +6,7 @@ import type { RunKey } from "../../contract/store.ts"
 import { createRuntime, defineTool, type RuntimeConfig, type ToolContext } from "../../index.ts"
 import { type ScriptedStep, scriptedModel } from "../../testing/index.ts"
 
-/** Some 300,000 bytes with a beginning and an end. */
+/** About 300,000 bytes with a recognisable start and end. */
 const LONG = `begin ${"é".repeat(150_000)} end`
 const input = { type: "object" } as const
 const long = defineTool({ name: "long", description: "Says much.", input, effect: "none", run: () => LONG })

@@ -6,9 +6,9 @@ import type { RunKey } from "../../contract/store.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 import type { ResolvedConfig } from "../config.ts"
 
-/** Keeps tool results that are too long for the transcript, where the runtime has an artifact store. */
+/** Saves tool results that are too long for the transcript, if the runtime has an artifact store. */
 export class Overflow {
-  /** The environment of the run's tools, in which they can read what was kept. */
+  /** The environment of the run's tools, in which they can read saved results. */
   readonly env: Environment
   readonly #artifacts: ArtifactStore | undefined
   readonly #key: RunKey
@@ -21,13 +21,13 @@ export class Overflow {
     this.env = artifacts?.environment?.(env, key) ?? env
   }
 
-  /** Saves the whole result of a call; undefined where nothing keeps it. */
+  /** Returns the function that saves the whole result of a call; undefined without an artifact store. */
   keeperOf(call: ToolCall): KeepWhole | undefined {
     const artifacts = this.#artifacts
     return artifacts && ((artifact) => this.#keep(artifacts, call, artifact))
   }
 
-  /** The warning that belongs beside the result of a call, where it was cut. */
+  /** The warning to record with the result of a call, if the result was cut. */
   warningOf(call: ToolCall): RecordBody | undefined {
     return this.#warnings.get(call)
   }

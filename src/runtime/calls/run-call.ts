@@ -11,7 +11,7 @@ import { Overflow } from "./overflow.ts"
 import { Turnstile } from "./turnstile.ts"
 
 export interface ExecuteOptions {
-  /** The call's intent is on record already. */
+  /** The call's intent is already recorded. */
   readonly begun: boolean
   /** Text for the model in front of the result. */
   readonly note?: string
@@ -27,7 +27,7 @@ export class CallRunner {
   #deciding: Turnstile | undefined
   #open = 0
   readonly #announced = new Set<string>()
-  /** Early calls whose result waits until their `tool-call` is on record; `false`: it never will be. */
+  /** Early calls whose result waits until their `tool-call` is recorded; `false`: it never will be. */
   #early: Map<string, (onRecord: boolean) => void> | undefined
 
   constructor(config: ResolvedConfig, run: OpenRun) {
@@ -47,7 +47,7 @@ export class CallRunner {
     return this.#mayStartEarly(name) && !this.#run.controls.stopping
   }
 
-  /** Lets the result of a call be recorded, since its `tool-call` is on record. */
+  /** Allows the result of a call to be recorded, because its `tool-call` is now recorded. */
   announce(callId: string): void {
     this.#announced.add(callId)
     this.#early?.get(callId)?.(true)
@@ -77,12 +77,12 @@ export class CallRunner {
     return suspended
   }
 
-  /** Runs a call that was decided about, or that needs no decision. */
+  /** Runs a call that was allowed or needs no decision. */
   async execute(call: ToolCall, { begun, note }: ExecuteOptions = notBegun): Promise<ToolOutcome> {
     const { journal, controls, hooks, input } = this.#run
     const tool = input.dispatcher.tool(call.name)
     const effect = tool?.effect ?? "none"
-    // In the same tick as the other calls of its step, so that all their intents share one flush.
+    // Appended in the same tick as the other calls of the step, so that all intents share one flush.
     this.#open++
     if (effect !== "none" && !begun) journal.append(intentOf(this.#config, this.#run, call, effect))
     await this.#turnstile.enter(tool?.concurrent ?? true)
@@ -102,7 +102,7 @@ export class CallRunner {
       }
       return recorded
     } catch (error) {
-      // The intent is not durable, or another process owns the run: nothing may be done here any more.
+      // The intent is not durable, or another process owns the run: this process must start nothing more.
       controls.lose(error)
       return notStarted(call)
     } finally {
@@ -117,7 +117,7 @@ export class CallRunner {
     const warning = this.#overflow.warningOf(call)
     if (warning) journal.append(warning)
     journal.append({ type: "tool-result", callId: call.callId, outcome, durationMs: Math.round(durationMs) })
-    // The last result of a step is flushed with the end of its turn, which follows at once; others must not wait for that.
+    // The last result of a step is flushed with the end of the turn, which follows immediately. Others must not wait for it.
     if (effect !== "none" && this.#open > 1) journal.flushSoon()
     return outcome
   }
@@ -157,7 +157,7 @@ export class CallRunner {
   #mayStartEarly(name: string): boolean {
     const { hooks, input } = this.#run
     const tool = input.dispatcher.tool(name)
-    // A call must be on record before a hook is told about it.
+    // A call must be recorded before a hook receives it.
     const isHooked = hooks.has("preToolCall") || hooks.has("postToolCall")
     return tool?.effect === "none" && tool.concurrent && !isHooked && allowsAtOnce(this.#run, name)
   }
@@ -166,7 +166,7 @@ export class CallRunner {
 const notBegun: ExecuteOptions = { begun: false }
 const suspended: Suspended = { status: "suspended" }
 
-/** Identifies exactly what is to run: a decision about it is valid for nothing else. */
+/** Identifies exactly one call with its arguments: a decision is valid for nothing else. */
 export function callDigest(config: ResolvedConfig, { name, args }: Pick<ToolCall, "name" | "args">, cwd: string) {
   return config.digest(canonicalJson([name, args, cwd]))
 }
@@ -207,9 +207,9 @@ function notStarted({ name }: ToolCall): ToolOutcome {
   return { status: "denied", output: [{ type: "text", text: `${name} was not started: the run is being stopped.` }] }
 }
 
-/** A mistake of the backend: an effect whose call is not on record could not be found after a crash. */
+/** A backend error: an effect whose call is not recorded could not be found after a crash. */
 function notOnRecord({ name }: ToolCall): ToolOutcome {
-  return { status: "denied", output: [{ type: "text", text: `${name} was not started: its call is not on record.` }] }
+  return { status: "denied", output: [{ type: "text", text: `${name} was not started: its call is not recorded.` }] }
 }
 
 function unknown({ name }: ToolCall): ToolOutcome {

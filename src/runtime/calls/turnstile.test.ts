@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { Turnstile } from "./turnstile.ts"
 
-/** Runs pieces of work through a turnstile and records who ran beside whom. */
+/** Runs pieces of work through a turnstile and records which of them ran concurrently. */
 async function overlap(kinds: readonly ("shared" | "exclusive")[]): Promise<string[]> {
   const turnstile = new Turnstile()
   const inside = new Set<number>()

@@ -1,13 +1,13 @@
 /**
- * Lets shared work run side by side and exclusive work alone, first come, first served: exclusive work waits for all that
- * came before it, and whatever comes after waits for it.
+ * A fair read-write lock: shared work runs concurrently, exclusive work runs alone. Exclusive work waits for all earlier work,
+ * and all later work waits for it.
  */
 export class Turnstile {
   #running = 0
   #exclusive = false
   readonly #waiting: { readonly shared: boolean; enter(): void }[] = []
 
-  /** Resolves when it is this one's turn; call `leave` when done. */
+  /** Resolves when the work may start; call `leave` when it is done. */
   enter(shared: boolean): Promise<void> | undefined {
     if (this.#waiting.length === 0 && this.#admits(shared)) {
       this.#admit(shared)

@@ -5,7 +5,7 @@ import type { Attachment } from "../../contract/run.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { base64ToBytes, bytesToBase64 } from "../../lib/bytes.ts"
 
-/** What goes with a task, as the model gets it. Files are read where the tools may read, and nowhere else. */
+/** Converts attachments to content parts. Files are read only where the tools may read. */
 export async function attachedParts(
   attachments: readonly Attachment[],
   env: Environment,
@@ -17,7 +17,7 @@ export async function attachedParts(
     const { bytes, mediaType, name } = await load(attachment, env, cwd)
     left -= bytes.length
     if (left < 0)
-      throw invalid(`The attachments have more than ${LARGEST} bytes.`, "Attach less, or let tools read it.")
+      throw invalid(`The attachments have more than ${LARGEST} bytes.`, "Attach less, or let tools read the files.")
     parts.push(toPart(bytes, mediaType, name))
   }
   return parts
@@ -55,7 +55,7 @@ function toPart(bytes: Uint8Array, mediaType: string, name: string | undefined):
     return { type: "text", text: name === undefined ? text : `${name}:\n${text}` }
   }
   throw invalid(
-    `${name ?? "An attachment"} is of type ${mediaType}, which models do not take.`,
+    `${name ?? "An attachment"} is of type ${mediaType}, which models do not accept.`,
     "Attach PNG, JPEG, GIF or WebP images, PDFs or text.",
   )
 }
@@ -77,7 +77,7 @@ function invalid(message: string, fix: string, cause?: unknown): LonghaulError {
   return new LonghaulError("config_invalid", message, { fix, cause })
 }
 
-/** More than providers take in one request. */
+/** More than providers accept in one request. */
 const LARGEST = 32 * 1024 * 1024
 
 const images: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])

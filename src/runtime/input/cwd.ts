@@ -1,6 +1,6 @@
 /**
- * The working directory as the journal has it: relative to the workspace where it is inside, so that a process whose
- * workspace is at another path can resume the run.
+ * The working directory for the journal: relative if it is inside the workspace, so that a process whose workspace has another
+ * path can resume the run.
  */
 export function recordedCwd(workspace: string, cwd: string): string {
   const inside = cwd.startsWith(workspace) ? cwd.slice(workspace.length) : undefined

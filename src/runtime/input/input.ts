@@ -18,7 +18,7 @@ import { recordedCwd, workingDirectory } from "./cwd.ts"
 import { checkedMessages } from "./messages.ts"
 import { checkTools, list } from "./shapes.ts"
 
-/** What a run was asked, checked, with everything that its runtime gives it. */
+/** The validated input of a run, completed with the settings of its runtime. */
 export interface CheckedInput {
   readonly messages: readonly Message[]
   readonly system?: string
@@ -29,24 +29,24 @@ export interface CheckedInput {
   readonly limits: Limits
   readonly slice?: Slice
   readonly unknownOutcome: UnknownOutcome
-  /** For the tools. */
+  /** The working directory of the tools. */
   readonly cwd: string
-  /** As the journal has it. Decisions about calls are bound to it. */
+  /** The working directory in the journal. Decisions about calls are bound to it. */
   readonly recordedCwd: string
   readonly metadata?: JsonObject
-  /** Where the run continues a conversation. */
+  /** Present if the run continues a conversation. */
   readonly before?: EarlierExchanges
 }
 
-/** What was said before a run began, in the exchanges of its conversation. */
+/** The messages of a conversation before a run. */
 export interface EarlierExchanges {
-  /** The node that it continues. */
+  /** The node that the run continues. */
   readonly nodeId: string
   readonly messages: readonly Message[]
 }
 
 export function runKey(config: ResolvedConfig, input: RunInput): RunKey {
-  // Checked only when the run is opened: what is wrong with it is then its result.
+  // Validated when the run is opened, so that errors become its result.
   return { workspaceId: config.workspaceId, runId: input?.runId ?? newRunId(), nodeId: input?.nodeId ?? "main" }
 }
 
@@ -108,7 +108,7 @@ async function messagesOf(config: ResolvedConfig, input: RunInput, cwd: string):
   return attached.length === 0 ? given : [...given, { role: "user", content: attached }]
 }
 
-/** A run can only narrow what its runtime allows; tools of its own are its own business. */
+/** A run can only restrict the tools of its runtime, and may add tools of its own. */
 export function dispatcherOf(
   config: ResolvedConfig,
   { tools = [], allowedTools, disabledTools }: Pick<RunInput, "tools" | "allowedTools" | "disabledTools">,

@@ -4,7 +4,7 @@ import { isJsonObject } from "../../lib/json.ts"
 import { kindOf } from "../../lib/known-keys.ts"
 import { list } from "./shapes.ts"
 
-/** Messages as a caller gave them: a text becomes a part, and what no model could be sent is `config_invalid`. */
+/** Validates the caller's messages and converts strings to parts. Throws `config_invalid` for messages no model accepts. */
 export function checkedMessages(given: unknown): readonly Message[] {
   return list("messages", given).map(checkedMessage)
 }
@@ -23,7 +23,7 @@ function checkedMessage(message: unknown, index: number): Message {
   const unknown = content.findIndex((part) => !partTypes[role].includes(part?.type))
   if (unknown !== -1) {
     const known = partTypes[role].join(", ")
-    throw invalid(`${at}.content[${unknown}] is no part that a message of role "${role}" has.`, `Use: ${known}.`)
+    throw invalid(`${at}.content[${unknown}] is not a valid part of a message with role "${role}".`, `Use: ${known}.`)
   }
   // Safe: the role is known, and so is the type of each part. The same object: providers cache by identity.
   return message as unknown as Message

@@ -5,7 +5,7 @@ import type { Observer } from "../../contract/observe.ts"
 import type { Brand, RuntimeConfig } from "../../contract/run.ts"
 import { checkKeys, keys, kindOf } from "../../lib/known-keys.ts"
 
-/** Throws `config_invalid` for a part of the configuration that is not shaped as its type says: JavaScript has no compiler. */
+/** Throws `config_invalid` for settings of the wrong type, which JavaScript callers can pass without a compiler error. */
 export function checkShapes(config: RuntimeConfig): void {
   const { hooks, observers, logger, executor, brand, env, tools, allowedTools, disabledTools, secrets } = config
   if (hooks !== undefined) checkHooks(hooks)
@@ -26,7 +26,7 @@ export function checkTools(tools: unknown): void {
   }
 }
 
-/** The same value where it is an array or absent. */
+/** Returns an array as it is, and an empty one if the value is undefined. */
 export function list(name: string, value: unknown): readonly unknown[] {
   if (value === undefined) return []
   if (Array.isArray(value)) return value

@@ -23,7 +23,7 @@ import { verifyWebhook } from "../../webhooks/index.ts"
 const model = scriptedModel([])
 const runtime = createRuntime({ model, store: memoryStore() })
 const definition = { name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" }
-/** Options as plain JavaScript passes them: no compiler has seen them. */
+/** Passes options without type checks, like plain JavaScript. */
 const untyped = (options: object) => options as never
 
 const refusals: readonly [what: string, call: () => unknown, meant: string][] = [

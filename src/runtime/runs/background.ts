@@ -2,26 +2,26 @@ import type { RunKey } from "../../contract/store.ts"
 import { delay } from "../../lib/abort.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { openNodes, readNode } from "./list-runs.ts"
-import { endRun, takeOnce, wasHalfTaken, wasOrphaned } from "./manage-runs.ts"
+import { endRun, takeAbandoned, takeOnce, wasOrphaned } from "./manage-runs.ts"
 import type { OwnerState, OwnerWatch } from "./owner-watch.ts"
 import type { FoundRun } from "./read-runs.ts"
 import type { SurveyedNode } from "./survey.ts"
 
 export interface Orphan {
   readonly key: RunKey
-  /** As it was when it was judged: whoever takes it since then keeps it. */
+  /** The run as it was when its owner was checked: a process that has taken it since then keeps it. */
   readonly found: FoundRun
   readonly owner: OwnerState
 }
 
 interface FoundOrphans {
-  /** Runs that say they are under way. */
+  /** Runs whose status is still `running`. */
   readonly orphans: readonly Orphan[]
-  /** Runs that wait or are over, and that a process began to take and never will: their newest records are hidden. */
-  readonly halfTaken: readonly Orphan[]
+  /** Paused or ended runs with a takeover that was started and never completed, which hides their newest records. */
+  readonly abandonedTakes: readonly Orphan[]
 }
 
-/** Runs whose process is gone, or gives no sign for `staleMs`. */
+/** Finds runs whose owner is dead, or has shown no sign of life for `staleMs`. */
 export async function findOrphans(
   config: ResolvedConfig,
   watch: OwnerWatch,
@@ -30,10 +30,10 @@ export async function findOrphans(
   signal: AbortSignal,
 ): Promise<FoundOrphans> {
   const orphans: Orphan[] = []
-  const halfTaken: Orphan[] = []
+  const abandonedTakes: Orphan[] = []
   let watched = (await openNodes(config)).filter(({ key }) => !isOurs(key))
   for (let pass = 0; pass < 2 && watched.length > 0; pass++) {
-    // Timers may be a little early.
+    // Timers may fire slightly early.
     if (pass > 0) await delay(staleMs + 2, signal)
     if (signal.aborted) break
     const alive: SurveyedNode[] = []
@@ -45,14 +45,14 @@ export async function findOrphans(
       if (!isRunning && found.taking === undefined) continue
       const state = await watch.look(key, found, staleMs)
       if (state === "alive") alive.push(node)
-      else (isRunning ? orphans : halfTaken).push({ key, found, owner: state })
+      else (isRunning ? orphans : abandonedTakes).push({ key, found, owner: state })
     }
     watched = alive
   }
-  return { orphans, halfTaken }
+  return { orphans, abandonedTakes }
 }
 
-/** Returns those that no other process has got to first. */
+/** Ends orphaned runs as failed. Returns the runs that no other process took first. */
 export async function markOrphans(
   config: ResolvedConfig,
   watch: OwnerWatch,
@@ -65,15 +65,15 @@ export async function markOrphans(
   return marked
 }
 
-/** Takes each run and leaves it as it is, so that its newest records show again. Returns those that it could take. */
-export async function settleHalfTaken(
+/** Takes each run without changing its state, which makes its newest records visible again. Returns the runs it could take. */
+export async function completeAbandonedTakes(
   config: ResolvedConfig,
   watch: OwnerWatch,
-  halfTaken: readonly Orphan[],
+  abandonedTakes: readonly Orphan[],
 ): Promise<RunKey[]> {
-  const settled: RunKey[] = []
-  for (const { key, found } of halfTaken) {
-    if (await takeOnce(config, watch, key, found, () => [wasHalfTaken])) settled.push(key)
+  const completed: RunKey[] = []
+  for (const { key, found } of abandonedTakes) {
+    if (await takeOnce(config, watch, key, found, () => [takeAbandoned])) completed.push(key)
   }
-  return settled
+  return completed
 }

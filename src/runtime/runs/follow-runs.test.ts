@@ -11,7 +11,7 @@ import { defineTool } from "../../tools/kernel/define-tool.ts"
 const work = defineTool({ name: "work", description: "works", input: { type: "object" }, run: () => "worked" })
 const working = { parts: [{ toolCall: { name: "work", args: {} } }] }
 
-/** Steps that each wait until they are let go. */
+/** Model steps that each wait until the test releases them. */
 function gatedSteps(steps: readonly ScriptedStep[]) {
   const gates: (() => void)[] = []
   const waiting: (() => void)[] = []
@@ -25,7 +25,7 @@ function gatedSteps(steps: readonly ScriptedStep[]) {
         return step as never
       },
   )
-  /** Lets the model answer once it was asked. */
+  /** Waits for the model call, then lets it answer. */
   async function answer(): Promise<void> {
     if (gates.length === 0) await new Promise<void>((resolve) => waiting.push(resolve))
     gates.shift()?.()
@@ -33,13 +33,13 @@ function gatedSteps(steps: readonly ScriptedStep[]) {
   return { gated, answer }
 }
 
-/** Counts every look at the runs of a store. */
+/** Records every read operation on the runs of a store. */
 function counting(inner: Store) {
-  const looks: string[] = []
+  const operations: string[] = []
   const seen =
     <Arguments extends unknown[], Result>(name: string, call: (...args: Arguments) => Result) =>
     (...args: Arguments) => {
-      looks.push(`${name} ${String(args[0] ?? "")}`)
+      operations.push(`${name} ${String(args[0] ?? "")}`)
       return call(...args)
     }
   const store: Store = {
@@ -55,10 +55,10 @@ function counting(inner: Store) {
       }
     },
   }
-  return { store, looks }
+  return { store, operations }
 }
 
-/** A store on which every write is a file of its own, as on S3. */
+/** A store on which every flush is a separate file, as on S3. */
 function createOnly(inner: Store): Store {
   return {
     ...inner,
@@ -76,7 +76,7 @@ async function collect<Event>(events: AsyncIterable<Event>): Promise<Event[]> {
 }
 
 describe("a run of this process", () => {
-  test("is followed by its id, with deltas, in the order of its handle", async () => {
+  test("followers of a run of this process get its events by id, with deltas, in the order of its handle", async () => {
     const { gated, answer } = gatedSteps([working, "All done."])
     const runtime = createRuntime({ model: scriptedModel(gated), tools: [work] })
     const fromHandle: RunEvent[] = []
@@ -90,24 +90,24 @@ describe("a run of this process", () => {
     expect(await records).toEqual(fromHandle.filter((event) => "seq" in event))
   })
 
-  test("is waited for and followed without polling its journal", async () => {
-    const { store, looks } = counting(memoryStore())
+  test("waiting for a run of this process and following it do not poll its journal", async () => {
+    const { store, operations } = counting(memoryStore())
     const { gated, answer } = gatedSteps(["All done."])
     const runtime = createRuntime({ store, model: scriptedModel(gated), tools: [work] })
     await runtime.start({ runId: "r", task: "Work." })
     const waiting = runtime.waitFor("r", { timeoutMs: 600_000, pollIntervalMs: 1 })
     const following = collect(runtime.events("r", { follow: true }))
     await new Promise((resolve) => setTimeout(resolve, 50))
-    const before = looks.length
+    const before = operations.length
     await new Promise((resolve) => setTimeout(resolve, 600))
-    // The owner itself only looks for a successor, and into its inbox.
-    expect(looks.slice(before).filter((look) => !/^exists|inbox/.test(look))).toEqual([])
+    // The owner itself only checks for a successor and reads its inbox.
+    expect(operations.slice(before).filter((operation) => !/^exists|inbox/.test(operation))).toEqual([])
     await answer()
     expect((await following).at(-1)).toMatchObject({ type: "run-end", status: "done" })
     expect(await waiting).toMatchObject({ status: "done" })
   })
 
-  test("that is followed from the middle skips what came before, and its deltas", async () => {
+  test("a follower that starts in the middle skips earlier records and their deltas", async () => {
     const { gated, answer } = gatedSteps([working, "First.", "Second."])
     const runtime = createRuntime({ model: scriptedModel(gated), tools: [work] })
     await runtime.start({ runId: "r", task: "Work." })
@@ -124,7 +124,7 @@ describe("a run of this process", () => {
     expect((await rest).at(-1)).toMatchObject({ type: "run-end" })
   })
 
-  test("is followed no further once the signal aborts", async () => {
+  test("a follower ends when its signal aborts", async () => {
     const { gated, answer } = gatedSteps(["Late."])
     const runtime = createRuntime({ model: scriptedModel(gated) })
     await runtime.start({ runId: "r", task: "Work." })
@@ -142,38 +142,38 @@ describe.each([
   { form: "append", over: (store: Store) => store },
   { form: "create-only", over: createOnly },
 ])("a run of another process on an $form store", ({ over }) => {
-  test("is read once for all who wait for it, and an idle poll is two looks", async () => {
+  test("all waiters of a run of another process share one reader, and an idle poll is two operations", async () => {
     const inner = over(memoryStore())
     const { gated, answer } = gatedSteps([...Array(20).fill(working), "All done."])
     const owner = createRuntime({ store: inner, model: scriptedModel(gated), tools: [work] })
     const result = owner.run({ runId: "r", task: "Work." })
     for (let turn = 0; turn < 20; turn++) await answer()
-    const { store, looks } = counting(inner)
+    const { store, operations } = counting(inner)
     const other = createRuntime({ store, model: scriptedModel([]) })
     const waiters = Array.from({ length: 10 }, () => other.waitFor("r", { pollIntervalMs: 20 }))
-    // Until all have seen the run, and their shared reader too.
+    // Waits until all waiters and their shared reader have read the run.
     await vi.waitFor(
       async () => {
-        looks.length = 0
+        operations.length = 0
         await new Promise((resolve) => setTimeout(resolve, 100))
-        expect(looks.length).toBeGreaterThan(2)
-        expect(looks.every((look) => /^exists|^readFrom/.test(look))).toBe(true)
+        expect(operations.length).toBeGreaterThan(2)
+        expect(operations.every((operation) => /^exists|^readFrom/.test(operation))).toBe(true)
       },
       { timeout: 20_000 },
     )
-    looks.length = 0
+    operations.length = 0
     const began = performance.now()
     await new Promise((resolve) => setTimeout(resolve, 400))
-    const polls = looks.filter((look) => look === looks[0]).length
-    expect(looks.length).toBeLessThanOrEqual(polls * 2)
-    // As often as one waiter alone would ask.
+    const polls = operations.filter((operation) => operation === operations[0]).length
+    expect(operations.length).toBeLessThanOrEqual(polls * 2)
+    // The number of polls of a single waiter.
     expect(polls).toBeLessThanOrEqual((performance.now() - began) / 19 + 2)
     await answer()
     await result
     for (const state of await Promise.all(waiters)) expect(state).toMatchObject({ status: "done", turns: 21 })
   })
 
-  test("is followed by many at once, each from where it wants, without a gap or a repetition", async () => {
+  test("concurrent followers with different starting points get every record once, without gaps", async () => {
     const inner = over(memoryStore())
     const { gated, answer } = gatedSteps([...Array(12).fill(working), "All done."])
     const owner = createRuntime({ store: inner, model: scriptedModel(gated), tools: [work] })
@@ -196,7 +196,7 @@ describe.each([
     }
   })
 
-  test("ends its followers when it is removed", async () => {
+  test("followers end when the run is removed", async () => {
     const inner = over(memoryStore())
     const folder = inner.folder(runPath({ workspaceId: "default", runId: "r", nodeId: "main" }))
     const first = { runId: "r", nodeId: "main", tools: [], limits: { turns: 1 } }

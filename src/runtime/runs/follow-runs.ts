@@ -21,8 +21,8 @@ export interface WaitOptions {
 }
 
 /**
- * Follows runs and waits for them. A run of this process publishes its events itself; any other is read by one incremental
- * reader, however many follow it.
+ * Follows runs and waits for them. A run of this process publishes its own events; all followers of any other run share one
+ * incremental reader.
  */
 export class Followers {
   readonly #config: ResolvedConfig
@@ -34,7 +34,7 @@ export class Followers {
     this.#live = live
   }
 
-  /** Ephemeral events only with `deltas`, and only from a run of this process. */
+  /** Yields ephemeral events only with `deltas`, and only from a run of this process. */
   async *events(key: RunKey, { after = -1, follow = false, deltas = false, signal }: FollowOptions) {
     let next = after + 1
     const live = follow ? this.#live.find(key) : undefined
@@ -58,7 +58,7 @@ export class Followers {
     const live = this.#live.find(key)
     if (live) await atMost(live.handle.result, timeoutMs)
     const state = await status()
-    if (isSettled(state)) return state
+    if (hasStopped(state)) return state
     const reader = this.#join(key)
     try {
       for (;;) {
@@ -66,7 +66,7 @@ export class Followers {
         if (leftMs <= 0) return await status()
         await reader.readWithin(Math.min(pollIntervalMs, leftMs))
         const now = reader.isRunning ? undefined : await status()
-        if (now && isSettled(now)) return now
+        if (now && hasStopped(now)) return now
       }
     } finally {
       this.#leave(key, reader)
@@ -80,7 +80,7 @@ export class Followers {
     try {
       await reader.read()
       for (;;) {
-        // Records that the others have read before are not kept.
+        // The shared reader drops records that all its current followers have read.
         const records = place.next < reader.firstKept ? await this.#history(key) : reader.recordsFrom(place.next)
         for (const record of records) {
           if (record.seq < place.next) continue
@@ -98,19 +98,19 @@ export class Followers {
     }
   }
 
-  /** What the journal holds, then what the run publishes. */
+  /** Yields the recorded events, then the events that the run publishes. */
   async *#liveEvents(live: LiveRun, deltas: boolean, signal: AbortSignal | undefined): AsyncGenerator<RunEvent> {
     const events = live.subscribe({ deltas, ...(signal && { signal }) })
     const history = await this.#history(live.key)
     const last = history.at(-1)?.seq ?? -1
     yield* history
-    // Deltas in front of a record that was read from the journal are older than it.
+    // Deltas that were buffered before a record already read from the journal are outdated.
     const buffered = events.takeBuffered()
     yield* buffered.slice(buffered.findLastIndex((event) => "seq" in event && event.seq <= last) + 1)
     yield* events
   }
 
-  /** The records so far, none of which a takeover can take back. */
+  /** The records so far, without those that a takeover could still discard. */
   async #history(key: RunKey): Promise<readonly RunRecord[]> {
     const records = await createReader(this.#config.store.folder(runPath(key))).next()
     return records.some(({ type }) => type === "run-remove") ? [] : records
@@ -131,11 +131,11 @@ export class Followers {
   }
 }
 
-function isSettled({ status }: RunState): boolean {
+function hasStopped({ status }: RunState): boolean {
   return status !== "running" && status !== "queued"
 }
 
-/** Another process may have the run, and add to it. */
+/** True if another process may own the run now and append to it. */
 async function wasLost({ handle }: LiveRun): Promise<boolean> {
   const { error } = await handle.result
   return error?.code === "fenced" || error?.code === "storage" || error?.code === "run_active"

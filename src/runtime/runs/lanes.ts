@@ -1,4 +1,4 @@
-/** Does work for every item, at most `lanes` at a time. Rejects with the first failure, and then begins nothing more. */
+/** Does work for every item, at most `lanes` at a time. Rejects with the first failure and starts no further item. */
 export async function inLanes<Item>(
   items: Iterable<Item>,
   lanes: number,

@@ -7,11 +7,11 @@ import { checkedId, isId } from "../../lib/id.ts"
 import { partOf } from "../../lib/list-part.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { inLanes } from "./lanes.ts"
-import { type FoundRow, type FoundRun, isLost, lookAtRow } from "./read-runs.ts"
+import { type FoundRow, type FoundRun, isLost, readRunRow } from "./read-runs.ts"
 import { deleteEntries, enterFound, enterRemoved } from "./run-index.ts"
 import { LANES, SurveyedNode, surveyRuns } from "./survey.ts"
 
-/** The runs of the workspace, newest first. The same as if every journal were read. */
+/** Lists the runs of the workspace, newest first. The result is the same as if every journal were read. */
 export async function listRuns(config: ResolvedConfig, filter: RunFilter = {}): Promise<RunSummary[]> {
   const { runId, before, limit = Number.POSITIVE_INFINITY } = filter
   const wanted = filter.status === undefined ? undefined : new Set([filter.status].flat())
@@ -25,7 +25,7 @@ export async function listRuns(config: ResolvedConfig, filter: RunFilter = {}): 
   }
 }
 
-/** Nodes of runs that may be under way: all but those that are known to be paused or over. A pause is looked at once more. */
+/** Nodes of runs that may be active: all except those known to be paused or ended. A paused entry is verified first. */
 export async function openNodes(config: ResolvedConfig): Promise<readonly SurveyedNode[]> {
   const open: SurveyedNode[] = []
   await inLanes(await surveyRuns(config), LANES, async (node) => {
@@ -36,25 +36,25 @@ export async function openNodes(config: ResolvedConfig): Promise<readonly Survey
   return open
 }
 
-/** Nodes of runs whose webhooks may have something to deliver. */
-export async function owingNodes(config: ResolvedConfig): Promise<readonly SurveyedNode[]> {
+/** Nodes of runs that may have pending webhook deliveries. */
+export async function nodesWithDeliveries(config: ResolvedConfig): Promise<readonly SurveyedNode[]> {
   return (await surveyRuns(config)).filter(({ isOpen, released }) => isOpen || released?.owes)
 }
 
-/** Reads the run of a node from its journal, and corrects what the index says of it. */
+/** Reads the run of a node from its journal, and corrects its index entries. */
 export async function readNode(config: ResolvedConfig, node: SurveyedNode): Promise<FoundRun | null> {
-  const row = await lookAtRow(config, node.key)
+  const row = await readRunRow(config, node.key)
   await correctEntries(config, node, row)
   return row.found
 }
 
-/** Few enough to read: no index is needed to find them. */
+/** The nodes of one run. They are few, so they are listed without the index. */
 async function nodesOf({ store, workspaceId }: ResolvedConfig, runId: string): Promise<SurveyedNode[]> {
   const names = await store.list(nodesPath(workspaceId, checkedId("runId", runId)))
   return names.filter(isId).map((nodeId) => new SurveyedNode({ workspaceId, runId, nodeId }))
 }
 
-/** Runs in their order, each read when its place in the list is reached. */
+/** A sorted list of runs that reads each run only when a page reaches it. */
 class RunList {
   readonly #config: ResolvedConfig
   readonly #nodes: readonly SurveyedNode[]
@@ -65,7 +65,7 @@ class RunList {
     this.#nodes = nodes
   }
 
-  /** Undefined where a run turned out to have another place than its entry says: it has to be looked at again. */
+  /** Returns undefined if a run's journal contradicts the position in its entry: the caller must request the page again. */
   async page(
     position: RunPosition | undefined,
     limit: number,
@@ -87,7 +87,7 @@ class RunList {
     return page
   }
 
-  /** True: the place of some run has changed. */
+  /** Returns true if the position of a run has changed. */
   async read(nodes: readonly SurveyedNode[]): Promise<boolean> {
     let moved = false
     const unread = nodes.filter((node) => !this.#read.has(node))
@@ -134,7 +134,7 @@ function compare(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** What the index keeps of a run, where its row proves that nothing came behind it; else what its journal says. */
+/** Returns the summary in the index if no record was written after it, otherwise the summary from the journal. */
 async function readSummary(config: ResolvedConfig, node: SurveyedNode): Promise<RunSummary | null> {
   const { key, released } = node
   const kept = released ? await keptSummary(config, key, released) : null
@@ -149,17 +149,17 @@ async function keptSummary(config: ResolvedConfig, key: RunKey, entry: ReleasedE
   return kept && (await isLast(config, key, entry.shards - 1, kept.bytes)) ? kept.summary : null
 }
 
-/** Whether a row ends with this shard, and the shard with these bytes. */
+/** True if the row ends with this shard and the shard has exactly this many bytes. */
 async function isLast({ store }: ResolvedConfig, key: RunKey, shard: number, bytes: number): Promise<boolean> {
   const path = runPath(key)
   const folder = store.folder(path)
   const [own, next] = [shardName(shard), shardName(shard + 1)]
-  // From its last byte on: a shard that became shorter has none there.
+  // Reading starts at the last byte, so a shard that became shorter is detected too.
   const rest = await folder.append?.readFrom(own, bytes - 1)
   if (folder.append) return rest?.length === 1 && !(await folder.exists(next))
-  // Names of a million shards and more do not sort by their numbers.
+  // From a million shards on, names do not sort by shard number.
   if (next.length > shardName(0).length) return (await folder.exists(own)) && !(await folder.exists(next))
-  // One request for both names.
+  // A single request checks both names.
   const part = { limit: 2, ...(shard > 0 && { after: shardName(shard - 1) }) }
   const [first, second] = partOf(await store.list(path, part), part)
   return first === own && second !== next
@@ -176,7 +176,7 @@ async function correctEntries(config: ResolvedConfig, node: SurveyedNode, row: F
   }
 }
 
-/** Whoever wrote an entry that long ago and has not begun yet is not about to; if it does, a listing finds it all the same. */
+/** An entry this old without a journal belongs to a run that never started. If it does start, a listing still finds it. */
 function isLongAgo({ startedAt }: SurveyedNode): boolean {
   return startedAt !== undefined && Date.now() - startedAt > GHOST_MS
 }

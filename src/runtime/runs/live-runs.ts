@@ -9,21 +9,21 @@ import { type StartedHandle, startRun } from "../handle.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
 import { Permits } from "../permits.ts"
 import type { WebhookSender } from "../webhooks/sender.ts"
+import { RunMonitor } from "./monitor-runs.ts"
 import type { OwnerWatch } from "./owner-watch.ts"
 import { ReleasedRuns } from "./released-runs.ts"
-import { Tender } from "./tend-runs.ts"
 
-/** A run of this process that has not ended, or waits for its slot. */
+/** A run of this process that is active or waits for a slot. */
 export interface LiveRun {
   readonly key: RunKey
   readonly handle: RunHandle
   /** True while it waits for a slot of `concurrency`. */
   readonly queued: boolean
-  /** Resolves once it has begun, or cannot begin. */
+  /** Resolves once the run has started or failed to start. */
   readonly begun: Promise<void>
-  /** Resolves when it is over and its webhook was delivered or given up. Never rejects. */
+  /** Resolves when the run has ended and its webhook was delivered or has failed. Never rejects. */
   readonly delivered: Promise<void>
-  /** The events from now on, until it is over or the signal aborts. */
+  /** Returns the events from now on, until the run ends or the signal aborts. */
   subscribe(options: { readonly deltas: boolean; readonly signal?: AbortSignal }): EventQueue<RunEvent>
 }
 
@@ -31,20 +31,20 @@ export interface LaunchOptions extends Pick<RunInput, "onEvent" | "onProgress" |
   readonly streamed?: boolean
 }
 
-/** The runs of one runtime that are under way in this process, by their key. */
+/** The active and queued runs of one runtime, by their key. */
 export class LiveRuns {
-  /** Runs that this process released and can resume without reading them again. */
+  /** Runs that this process released and can resume without reading their journals. */
   readonly released = new ReleasedRuns()
   readonly #config: ResolvedConfig
   readonly #permits: Permits | undefined
   readonly #watch: OwnerWatch
   readonly #webhooks: WebhookSender
-  /** Aborts when no other run may be launched. */
+  /** Aborts when no new run may be launched. */
   readonly #refuse: AbortSignal
-  /** Aborts when those that wait for a slot may not begin either. */
+  /** Aborts when queued runs may not start either. */
   readonly #closing: AbortSignal
-  readonly #tender = new Tender()
-  /** Mostly one a key; a second one finds out when it is opened that the first one owns the run. */
+  readonly #monitor = new RunMonitor()
+  /** Usually one run per key. A second one fails when it is opened, because the first one owns the run. */
   readonly #runs = new Map<string, LiveRun[]>()
 
   constructor(
@@ -90,7 +90,7 @@ export class LiveRuns {
     return run
   }
 
-  /** Waits until a run has begun or is queued, and reports its state; of one that could not begin, the reason. */
+  /** Waits until a run has started or is queued, and returns its state. If it failed to start, returns the error. */
   async report(run: LiveRun): Promise<StartedRun> {
     if (!run.queued) await run.begun
     const { runId, nodeId } = run.key
@@ -99,7 +99,7 @@ export class LiveRuns {
     return { runId, nodeId, status, ...(error && { error }) }
   }
 
-  /** Lets every run finish its turn and pauses it for another process, or cancels it at once. */
+  /** `release`: lets every run finish its turn, then pauses it for another process. `cancel`: stops every run immediately. */
   async end(how: "release" | "cancel"): Promise<void> {
     const runs = [...this.#runs.values()].flat()
     if (how === "release") for (const { handle } of runs) handle.release()
@@ -108,22 +108,22 @@ export class LiveRuns {
 
   async #open(key: RunKey, opening: () => Promise<Opening>, isRefused: boolean): Promise<Opening> {
     if (isRefused || this.#closing.aborted) throw isClosed()
-    return { ...(await opening()), abandoned: (shard) => this.#watch.giveUp(key, shard) }
+    return { ...(await opening()), abandoned: (shard) => this.#watch.abandon(key, shard) }
   }
 
   #opened(run: OpenRun, state: LiveState): () => Promise<void> {
     state.begin()
     const { key, projection, journal, controls, history } = run
-    const leave = this.#tender.tend(run)
+    const stopMonitoring = this.#monitor.add(run)
     return async () => {
-      await leave()
+      await stopMonitoring()
       if (history && projection.pause?.reason === "released") {
         this.released.keep(key, { head: journal.head, records: history })
       }
       // The last record is the pause or the end that a webhook reports.
       state.delivery = this.#webhooks.ended(key, projection.nextSeq - 1)
       const { cause } = controls
-      if (cause?.kind === "lost" && cause.error.code === "storage") this.#watch.giveUp(key, journal.shard)
+      if (cause?.kind === "lost" && cause.error.code === "storage") this.#watch.abandon(key, journal.shard)
     }
   }
 
@@ -139,7 +139,7 @@ export class LiveRuns {
   }
 }
 
-/** The part of a live run that changes. */
+/** The mutable part of a live run. */
 class LiveState {
   queued: boolean
   delivery: Promise<void> | undefined
@@ -183,7 +183,7 @@ function liveRun(key: RunKey, { handle, subscribe }: StartedHandle, state: LiveS
   }
 }
 
-/** Not the path of the run: a key that is not valid is reported when the run is opened. */
+/** Does not use `runPath`, which throws for an invalid key: that error is reported when the run is opened. */
 function nameOf({ runId, nodeId }: RunKey): string {
   return `${runId}/${nodeId}`
 }

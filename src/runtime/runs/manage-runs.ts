@@ -13,28 +13,28 @@ import { wasCancelled } from "../close-run.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { earlierExchanges, exchangesFrom, firstNode } from "../conversation.ts"
 import { type OwnerWatch, stillActive } from "./owner-watch.ts"
-import { type FoundRun, judgeRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
+import { type FoundRun, inspectRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
 import { enterReleased, enterRemoved, entriesOf, markTake } from "./run-index.ts"
 
-/** Asks something of a run that is under way in another process. False: there is nothing to ask it. */
-export async function tellRun(
+/** Sends a message to a run that another process owns. Returns false if the run does not exist or has ended. */
+export async function sendToRun(
   config: ResolvedConfig,
   key: RunKey,
   message: InboxMessage,
   watch: OwnerWatch,
 ): Promise<boolean> {
-  const found = await judgeRun(config, key)
+  const found = await inspectRun(config, key)
   if (found === null || isOver(found)) return false
   const stops = message.type !== "steer"
   if (stops && (await watch.look(key, found)) !== "alive") return endRun(config, watch, key, found, wasCancelled)
   await postMessage(config.store.folder(runPath(key)), message, found.projection.nextInbox)
-  // It may have paused just before it could see the message: then nobody else will heed it.
-  const now = await judgeRun(config, key)
+  // The run may have paused before it could read the message. Then no owner will apply it.
+  const now = await inspectRun(config, key)
   if (!stops || now === null || now.projection.status !== "paused") return true
   return endRun(config, watch, key, now, wasCancelled)
 }
 
-/** Takes a run that nobody is at and puts its end on record. False: somebody was faster, and will say how it ends. */
+/** Takes a run without a live owner and records its end. Returns false if another process took the run first. */
 export function endRun(
   config: ResolvedConfig,
   watch: OwnerWatch,
@@ -49,7 +49,7 @@ export function endRun(
   })
 }
 
-/** Takes a run for one flush. False: another process was faster. */
+/** Takes a run for one flush. Returns false if another process took it first. */
 export async function takeOnce(
   config: ResolvedConfig,
   watch: OwnerWatch,
@@ -57,7 +57,7 @@ export async function takeOnce(
   found: FoundRun,
   first: TakeOptions["first"],
 ): Promise<boolean> {
-  const abandoned = (shard: number) => watch.giveUp(key, shard)
+  const abandoned = (shard: number) => watch.abandon(key, shard)
   try {
     await writeOnce(config, key, found, { after: found.top, first, abandoned })
     return true
@@ -67,7 +67,7 @@ export async function takeOnce(
   }
 }
 
-/** Takes a run, new or found, for one flush, and says in the index what it then is. */
+/** Takes a new or existing run for one flush, and updates its index entry. */
 async function writeOnce(
   config: ResolvedConfig,
   key: RunKey,
@@ -99,21 +99,21 @@ async function writeOnce(
   })
 }
 
-export const wasHalfTaken: RecordBody = {
+export const takeAbandoned: RecordBody = {
   type: "warning",
   code: "takeover_abandoned",
-  message: "A process that had begun to take this run over ended before it was on record.",
+  message: "A process that was taking over this run stopped before it could record the takeover.",
 }
 
 export const wasOrphaned: RecordBody = {
   type: "run-end",
   status: "failed",
   error: new LonghaulError("orphaned", "The run's process ended before the run did.", {
-    fix: "Resume the run: it goes on from its journal.",
+    fix: "Resume the run: it continues from its journal.",
   }).toJSON(),
 }
 
-/** Copies the beginning of a run under another name. An exchange becomes the first of a conversation of its own. */
+/** Copies the first records of a run to a new id. A copied exchange starts a conversation of its own. */
 export async function forkRun(
   config: ResolvedConfig,
   from: RunKey,
@@ -124,7 +124,7 @@ export async function forkRun(
   if (found === null) throw noSuchRun(from)
   const { continues } = found.projection
   const to = { ...from, runId: newRunId, nodeId: continues === undefined ? from.nodeId : firstNode(from.nodeId) }
-  // A copy stands for itself: what was said before it goes along.
+  // A copy is self-contained, so it includes the messages of the earlier exchanges.
   const before =
     continues === undefined ? [] : (await earlierExchanges(config, { ...from, nodeId: continues })).messages
   const last = at ?? found.records.length - 1
@@ -138,7 +138,7 @@ export async function forkRun(
     first: () => [
       ...found.records.slice(0, last + 1).map((record): RecordBody => {
         if (record.type !== "run-start" && record.type !== "run-resume") return record
-        // Whoever hears of the other run has heard all this.
+        // The copied events were delivered to the receiver of the original run.
         const { webhook: _, ...copied } = record
         if (copied.type !== "run-start") return copied
         const { continues: __, ...start } = copied
@@ -153,7 +153,7 @@ export async function forkRun(
   return { runId: to.runId, nodeId: to.nodeId }
 }
 
-/** Publishes every record once more. A listener that throws or rejects is contained. */
+/** Publishes every record again. Errors of the listener are contained. */
 export async function replayRun(
   config: ResolvedConfig,
   key: RunKey,
@@ -165,16 +165,16 @@ export async function replayRun(
   return stateOf(found)
 }
 
-/** Removes a run, and with it the exchanges that continue its conversation: without it they could not be read. */
+/** Removes a run and the later exchanges of its conversation, which could not be read without it. */
 export async function removeRun(config: ResolvedConfig, key: RunKey, watch: OwnerWatch): Promise<boolean> {
   const [, ...later] = await exchangesFrom(config, key)
   for (const nodeId of later.reverse()) await removeNode(config, { ...key, nodeId }, watch)
   return removeNode(config, key, watch)
 }
 
-/** Puts a tombstone on top of the row, so that no late write counts, and deletes everything below it. */
+/** Writes a tombstone as the top shard, so that no late write counts, and deletes everything below it. */
 async function removeNode(config: ResolvedConfig, key: RunKey, watch: OwnerWatch): Promise<boolean> {
-  const found = await judgeRun(config, key)
+  const found = await inspectRun(config, key)
   if (found === null) return false
   if ((await watch.look(key, found)) === "alive") throw stillActive(key)
   const { runId, nodeId } = key
@@ -185,7 +185,7 @@ async function removeNode(config: ResolvedConfig, key: RunKey, watch: OwnerWatch
     afresh: true,
     ...(config.owner && { owner: config.owner }),
     first: () => [{ type: "run-remove", runId, nodeId }],
-    abandoned: (shard) => watch.giveUp(key, shard),
+    abandoned: (shard) => watch.abandon(key, shard),
   })
   await journal.release()
   const tombstone = shardName(journal.shard)

@@ -11,23 +11,23 @@ import type { KnownRow } from "../../journal/row.ts"
 import type { KnownShard } from "../../journal/shard.ts"
 import type { ResolvedConfig } from "../config.ts"
 
-/** A run as the journal has it. */
+/** Reads the state of a run from its journal. */
 export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunState> {
-  const found = await judgeRun(config, key)
+  const found = await inspectRun(config, key)
   const state = found && stateOf(found)
   if (state) return state.status === "running" && isLost(config, key, found) ? { ...state, lost: true } : state
   const error = noSuchRun(key).toJSON()
   return { ...factsWithout(key, config.store.location), status: "not_found", data: null, error }
 }
 
-/** Whether the run says that it is under way although its process is known to be dead. */
+/** True if the status of the run is `running` although its owner is known to be dead. */
 export function isLost(
-  { store, isGone }: ResolvedConfig,
+  { store, isDead }: ResolvedConfig,
   key: RunKey,
   { projection, owner, taking }: FoundRun,
 ): boolean {
   if (projection.status !== "running" || owner === null || taking) return false
-  return isGone(owner, store.folder(runPath(key)).append !== undefined)
+  return isDead(owner, store.folder(runPath(key)).append !== undefined)
 }
 
 export function stateOf({ projection, path, top, hints }: FoundRun): RunState {
@@ -48,21 +48,21 @@ export interface FoundRun {
   readonly path: string
   /** The row's highest shard. */
   readonly top: number
-  /** The head as far as it was read; undefined while a takeover is under way. */
+  /** The head as far as it was read; undefined during a takeover. */
   readonly head: KnownShard | undefined
-  /** Who wrote its newest records. */
+  /** The process that wrote the newest records. */
   readonly owner: JsonObject | null
-  /** Another one whenever the run's owner has written anything. */
+  /** Changes with every write of the run's owner. */
   readonly mark: string
-  /** Its newest records are hidden while another process may be taking it. */
-  readonly unsettled: boolean
-  /** A take that was begun and is not on record, where the run was judged. */
+  /** Another process may be taking the run, so its newest records are hidden. */
+  readonly takeoverPending: boolean
+  /** A takeover that was started and is not recorded. Only `inspectRun` reports it. */
   readonly taking?: Taking
-  /** Warnings that are in no record. */
+  /** Warnings about the read itself, which no record contains. */
   readonly hints: RunState["warnings"]
 }
 
-/** What of a run can no longer be taken back. Null where there is none, or none any more. */
+/** Loads the records that no takeover can discard any more. Returns null if the run does not exist or was removed. */
 export async function loadRun(config: ResolvedConfig, key: RunKey): Promise<FoundRun | null> {
   const folder = config.store.folder(runPath(key))
   const reader = createReader(folder)
@@ -70,21 +70,20 @@ export async function loadRun(config: ResolvedConfig, key: RunKey): Promise<Foun
   return records.length > 0 ? foundRun(folder, records, reader) : null
 }
 
-/** The run as whoever takes it now would find it: to look at and to decide on, not to act on as if it were certain. */
-export async function judgeRun(config: ResolvedConfig, key: RunKey, known?: KnownRow): Promise<FoundRun | null> {
-  return (await lookAtRow(config, key, known)).found
+/** Reads the run as a new owner would find it now. Its newest records may still be discarded by a takeover. */
+export async function inspectRun(config: ResolvedConfig, key: RunKey, known?: KnownRow): Promise<FoundRun | null> {
+  return (await readRunRow(config, key, known)).found
 }
 
-/** A row and the run in it. */
+/** A row of shards and the run that it contains. */
 export interface FoundRow {
   /** The row's highest shard, or -1. */
   readonly top: number
-  /** Its run was removed. */
   readonly isRemoved: boolean
   readonly found: FoundRun | null
 }
 
-export async function lookAtRow(
+export async function readRunRow(
   { store }: Pick<ResolvedConfig, "store">,
   key: RunKey,
   known?: KnownRow,
@@ -98,18 +97,18 @@ export async function lookAtRow(
 function foundRun(folder: Folder, records: readonly RunRecord[], view: RowView, taking?: Taking): FoundRun | null {
   const projection = project(records)
   if (projection.removed) return null
-  const { top, owner, mark, known: head, unsettled } = view
+  const { top, owner, mark, known: head, takeoverPending } = view
   const { location: path } = folder
   const hints = hintsOf(view)
-  return { projection, records, path, top, head, owner, mark, unsettled, ...(taking && { taking }), hints }
+  return { projection, records, path, top, head, owner, mark, takeoverPending, ...(taking && { taking }), hints }
 }
 
-/** What a reader saw beside the records. */
-function hintsOf({ unsettled, droppedBytes }: RowView): FoundRun["hints"] {
-  const unfinished = `${droppedBytes} bytes of an unfinished write are not counted; the run may still be at it.`
+/** Warnings about unfinished writes and takeovers. */
+function hintsOf({ takeoverPending, droppedBytes }: RowView): FoundRun["hints"] {
+  const unfinished = `${droppedBytes} bytes of an unfinished write are not counted; the owner may still be writing.`
   return [
-    ...(unsettled
-      ? [{ code: "takeover_under_way", message: "Somebody began to take this run over, and may have died since." }]
+    ...(takeoverPending
+      ? [{ code: "takeover_under_way", message: "A process started to take over this run, and may have died since." }]
       : []),
     ...(droppedBytes > 0 ? [{ code: "journal_tail_unfinished", message: unfinished }] : []),
   ]

@@ -2,9 +2,9 @@ import type { RunKey } from "../../contract/store.ts"
 import { runPath } from "../../journal/paths.ts"
 import type { KnownRow } from "../../journal/row.ts"
 
-/** The records of runs that this process released, so that it can resume them without reading them again. */
+/** Keeps the records of runs that this process released, so that it can resume them without reading their journals. */
 export class ReleasedRuns {
-  /** The oldest come first. */
+  /** In insertion order: the oldest are dropped first. */
   readonly #rows = new Map<string, KnownRow>()
   #records = 0
 
@@ -28,5 +28,5 @@ export class ReleasedRuns {
   }
 }
 
-/** Of all runs together. */
+/** The limit for all runs together. */
 const MOST_RECORDS = 20_000

@@ -12,16 +12,16 @@ import { indexPath, nodesPath, projectsPath } from "../../journal/paths.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 import { summaryOf } from "../../journal/result.ts"
 import { isId } from "../../lib/id.ts"
-import { owedEvents } from "../../webhooks/outbox.ts"
+import { subscribedEvents } from "../../webhooks/outbox.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { FoundRun } from "./read-runs.ts"
 
-/** Where an index is, and who hears that it could not be written. See docs/decisions/0018-index-of-runs.md. */
+/** The location of an index, and the logger for failed writes. See docs/decisions/0018-keep-index-of-runs-as-cache.md. */
 export type Index = Pick<ResolvedConfig, "store" | "workspaceId" | "logger">
 
 /**
- * Marks a run that is about to be taken; `found`: as it was read, if it exists. Rejects if it cannot be marked, and then the
- * run must not be taken. A new run needs no entry: the first listing that reads its journal creates one.
+ * Marks a run that is about to be taken; `found`: the run as it was read, if it exists. Rejects if the mark could not be
+ * written; the run must not be taken then. A new run needs no entry: the first listing that reads its journal creates one.
  */
 export async function markTake(index: Index, key: RunKey, found: FoundRun | undefined): Promise<void> {
   if (found) {
@@ -30,7 +30,7 @@ export async function markTake(index: Index, key: RunKey, found: FoundRun | unde
   } else if (key.nodeId !== MAIN) await markNode(index, key)
 }
 
-/** From here on no entry of before says what the run is. Older versions left no marks for nodes: they get them now. */
+/** Invalidates the earlier entries of a run. Also marks the other nodes, since older versions wrote no marks for them. */
 async function markAgain(index: Index, key: RunKey, found: FoundRun): Promise<void> {
   const { store } = index
   const nodes = await store.list(nodesPath(key.workspaceId, key.runId))
@@ -42,12 +42,12 @@ async function markAgain(index: Index, key: RunKey, found: FoundRun): Promise<vo
   ])
 }
 
-/** The name that says that a run has this node too. */
+/** Records that a run has a node other than `main`. */
 export async function markNode({ store }: Index, { workspaceId, runId, nodeId }: RunKey): Promise<void> {
   await store.folder(projectsPath(workspaceId)).create(markName({ runId, nodeId }), nothing)
 }
 
-/** The names that the entries of a run may have. */
+/** All names that entries of this run can have. */
 export function entriesOf(key: RunKey, found: FoundRun): readonly string[] {
   const { runId, nodeId } = key
   const { startedAt } = found.projection
@@ -61,7 +61,7 @@ function releasesOf({ runId, nodeId }: RunKey, { projection, head, top }: FoundR
   return [false, true].map((owes) => ({ ...entry, owes }))
 }
 
-/** Deletes the entry of a release that no longer counts, and the mark of the take before it. */
+/** Deletes the outdated entry of an earlier release, and the mark of the take before that release. */
 async function forgetReleased({ store }: Index, key: RunKey, found: FoundRun): Promise<void> {
   const { runId, nodeId, workspaceId } = key
   const entries = store.folder(indexPath(workspaceId))
@@ -78,16 +78,16 @@ async function forgetReleased({ store }: Index, key: RunKey, found: FoundRun): P
 /** A run that its owner released. */
 export interface Released {
   readonly projection: RunProjection
-  /** The last shard of its row, and how many bytes of it count. */
+  /** The last shard of the row, and the number of valid bytes in it. */
   readonly shard: number
   readonly bytes: number
-  /** Its webhooks may still have something to deliver. */
+  /** True if webhook deliveries may be pending. */
   readonly owes: boolean
-  /** The mark of its owner, where it had one. */
+  /** The mark of the owner, if it wrote one. */
   readonly taken?: number
 }
 
-/** Says in the index that a run is paused or over. Never rejects: a listing that misses the entry reads the journal. */
+/** Writes the index entry of a paused or ended run. Never rejects: without the entry, a listing reads the journal. */
 export async function enterReleased(index: Index, key: RunKey, released: Released): Promise<void> {
   const { projection, shard, bytes, owes, taken } = released
   const { startedAt, status } = projection
@@ -98,22 +98,22 @@ export async function enterReleased(index: Index, key: RunKey, released: Release
   await replaceEntries(index, key, entry, kept, [entryName({ ...entry, kind: "begun" })])
 }
 
-/** The same for a run that was read. `others`: the names of its entries so far. */
+/** Writes the index entry of a run that was read from its journal. `others`: the names of its existing entries. */
 export async function enterFound(
   index: Index,
   key: RunKey,
   found: FoundRun,
   others: readonly string[],
-  owes = owedEvents(found.records).length > 0,
+  owes = subscribedEvents(found.records).length > 0,
 ): Promise<void> {
   const { runId, nodeId, workspaceId } = key
-  const { projection, top, taking, unsettled, head } = found
+  const { projection, top, taking, takeoverPending, head } = found
   const { startedAt, status } = projection
   const entries = index.store.folder(indexPath(workspaceId))
   const begun = entryName({ kind: "begun", runId, nodeId, startedAt })
-  // A journal that was copied from another run says so, and what may be changing has nothing to keep.
+  // No summary is stored for a run that may still change, or whose journal was copied from another run.
   const isOwn = projection.runId === runId && projection.nodeId === nodeId
-  if (status === "running" || taking || unsettled || !isOwn) {
+  if (status === "running" || taking || takeoverPending || !isOwn) {
     if (!others.includes(begun)) await contained(index, key, [entries.create(begun, nothing)])
     return
   }
@@ -138,7 +138,7 @@ async function replaceEntries(
   ])
 }
 
-/** Says that a run was removed. Never rejects. */
+/** Writes the index entry of a removed run. Never rejects. */
 export async function enterRemoved(index: Index, key: RunKey, others: readonly string[]): Promise<void> {
   const { runId, nodeId, workspaceId } = key
   const entries = index.store.folder(indexPath(workspaceId))
@@ -147,23 +147,23 @@ export async function enterRemoved(index: Index, key: RunKey, others: readonly s
   await contained(index, key, [entries.create(name, nothing), ...superfluous.map((other) => entries.delete(other))])
 }
 
-/** Deletes entries that no run stands behind. Never rejects. */
+/** Deletes entries without a run. Never rejects. */
 export async function deleteEntries(index: Index, key: RunKey, names: readonly string[]): Promise<void> {
   const entries = index.store.folder(indexPath(key.workspaceId))
   const deletes = names.map((name) => entries.delete(name))
   await contained(index, key, deletes)
 }
 
-/** Waits for all of it. An index that cannot be written now is written by a later listing. */
+/** Waits for all writes and logs failures. A later listing repeats index writes that failed. */
 async function contained({ logger }: Index, key: RunKey, works: readonly Promise<unknown>[]): Promise<void> {
   const { runId, nodeId } = key
-  for (const settled of await Promise.allSettled(works)) {
-    if (settled.status === "fulfilled") continue
-    const error = LonghaulError.is(settled.reason) ? settled.reason.code : "internal"
-    logger?.warn("The index of runs could not be written; a later listing does so.", { runId, nodeId, error })
+  for (const outcome of await Promise.allSettled(works)) {
+    if (outcome.status === "fulfilled") continue
+    const error = LonghaulError.is(outcome.reason) ? outcome.reason.code : "internal"
+    logger?.warn("The index of runs could not be written; a later listing will repair it.", { runId, nodeId, error })
   }
 }
 
-/** The node that a run has unless its caller names another. */
+/** The default node of a run. */
 export const MAIN = "main"
 const nothing = new Uint8Array()

@@ -2,17 +2,17 @@ import type { RunRecord } from "../../contract/event.ts"
 import type { Folder } from "../../contract/store.ts"
 import { createReader, type RunReader } from "../../journal/reader.ts"
 
-/** The next record that a follower needs. */
+/** The position of a follower: the next record that it needs. */
 export interface Place {
   next: number
 }
 
-/** One incremental reader of a run for all in this process who wait for it. */
+/** An incremental reader that all followers of a run in this process share. */
 export class SharedReader {
   users = 0
   readonly #reader: RunReader
   readonly #places = new Set<Place>()
-  /** Those that a follower still needs. */
+  /** The records that a follower still needs. */
   #records: RunRecord[] = []
   #nextSeq = 0
   #ended = false
@@ -32,14 +32,14 @@ export class SharedReader {
     return this.#removed
   }
 
-  /** True where the run has ended or paused, as far as it was read. */
+  /** True if the run has ended or paused, according to the records read so far. */
   get hasEnded(): boolean {
     return this.#ended
   }
 
-  /** False also where a takeover hides the newest records, so that only a closer look can tell. */
+  /** Also false while a takeover hides the newest records, so that the caller checks the status itself. */
   get isRunning(): boolean {
-    return this.#nextSeq > 0 && !this.#ended && !this.#removed && !this.#reader.unsettled
+    return this.#nextSeq > 0 && !this.#ended && !this.#removed && !this.#reader.takeoverPending
   }
 
   /** The first record that `recordsFrom` can return. */
@@ -61,7 +61,7 @@ export class SharedReader {
     this.#places.delete(place)
   }
 
-  /** Reads now, once for all who ask meanwhile. */
+  /** Reads new records. Concurrent callers share one read. */
   read(): Promise<void> {
     this.#reading ??= this.#readNew().finally(() => {
       this.#reading = undefined
@@ -69,7 +69,7 @@ export class SharedReader {
     return this.#reading
   }
 
-  /** Resolves after the next reading, which begins at most `ms` from now. */
+  /** Resolves after the next read, which starts within `ms`. */
   readWithin(ms: number): Promise<void> {
     const due = performance.now() + ms
     this.#scheduled ??= new Scheduled()
@@ -99,17 +99,16 @@ export class SharedReader {
     if (type === "run-remove") this.#removed = true
   }
 
-  /** Lets go of records that no follower needs any more. */
+  /** Drops records that no follower needs any more. */
   #forget(): void {
     const needed = Math.min(this.#nextSeq, ...Array.from(this.#places, ({ next }) => next))
     this.#records = this.recordsFrom(Math.max(needed, this.firstKept)).slice()
   }
 }
 
-/** A reading to come. */
+/** A scheduled read. */
 class Scheduled {
   readonly done: Promise<void>
-  /** Resolves with the reading, or at once. */
   resolve: (reading?: Promise<void>) => void = () => {}
   #due = Number.POSITIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -118,11 +117,11 @@ class Scheduled {
     this.done = new Promise((resolve) => {
       this.resolve = resolve
     })
-    // A failure reaches those who wait. Where none do any more, it concerns nothing.
+    // Waiting callers receive the failure. Without any, it must not become an unhandled rejection.
     this.done.catch(() => {})
   }
 
-  /** Begins the reading at `due`, unless it is to begin before. */
+  /** Starts the read at `due`, unless it is scheduled earlier. */
   advanceTo(due: number, begin: () => void): void {
     if (due >= this.#due) return
     clearTimeout(this.#timer)

@@ -1,7 +1,7 @@
 import type { Folder } from "../../contract/store.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 
-/** A view of a run for whoever watches its folder, and its owner's sign of life. Never truth: that is the journal. */
+/** The state of a run for observers of its folder, and the owner's heartbeat. The journal alone is authoritative. */
 const STATE_FILE = "state.json"
 
 interface StateFile {
@@ -17,7 +17,7 @@ interface StateFile {
     readonly currentActivity: "idle" | "streaming" | "tool_dispatch"
     readonly lastTool?: string
   }
-  /** Of the shard that its writer owned: what a fenced owner still writes names an older one. */
+  /** The shard of the owner that wrote the file. A fenced owner writes an older one. */
   readonly shard: number
   readonly beat: number
 }
@@ -43,7 +43,7 @@ export async function writeState(folder: Folder, run: RunProjection, shard: numb
   await folder.replace(STATE_FILE, new TextEncoder().encode(`${JSON.stringify(state)}\n`))
 }
 
-/** The owner's last sign of life, if it is of the one who owns this shard. */
+/** Returns the last heartbeat of the owner of this shard. */
 export async function readBeat(folder: Folder, shard: number): Promise<number | null> {
   const bytes = await folder.read(STATE_FILE)
   if (bytes === null) return null

@@ -12,18 +12,18 @@ import { isId } from "../../lib/id.ts"
 import { inLanes } from "./lanes.ts"
 import { type Index, MAIN, markNode } from "./run-index.ts"
 
-/** One node of a run, and what names alone say of it. */
+/** A node of a run, with the facts that file names alone provide. */
 export class SurveyedNode {
   readonly key: RunKey
-  /** The names of its entries. */
+  /** The names of its index entries. */
   readonly names: string[] = []
-  /** The highest shard at which it was taken again, or -1. */
+  /** The highest shard at which the run was taken again, or -1. */
   taken = -1
-  /** False where its run has other nodes that could not be marked: with an entry of its own it would hide them. */
+  /** False if other nodes of the run could not be marked: an entry for this node would hide them. */
   mayEnter = true
   #isRemoved = false
   #released: ReleasedEntry | undefined
-  /** Undefined: no entry says it. Null: its entries do not agree. */
+  /** Undefined: no entry contains it. Null: the entries contradict each other. */
   #startedAt: number | null | undefined
 
   constructor(key: RunKey) {
@@ -41,41 +41,41 @@ export class SurveyedNode {
     if (entry.kind === "released" && isNewer(entry, this.#released)) this.#released = entry
   }
 
-  /** Says that the run was removed, and no entry says otherwise. */
+  /** True if an entry marks the run as removed and no other entry contradicts it. */
   get isRemoved(): boolean {
     return this.#isRemoved && this.#startedAt === undefined
   }
 
-  /** The entry that says that the run is paused or over; undefined where it was taken again since, or where only the journal can say. */
+  /** The entry of a paused or ended run; undefined if the run was taken again since, or if its entries contradict each other. */
   get released(): ReleasedEntry | undefined {
     return this.#startedAt !== null && this.#released && this.#released.shards > this.taken ? this.#released : undefined
   }
 
-  /** Only its journal says what it is. */
+  /** True if the status of the run is only in its journal. */
   get isOpen(): boolean {
     return !this.isRemoved && this.released === undefined
   }
 
-  /** When it began, where that is known. */
+  /** The start time, if an entry or the journal has provided it. */
   get startedAt(): number | undefined {
     return this.#startedAt ?? undefined
   }
 
-  /** Its journal says when it began. */
+  /** Sets the start time from the journal. */
   beganAt(startedAt: number): void {
     this.#startedAt = indexedTime(startedAt)
   }
 }
 
-/** Of two entries of one release that which still owes something counts: too much is looked at, never too little. */
+/** Of two entries of one release, the one with pending deliveries wins: a needless check is better than a missed delivery. */
 function isNewer(entry: ReleasedEntry, than: ReleasedEntry | undefined): boolean {
   if (than === undefined || entry.shards !== than.shards) return entry.shards > (than?.shards ?? -1)
   return entry.owes
 }
 
 /**
- * Every node of every run in the workspace, by names alone. The names of the runs come from where their journals are, so a run
- * whose entries were deleted, or which never had any, is among them: as one of which only its journal can say what it is.
+ * Returns every node of every run in the workspace, by listing names only. Runs are listed from the folder of their journals,
+ * so a run without index entries is included; its status is then only in its journal.
  */
 export async function surveyRuns(index: Index): Promise<readonly SurveyedNode[]> {
   const { store, workspaceId } = index
@@ -103,7 +103,7 @@ export async function surveyRuns(index: Index): Promise<readonly SurveyedNode[]>
       if (main.names.length === 0) unknown.push(main)
       continue
     }
-    // Other programs leave files of their own in folders; what cannot be a run is none.
+    // Names that are neither run ids nor marks are files of other programs.
     const mark = parseMark(name)
     if (mark === null) continue
     const node = nodeOf(mark)
@@ -117,7 +117,7 @@ export async function surveyRuns(index: Index): Promise<readonly SurveyedNode[]>
   return [...nodes.values()]
 }
 
-/** Of a run that has no entry: its nodes are found by listing them, and are marked before it gets one. */
+/** Lists the other nodes of a run without an entry. They must be marked before the run gets one. */
 async function otherNodes({ store }: Index, key: RunKey): Promise<readonly RunKey[]> {
   const nodes = await store.list(nodesPath(key.workspaceId, key.runId))
   return nodes.filter((nodeId) => isId(nodeId) && nodeId !== MAIN).map((nodeId) => ({ ...key, nodeId }))
@@ -132,5 +132,5 @@ async function areMarked(index: Index, keys: readonly RunKey[]): Promise<boolean
   }
 }
 
-/** How many runs are read side by side. */
+/** The number of runs that are read concurrently. */
 export const LANES = 16

@@ -4,40 +4,42 @@ import { runPath } from "../../journal/paths.ts"
 import type { InlineValues } from "../../webhooks/check.ts"
 import {
   type OutboxEntry,
-  type OwedEvent,
-  owedEvents,
   readOutbox,
+  type SubscribedEvent,
   standingOf,
+  subscribedEvents,
   webhookId,
 } from "../../webhooks/outbox.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { loadRun } from "../runs/read-runs.ts"
 
-/** What this process has in memory for a receiver of a run. */
+/** Returns the secrets and headers that this process has in memory for a receiver. */
 export type InlineOf = (webhook: RecordedWebhook) => InlineValues | undefined
 
-/** What was told of a run, as journal and outbox have it. */
+/** Reads the webhook deliveries of a run from its journal and outbox. */
 export async function readDeliveries(
   config: ResolvedConfig,
   key: RunKey,
   inlineOf: InlineOf,
 ): Promise<WebhookDelivery[]> {
   const found = await loadRun(config, key)
-  return Promise.all(owedEvents(found?.records ?? []).map((owed) => readDelivery(config, key, owed, inlineOf)))
+  return Promise.all(
+    subscribedEvents(found?.records ?? []).map((subscribed) => readDelivery(config, key, subscribed, inlineOf)),
+  )
 }
 
 export async function readDelivery(
   config: ResolvedConfig,
   key: RunKey,
-  owed: OwedEvent,
+  subscribed: SubscribedEvent,
   inlineOf: InlineOf,
 ): Promise<WebhookDelivery> {
-  const { webhook, event, seq } = owed
+  const { webhook, event, seq } = subscribed
   const entries = await readOutbox(config.store.folder(runPath(key)), seq)
-  const { status, since, delayMs } = standingOf(owed, entries)
+  const { status, since, delayMs } = standingOf(subscribed, entries)
   const isWaiting = status === "pending" && config.webhooks.resolve(webhook, inlineOf(webhook)) === null
   return {
-    id: webhookId(config.digest, key, owed),
+    id: webhookId(config.digest, key, subscribed),
     event,
     seq,
     url: webhook.url,

@@ -11,38 +11,38 @@ import { checkWebhook, type InlineValues } from "../../webhooks/check.ts"
 import { deliver } from "../../webhooks/deliver.ts"
 import {
   addToOutbox,
-  type OwedEvent,
-  owedEvents,
   readOutbox,
   type Standing,
+  type SubscribedEvent,
   standingOf,
+  subscribedEvents,
   webhookId,
 } from "../../webhooks/outbox.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening } from "../open-run.ts"
-import { owingNodes } from "../runs/list-runs.ts"
-import { type FoundRun, judgeRun, loadRun, noSuchRun } from "../runs/read-runs.ts"
+import { nodesWithDeliveries } from "../runs/list-runs.ts"
+import { unreferenced } from "../runs/monitor-runs.ts"
+import { type FoundRun, inspectRun, loadRun, noSuchRun } from "../runs/read-runs.ts"
 import { enterFound, entriesOf } from "../runs/run-index.ts"
-import { unreferenced } from "../runs/tend-runs.ts"
 import { type InlineOf, readDeliveries, readDelivery } from "./deliveries.ts"
 
 /**
- * Tells receivers what the journals say that they are to hear. What is owed is a fold over journal and outbox, so another
- * process goes on where this one ends; only inline secrets and headers are this process's own.
+ * Delivers webhook events to their receivers. The pending deliveries are a fold over journal and outbox, so another process can
+ * continue them; only inline secrets and headers exist in this process alone.
  */
 export class WebhookSender {
   readonly #config: ResolvedConfig
-  /** What is in memory only, by run and receiver. */
+  /** Secrets and headers that are in memory only, by run and receiver. */
   readonly #inline = new Map<string, InlineValues>()
-  /** Runs whose receivers hear of it when they are over here. */
-  readonly #concerned = new Set<string>()
+  /** Runs of this process whose end is delivered to a receiver. */
+  readonly #subscribed = new Set<string>()
   readonly #tasks = new Map<string, Task>()
-  /** By run: settles when every event so far has had its first attempt, so that a receiver gets them in order. */
+  /** By run: resolves when every event so far has had its first attempt, so that a receiver gets them in order. */
   readonly #lines = new Map<string, Promise<void>>()
   readonly #works = new Set<Promise<void>>()
-  /** Nothing is waited for any more. */
+  /** Aborts when no further attempt is waited for. */
   readonly #closing: AbortSignal
-  /** What is under way is broken off. */
+  /** Aborts the requests in progress. */
   readonly #ending = new AbortController()
 
   constructor(config: ResolvedConfig, closing: AbortSignal) {
@@ -51,8 +51,8 @@ export class WebhookSender {
   }
 
   /**
-   * Checks the webhook of a background run, and returns what chooses its receiver once the run is open: the one that is given,
-   * else the one it had before, else that of the runtime. A recovered run keeps the one it had.
+   * Validates the webhook of a background run, and returns the function that chooses the webhook once the run is open: the given
+   * one, else the one it had before, else that of the runtime. A recovered run keeps its webhook.
    */
   chooser(key: RunKey, how: "asked" | "recovered", given?: Webhook): NonNullable<Opening["webhookOf"]> {
     const asked = given && checkWebhook(given, this.#config.webhooks.rules)
@@ -61,41 +61,41 @@ export class WebhookSender {
       const chosen = asked ?? own
       if (chosen) this.#inline.set(receiverName(key, chosen.recorded), chosen.inline)
       const webhook = chosen?.recorded ?? history.webhook
-      if (webhook) this.#concerned.add(runPath(key))
+      if (webhook) this.#subscribed.add(runPath(key))
       return webhook
     }
   }
 
-  /** This process has closed the journal of a run; `seq` is its last record. Never rejects. */
+  /** Called when this process has closed the journal of a run; `seq` is its last record. Never rejects. */
   async ended(key: RunKey, seq: number): Promise<void> {
-    if (this.#concerned.delete(runPath(key))) await this.#begin(key, seq)
+    if (this.#subscribed.delete(runPath(key))) await this.#begin(key, seq)
   }
 
-  /** Tells in the background what a run's receivers have not heard. `newest`: others may be at what was before. */
+  /** Delivers pending events in the background. `newest`: only the last one, because other processes may deliver the others. */
   deliver(key: RunKey, which: Which): void {
     const work = this.#begin(key, which)
     this.#config.executor?.run(work)
   }
 
-  /** Resolves when nothing more is sent from here; never rejects. */
+  /** Resolves when this process has no more attempts to make. Never rejects. */
   #begin(key: RunKey, which: Which): Promise<void> {
-    const work = this.#tell(key, which)
+    const work = this.#deliverEvents(key, which)
       .catch((error) => this.#warn("Webhooks could not be sent now.", key, { error: codeOf(error) }))
       .finally(() => this.#works.delete(work))
     this.#works.add(work)
     return work
   }
 
-  /** Looks through the workspace for what others have left owing. */
+  /** Delivers all pending events of the workspace, including those of other processes. */
   async deliverAll(): Promise<RunReference[]> {
-    const owing: RunReference[] = []
-    for (const { key } of await owingNodes(this.#config)) {
+    const references: RunReference[] = []
+    for (const { key } of await nodesWithDeliveries(this.#config)) {
       if (this.#closing.aborted) break
-      if (!(await this.#owes(key))) continue
-      owing.push({ runId: key.runId, nodeId: key.nodeId })
+      if (!(await this.#hasPendingDeliveries(key))) continue
+      references.push({ runId: key.runId, nodeId: key.nodeId })
       this.deliver(key, "all")
     }
-    return owing
+    return references
   }
 
   async deliveries(key: RunKey): Promise<WebhookDelivery[]> {
@@ -103,23 +103,23 @@ export class WebhookSender {
     return this.#deliveriesOf(key)
   }
 
-  /** Begins the attempts at an event once more. */
+  /** Restarts the delivery attempts of an event. */
   async again(key: RunKey, seq: number | undefined): Promise<WebhookDelivery> {
     const found = await loadRun(this.#config, key)
     if (found === null) throw noSuchRun(key)
-    const owed = owedEvents(found.records).findLast((each) => seq === undefined || each.seq === seq)
-    if (owed === undefined) throw nothingToTell(key)
+    const subscribed = subscribedEvents(found.records).findLast((each) => seq === undefined || each.seq === seq)
+    if (subscribed === undefined) throw noSuchEvent(key)
     const folder = this.#config.store.folder(runPath(key))
-    const { length } = await readOutbox(folder, owed.seq)
-    // Before it is asked for: another process must find it if this one ends.
+    const { length } = await readOutbox(folder, subscribed.seq)
+    // The index is updated first, so that another process finds the delivery if this one ends.
     await this.#enter(key, true)
-    await addToOutbox(folder, owed.seq, { type: "again", at: Date.now(), nonce: newNonce() }, length)
-    this.#tasks.get(taskName(key, owed.seq))?.wake.abort()
-    this.deliver(key, owed.seq)
-    return readDelivery(this.#config, key, owed, this.#inlineOf(key))
+    await addToOutbox(folder, subscribed.seq, { type: "again", at: Date.now(), nonce: newNonce() }, length)
+    this.#tasks.get(taskName(key, subscribed.seq))?.wake.abort()
+    this.deliver(key, subscribed.seq)
+    return readDelivery(this.#config, key, subscribed, this.#inlineOf(key))
   }
 
-  /** Waits for what is under way, but not long: what is broken off is sent again by whoever looks next. */
+  /** Waits briefly for requests in progress. Aborted ones are sent again by the next process that delivers. */
   async close(): Promise<void> {
     const done = new AbortController()
     const all = Promise.all(this.#works).then(() => done.abort())
@@ -128,36 +128,36 @@ export class WebhookSender {
     await all
   }
 
-  async #tell(key: RunKey, which: Which): Promise<void> {
-    // Before anything is awaited: an event that comes later must stand behind this one.
-    if (typeof which === "number") await this.#tellOnce(key, which)
+  async #deliverEvents(key: RunKey, which: Which): Promise<void> {
+    // No await before this call: a later event must queue behind this one.
+    if (typeof which === "number") await this.#deliverOnce(key, which)
     else {
-      const found = await this.#settled(key)
-      const owed = owedEvents(found?.records ?? []).slice(from[which])
-      await Promise.all(owed.map(({ seq }) => this.#tellOnce(key, seq)))
+      const found = await this.#loadVisible(key)
+      const subscribed = subscribedEvents(found?.records ?? []).slice(from[which])
+      await Promise.all(subscribed.map(({ seq }) => this.#deliverOnce(key, seq)))
     }
     await this.#forgetInline(key)
     if (!(await this.#deliveriesOf(key)).some(isDue)) await this.#enter(key, false)
   }
 
-  /** Says in the index whether a run that is paused or over still owes something. */
+  /** Updates the index entry of a paused or ended run. `owes`: deliveries are pending. */
   async #enter(key: RunKey, owes: boolean): Promise<void> {
-    const found = await judgeRun(this.#config, key)
+    const found = await inspectRun(this.#config, key)
     if (found && found.projection.status !== "running")
       await enterFound(this.#config, key, found, entriesOf(key, found), owes)
   }
 
-  /** Only of a run that is done and whose receivers have everything: any other may be resumed, and then needs them again. */
+  /** Drops inline values once the run is done and everything is delivered. Any other run may be resumed and need them again. */
   async #forgetInline(key: RunKey): Promise<void> {
     const found = await loadRun(this.#config, key)
     if (found?.projection.status !== "done") return
     const all = await this.#deliveriesOf(key)
     if (!all.every(({ status }) => status === "delivered")) return
-    for (const { webhook } of owedEvents(found.records)) this.#inline.delete(receiverName(key, webhook))
+    for (const { webhook } of subscribedEvents(found.records)) this.#inline.delete(receiverName(key, webhook))
   }
 
-  /** One at a time within this process. */
-  #tellOnce(key: RunKey, seq: number): Promise<void> {
+  /** Delivers an event at most once at a time within this process. */
+  #deliverOnce(key: RunKey, seq: number): Promise<void> {
     const name = taskName(key, seq)
     const known = this.#tasks.get(name)
     if (known) return known.work
@@ -165,7 +165,7 @@ export class WebhookSender {
     const task: Task = { wake: new AbortController(), attempted, work: Promise.resolve() }
     this.#tasks.set(name, task)
     task.work = before
-      .then(() => this.#tellEvent(key, seq, task))
+      .then(() => this.#deliverEvent(key, seq, task))
       .finally(() => {
         attempted()
         this.#tasks.delete(name)
@@ -187,17 +187,17 @@ export class WebhookSender {
     return { before, attempted }
   }
 
-  async #tellEvent(key: RunKey, seq: number, task: Task): Promise<void> {
+  async #deliverEvent(key: RunKey, seq: number, task: Task): Promise<void> {
     const folder = this.#config.store.folder(runPath(key))
     let waitedFor = 0
     for (;;) {
       if (task.wake.signal.aborted) task.wake = new AbortController()
-      // Read anew each time: another process may have been at it, and the run may be gone.
-      const found = await this.#settled(key)
-      const owed = found && owedEvents(found.records).find((each) => each.seq === seq)
-      if (!owed) return
+      // Read again before each attempt: another process may have delivered the event or removed the run.
+      const found = await this.#loadVisible(key)
+      const subscribed = found && subscribedEvents(found.records).find((each) => each.seq === seq)
+      if (!subscribed) return
       const entries = await readOutbox(folder, seq)
-      const standing = standingOf(owed, entries)
+      const standing = standingOf(subscribed, entries)
       if (standing.status !== "pending") {
         if (task.wake.signal.aborted) continue
         return
@@ -209,29 +209,37 @@ export class WebhookSender {
         if (this.#closing.aborted) return
         continue
       }
-      const attempt = await this.#attempt(key, found, owed, standing.attempt)
+      const attempt = await this.#attempt(key, found, subscribed, standing.attempt)
       if (attempt === null) return
       await addToOutbox(folder, seq, { type: "attempt", round: standing.round, ...attempt }, entries.length)
-      this.#tellLogger(key, owed, attempt)
+      this.#logAttempt(key, subscribed, attempt)
     }
   }
 
-  /** Null: it could not be sent, or nobody knows whether it was. */
-  async #attempt(key: RunKey, found: FoundRun, owed: OwedEvent, attempt: number): Promise<WebhookAttempt | null> {
+  /** Returns null if the event cannot be sent, or if the outcome of the request is unknown. */
+  async #attempt(
+    key: RunKey,
+    found: FoundRun,
+    subscribed: SubscribedEvent,
+    attempt: number,
+  ): Promise<WebhookAttempt | null> {
     const { webhooks, digest } = this.#config
-    const { webhook, event, seq } = owed
+    const { webhook, event, seq } = subscribed
     const sent = webhooks.resolve(webhook, this.#inlineOf(key)(webhook))
     if (sent === null) {
-      this.#warn("A webhook waits: a secret or a header that it needs is not here.", key, { event, seq })
+      this.#warn("A webhook waits: a secret or header that it needs is not available in this process.", key, {
+        event,
+        seq,
+      })
       return null
     }
-    const told = project(found.records.slice(0, found.records.findIndex((record) => record.seq === seq) + 1))
+    const reported = project(found.records.slice(0, found.records.findIndex((record) => record.seq === seq) + 1))
     const sending = {
       url: webhook.url,
-      id: webhookId(digest, key, owed),
+      id: webhookId(digest, key, subscribed),
       event,
       runId: key.runId,
-      body: JSON.stringify(resultOf(told, { path: found.path, lastShard: found.top })),
+      body: JSON.stringify(resultOf(reported, { path: found.path, lastShard: found.top })),
       attempt,
       ...sent,
       signal: this.#ending.signal,
@@ -239,14 +247,14 @@ export class WebhookSender {
     return deliver(sending, webhooks.post)
   }
 
-  async #owes(key: RunKey): Promise<boolean> {
+  async #hasPendingDeliveries(key: RunKey): Promise<boolean> {
     try {
       const owes = (await this.#deliveriesOf(key)).some(isDue)
       if (!owes) await this.#enter(key, false)
       return owes
     } catch (error) {
-      // One run that cannot be read keeps no other from being told.
-      this.#warn("What a run's webhooks are owed could not be read.", key, { error: codeOf(error) })
+      // An unreadable run must not prevent the deliveries of other runs.
+      this.#warn("The pending webhook deliveries of a run could not be read.", key, { error: codeOf(error) })
       return false
     }
   }
@@ -259,16 +267,16 @@ export class WebhookSender {
     return (webhook) => this.#inline.get(receiverName(key, webhook))
   }
 
-  /** Whoever takes the run over hides its newest records for a moment, and what they say is owed. */
-  async #settled(key: RunKey): Promise<FoundRun | null> {
+  /** Loads a run, and waits while a takeover hides its newest records. */
+  async #loadVisible(key: RunKey): Promise<FoundRun | null> {
     for (let looks = 1; ; looks++) {
       const found = await loadRun(this.#config, key)
-      const isHidden = found?.unsettled
+      const isHidden = found?.takeoverPending
       if (!isHidden || looks === MOST_LOOKS || !(await this.#sleep(Math.min(LOOK_MS, 10 * 2 ** looks)))) return found
     }
   }
 
-  /** False: somebody wants it sooner, or not at all. */
+  /** Returns false if the sleep was interrupted by a wake-up or by the closing of the runtime. */
   #sleep(ms: number, wake?: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const end = (waited: boolean) => {
@@ -276,13 +284,13 @@ export class WebhookSender {
         for (const unlink of unlinks) unlink()
         resolve(waited)
       }
-      // A process that has nothing else to do may end: the next one goes on.
+      // A process without other work may exit: the next one continues the deliveries.
       const timer = unreferenced(setTimeout(() => end(true), ms))
       const unlinks = [this.#closing, wake].map((signal) => onAbort(signal, () => end(false)))
     })
   }
 
-  #tellLogger(key: RunKey, { event, seq }: OwedEvent, { attempt, status, httpCode }: WebhookAttempt): void {
+  #logAttempt(key: RunKey, { event, seq }: SubscribedEvent, { attempt, status, httpCode }: WebhookAttempt): void {
     const { runId, nodeId } = key
     const code = httpCode === undefined ? {} : { httpCode }
     const { logger } = this.#config
@@ -299,20 +307,20 @@ function isDue({ status }: WebhookDelivery): boolean {
   return status === "pending" || status === "waiting"
 }
 
-/** Which events of a run: the last one, all, or that of a record. */
+/** Selects events of a run: the last one, all, or the one of a record. */
 type Which = "newest" | "all" | number
 
 const from = { newest: -1, all: 0 }
 
 interface Task {
-  /** Aborts when the attempts are to begin again. */
+  /** Aborts when the attempts must restart. */
   wake: AbortController
-  /** The next event of the run may have its first attempt. */
+  /** Allows the first attempt of the run's next event. */
   attempted(): void
   work: Promise<void>
 }
 
-/** By the clock of whoever made the last attempt, and by ours never longer than was asked. */
+/** Uses the clock of the process that made the last attempt, and never waits longer than `delayMs` by our own. */
 function waitOf({ since, delayMs }: Standing): number {
   return Math.max(0, Math.min(delayMs, since + delayMs - Date.now()))
 }
@@ -325,9 +333,9 @@ function taskName(key: RunKey, seq: number): string {
   return `${runPath(key)} ${seq}`
 }
 
-function nothingToTell({ runId }: RunKey): LonghaulError {
-  return new LonghaulError("invalid_state", `Nothing of run ${runId} is told by a webhook.`, {
-    fix: "Look at webhookDeliveries(runId) for the events that are.",
+function noSuchEvent({ runId }: RunKey): LonghaulError {
+  return new LonghaulError("invalid_state", `Run ${runId} has no such webhook event.`, {
+    fix: "Choose one of the events in webhookDeliveries(runId).",
   })
 }
 

@@ -6,14 +6,14 @@ import type { ResolvedOptions } from "./options.ts"
 
 export interface Request {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE"
-  /** Absent: the bucket itself. */
+  /** Absent: the request is for the bucket itself. */
   readonly key?: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
 }
 
-/** One signed request, tried once. Every answer other than a success or one of the `expected` throws `storage`. */
+/** Sends one signed request, once. Throws `storage` for every response status that is neither a success nor `expected`. */
 export type Call = (doing: string, request: Request, expected?: readonly number[]) => Promise<Answer>
 
 export function createClient(options: ResolvedOptions): Call {
@@ -22,12 +22,12 @@ export function createClient(options: ResolvedOptions): Call {
   const cache = new Map<string, ArrayBuffer>()
   return async (doing, { method, key, query, headers, body }, expected = []) => {
     const url = `${address}${key === undefined ? "" : `/${encodedKey(key)}`}${encodedQuery(query)}`
-    // Loaded with the first request, so that a program that only could use the store does not pay for it.
+    // Loaded with the first request, so that programs that do not use the store need not load it.
     const { AwsV4Signer } = await import("aws4fetch")
     const signer = new AwsV4Signer({
       method,
       url,
-      // Signed with its body and its condition: neither can be lost on the way without the store noticing.
+      // The signature covers body and condition, so the store notices if either is lost in transit.
       headers: { ...headers, "x-amz-content-sha256": await digest(body ?? new Uint8Array()) },
       service: "s3",
       region,
@@ -46,7 +46,7 @@ export function createClient(options: ResolvedOptions): Call {
   }
 }
 
-/** Again a few times where trouble may pass. Only for what may happen twice. */
+/** Retries a few times if the error is retryable. Only for idempotent requests. */
 export async function patiently<T>(work: () => Promise<T>, attempts = 4): Promise<T> {
   const retry = createRetry({ attempts, firstMs: 100, longestMs: 1000 })
   for (;;) {
@@ -76,9 +76,9 @@ async function exchange(
     clearTimeout(timer)
     timer = allow(length || 0)
     const body = new Uint8Array(await response.arrayBuffer())
-    // Not every fetch notices that a body was cut short. A compressed one has another length.
+    // Not every fetch detects a truncated body. The length of a compressed body differs, so it is not checked.
     const isCut = !response.headers.has("content-encoding") && length > body.length && init.method !== "HEAD"
-    if (isCut) throw new Error(`${body.length} of ${length} bytes came`)
+    if (isCut) throw new Error(`${body.length} of ${length} bytes received`)
     return { status: response.status, body, header: (name) => response.headers.get(name) }
   } catch (cause) {
     throw unanswered(doing, abort.signal.aborted ? abort.signal.reason : cause)
@@ -87,10 +87,10 @@ async function exchange(
   }
 }
 
-/** 256 KB a second: what comes or goes more slowly than this is given up. */
+/** 256 KB per second: slower transfers time out. */
 const SLOWEST_BYTES_PER_MS = 256
 
-/** A part that a URL would fold away must not reach another key. */
+/** Rejects keys with parts that a URL normalizes away, because the request would reach another key. */
 function encodedKey(key: string): string {
   return key
     .split("/")
@@ -108,7 +108,7 @@ function encodedQuery(query: Request["query"]): string {
     .join("&")}`
 }
 
-/** As signatures want it: also what `encodeURIComponent` leaves as it is. */
+/** Encodes as signatures require it, including characters that `encodeURIComponent` leaves unchanged. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
 }

@@ -8,8 +8,8 @@ import { probeConditions } from "./probe.ts"
 export type { S3StoreOptions }
 
 /**
- * Runs in a bucket of S3, R2 or any store with conditional writes. One object per flush; nothing is created before the
- * store has shown that it creates a name only once.
+ * Stores runs in a bucket of S3, R2 or any store with conditional writes, with one object per flush. Before the first create, it
+ * verifies that the store creates a name only once.
  */
 export function s3Store(options: S3StoreOptions): Store {
   const resolved = resolveOptions(options)
@@ -20,7 +20,7 @@ export function s3Store(options: S3StoreOptions): Store {
   let checked: Promise<void> | undefined
   const check = (): Promise<void> => {
     checked ??= probeConditions(objects, prefix).catch((error: unknown) => {
-      // Only a verdict stands; whoever could not be asked is asked again.
+      // Only a conclusive result is kept; after any other failure the next call probes again.
       if (!LonghaulError.is(error) || error.code !== "config_invalid") checked = undefined
       throw error
     })

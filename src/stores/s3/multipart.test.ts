@@ -5,7 +5,7 @@ import { PART_BYTES, uploadInParts } from "./multipart.ts"
 const COMPLETED = "<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>"
 const FAILED = "<Error><Code>InternalError</Code></Error>"
 
-/** A store that answers each completion with status 200 and the next of these bodies. */
+/** A store that responds to each completion with status 200 and the next of these bodies. */
 function storeCompleting(...bodies: string[]) {
   const asked: string[] = []
   const call: Call = async (_doing, { method, query = {} }: Request) => {

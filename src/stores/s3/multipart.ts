@@ -3,11 +3,11 @@ import { type Call, patiently } from "./client.ts"
 import { codeOf, refused } from "./failure.ts"
 import { encodeText, textOf } from "./xml.ts"
 
-/** Bodies above this go up in parts: one that fails is sent again alone. */
+/** Larger bodies are uploaded in parts, so that only a failed part is sent again. */
 export const PART_BYTES = 8 * 1024 * 1024
 const LANES = 4
 
-/** Writes a large body, whole or not at all; what a failure leaves behind is taken away again. */
+/** Writes a large body as a whole or not at all. After a failure, the uploaded parts are deleted. */
 export async function uploadInParts(call: Call, doing: string, key: string, bytes: Uint8Array): Promise<void> {
   const begun = await patiently(() => call(doing, { method: "POST", key, query: { uploads: "" } }))
   const uploadId = textOf(new TextDecoder().decode(begun.body), "UploadId")
@@ -16,13 +16,13 @@ export async function uploadInParts(call: Call, doing: string, key: string, byte
     const tags = await sendParts(call, doing, key, bytes, uploadId)
     await complete(call, doing, key, uploadId, tags)
   } catch (error) {
-    // What cannot be taken away now is the bucket's to expire: the first error is the one to tell.
+    // Parts that cannot be deleted are left to the bucket's expiry rules; the first error is the one to report.
     await call(doing, { method: "DELETE", key, query: { uploadId } }, [404]).catch(() => {})
     throw error
   }
 }
 
-/** The tags of all parts, in order. */
+/** Uploads all parts and returns their tags in order. */
 async function sendParts(
   call: Call,
   doing: string,
@@ -69,12 +69,12 @@ async function complete(
   await patiently(async () => {
     const isFirst = attempts++ === 0
     const answer = await call(doing, { method: "POST", key, query: { uploadId }, body }, [404])
-    // Only completing it ends an upload that nobody else knows: an earlier attempt did, and its answer was lost.
+    // Only this process knows the upload, so an earlier attempt completed it and its response was lost.
     if (!isFirst && codeOf(answer) === "NoSuchUpload") return
     if (answer.status === 404) throw refused(doing, answer)
-    // A store that begins its answer before it is done can only say in the body that it failed.
+    // A store that starts its response before the work is done reports failures in the body.
     if (!/<CompleteMultipartUploadResult[\s>]/.test(new TextDecoder().decode(answer.body))) {
-      throw new LonghaulError("storage", `Could not ${doing}: the parts were not put together.`)
+      throw new LonghaulError("storage", `Could not ${doing}: the store did not assemble the parts.`)
     }
   })
 }

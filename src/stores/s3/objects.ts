@@ -6,13 +6,13 @@ import { type Answer, codeOf, refused } from "./failure.ts"
 import { PART_BYTES, uploadInParts } from "./multipart.ts"
 import { type ListedPage, readListing } from "./xml.ts"
 
-/** What a store needs of a bucket, by whole keys. */
+/** The bucket operations of a store, by full key. */
 export interface Objects {
   read(key: string): Promise<Uint8Array | null>
   exists(key: string): Promise<boolean>
-  /** Names directly under a prefix that ends in a slash. */
+  /** Lists the names directly under a prefix, which ends in a slash. */
   list(prefix: string, part?: ListPart): Promise<readonly string[]>
-  /** Tried once: whoever creates knows what a lost answer means, and that only the same bytes may be tried again. */
+  /** Makes one attempt: only the caller can interpret a lost response, and may retry only with the same bytes. */
   create(key: string, bytes: Uint8Array): Promise<"created" | "exists">
   replace(key: string, bytes: Uint8Array): Promise<void>
   delete(key: string): Promise<void>
@@ -49,7 +49,7 @@ export function bucketObjects(call: Call): Objects {
   }
 }
 
-/** A bucket that is not there must not pass for one that holds nothing. */
+/** Throws if the bucket is missing, which must not be mistaken for an empty bucket. */
 function isMissing(doing: string, answer: Answer): boolean {
   if (answer.status !== 404) return false
   if (codeOf(answer) === "NoSuchBucket") throw refused(doing, answer)
@@ -67,7 +67,7 @@ async function listNames(call: Call, prefix: string, part: ListPart = {}): Promi
     for (const key of page.names) {
       const name = key.slice(prefix.length).split("/", 1)[0]
       if (!key.startsWith(prefix)) continue
-      // Consoles make an object of the prefix's own name to show it as a folder.
+      // Consoles create an object with the name of the prefix to show it as a folder.
       if (name) names.add(name)
       const rest = key.slice(prefix.length)
       if (rest > last) last = rest
@@ -82,8 +82,8 @@ async function listNames(call: Call, prefix: string, part: ListPart = {}): Promi
 }
 
 /**
- * Whether a name that sorts before this one may still come. Buckets sort folders with their slash, so that of all names
- * only a folder whose name begins this one can come later: `a-b/` comes before `a/`.
+ * True if a later page may contain a name that sorts before this one. Buckets sort folders with their slash, so only a folder
+ * whose name is a prefix of this one can follow: `a-b/` comes before `a/`.
  */
 function mayFollow(name: string, last: string): boolean {
   for (let length = 1; length < name.length; length++) if (`${name.slice(0, length)}/` > last) return true
@@ -101,14 +101,14 @@ async function listPage(
     delimiter: "/",
     prefix,
     ...(after !== undefined && next === undefined && { "start-after": `${prefix}${after}` }),
-    // One more: a folder of the name `after` sorts behind it.
+    // One more name is requested, because a folder named `after` sorts after the object `after`.
     ...(limit !== undefined && limit < LARGEST_PAGE && { "max-keys": String(limit + 1) }),
     ...(next !== undefined && { "continuation-token": next }),
   }
   const { body } = await call("list a folder", { method: "GET", query })
   const page = readListing(new TextDecoder().decode(body))
   if (page !== null) return page
-  throw new LonghaulError("storage", "Could not list a folder: the answer is not a whole listing.", {
+  throw new LonghaulError("storage", "Could not list a folder: the response is not a complete listing.", {
     fix: "Check that endpoint is the address of an S3 store.",
   })
 }

@@ -3,25 +3,25 @@ import { checkKeys, keys } from "../../lib/known-keys.ts"
 
 export interface S3StoreOptions {
   readonly bucket: string
-  /** Needed on AWS; elsewhere "auto" unless given. */
+  /** Required on AWS; elsewhere the default is "auto". */
   readonly region?: string
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** Of temporary credentials. */
+  /** For temporary credentials. */
   readonly sessionToken?: string
   /** The address of a store that is not AWS, such as `https://<account>.r2.cloudflarestorage.com`. */
   readonly endpoint?: string
-  /** What every key begins with, so that a bucket can be shared. */
+  /** A prefix for every key, so that a bucket can be shared. */
   readonly prefix?: string
   readonly fetch?: typeof fetch
-  /** How long one request may stay without an answer; large bodies get more. 20,000 unless given. */
+  /** The timeout of one request in milliseconds; large bodies get more. Default: 20,000. */
   readonly timeoutMs?: number
 }
 
-/** Options that can work. */
+/** Validated options. */
 export interface ResolvedOptions extends Required<Omit<S3StoreOptions, "endpoint" | "sessionToken">> {
   readonly sessionToken?: string
-  /** The bucket's own address, without a slash at its end. */
+  /** The URL of the bucket, without a trailing slash. */
   readonly address: string
 }
 
@@ -36,7 +36,7 @@ export function resolveOptions(given: S3StoreOptions): ResolvedOptions {
     throw invalid("bucket is not the name of a bucket", "Give the bucket's bare name, without a path or an address.")
   }
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1) {
-    throw invalid("timeoutMs is no whole number of milliseconds", "Give timeoutMs as a whole number above 0.")
+    throw invalid("timeoutMs is not a whole number of milliseconds", "Give timeoutMs as a whole number above 0.")
   }
   const region = given.region || "auto"
   return {
@@ -47,7 +47,7 @@ export function resolveOptions(given: S3StoreOptions): ResolvedOptions {
     ...(sessionToken && { sessionToken }),
     address: endpoint ? `${checkedEndpoint(endpoint)}/${bucket}` : awsAddress(bucket, region),
     prefix: checkedPrefix(given.prefix ?? ""),
-    // Called as a function of its own: some hosts refuse a fetch that was taken off its object.
+    // Wrapped in a function, because some hosts reject a fetch that is called without its object.
     fetch: given.fetch ?? ((input, init) => fetch(input, init)),
     timeoutMs,
   }
@@ -65,7 +65,7 @@ const optionKeys = keys<S3StoreOptions>()(
   "timeoutMs",
 )
 
-/** A bucket with dots in its name has no certificate for a host of its own. */
+/** No certificate covers the host name of a bucket with dots in its name, so such a bucket is addressed by path. */
 function awsAddress(bucket: string, region: string): string {
   const host = `s3.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`
   return bucket.includes(".") ? `https://${host}/${bucket}` : `https://${bucket}.${host}`

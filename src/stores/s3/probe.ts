@@ -5,8 +5,8 @@ import { patiently } from "./client.ts"
 import type { Objects } from "./objects.ts"
 
 /**
- * Refuses a store that does not hold to `If-None-Match: *`. On such a store two processes would both own a run, so this is
- * found out on a name of our own before the first one is opened.
+ * Rejects a store that ignores `If-None-Match: *`. On such a store two processes could both own a run, so this is tested with a
+ * temporary object before the first run is opened.
  */
 export async function probeConditions(objects: Objects, prefix: string): Promise<void> {
   const key = `${prefix}.longhaul-probe/${newNonce()}`
@@ -16,17 +16,17 @@ export async function probeConditions(objects: Objects, prefix: string): Promise
     await patiently(() => objects.create(key, first))
     const answer = await patiently(() => objects.create(key, second), ATTEMPTS)
     const found = await objects.read(key)
-    if (answer === "created") throw ignored("said of one name twice that it was created")
-    if (found === null || !equalBytes(found, first)) throw ignored("did not keep what was created first")
+    if (answer === "created") throw ignored("reported the same name as created twice")
+    if (found === null || !equalBytes(found, first)) throw ignored("did not keep the object that was created first")
   } catch (error) {
-    throw isUnknownCondition(error) ? ignored("does not know the condition") : error
+    throw isUnknownCondition(error) ? ignored("does not support the condition") : error
   } finally {
-    // One small object is left where deleting is not allowed.
+    // Without permission to delete, one small object is left.
     await objects.delete(key).catch(() => {})
   }
 }
 
-/** R2 takes one write a second to a name, and says 429 to the next. */
+/** R2 accepts one write per second to a name, and responds to further ones with 429. */
 const ATTEMPTS = 7
 
 function isUnknownCondition(error: unknown): boolean {
@@ -36,6 +36,6 @@ function isUnknownCondition(error: unknown): boolean {
 
 function ignored(what: string): StartupError {
   return new StartupError(`The store cannot hold runs: it ${what}, so two processes could own one run at once.`, {
-    fix: "Use a store that keeps to `If-None-Match: *` on PUT: S3, R2, or a current MinIO.",
+    fix: "Use a store that supports `If-None-Match: *` on PUT: S3, R2, or a current MinIO.",
   })
 }

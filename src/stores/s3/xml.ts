@@ -2,11 +2,11 @@
 export interface ListedPage {
   /** Keys, and common prefixes with their slash. */
   readonly names: readonly string[]
-  /** Asks for the next page; absent on the last. */
+  /** The token of the next page; absent on the last. */
   readonly next?: string
 }
 
-/** Null for what is not a whole listing. */
+/** Parses a listing. Returns null if it is incomplete. */
 export function readListing(xml: string): ListedPage | null {
   if (!/<ListBucketResult[\s>]/.test(xml) || !/<\/ListBucketResult>\s*$/.test(xml)) return null
   const files = elements(xml, "Contents").map((content) => textOf(content, "Key"))
@@ -14,18 +14,18 @@ export function readListing(xml: string): ListedPage | null {
   const names = [...files, ...folders]
   if (!names.every((name) => name !== undefined)) return null
   const next = textOf(xml, "IsTruncated") === "true" ? textOf(xml, "NextContinuationToken") : undefined
-  // A page that says there is more and not where would otherwise pass as the last one.
+  // A truncated page without a token must not be mistaken for the last page.
   if (next === undefined && textOf(xml, "IsTruncated") === "true") return null
   return { names, ...(next !== undefined && { next }) }
 }
 
-/** The text of the first element of this name, which holds no other element. */
+/** The text of the first element with this name, which contains no other element. */
 export function textOf(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
   return text === undefined ? undefined : decoded(text)
 }
 
-/** Elements of one name, which do not hold each other. */
+/** The elements with this name, which must not be nested. */
 function elements(xml: string, name: string): string[] {
   const found: string[] = []
   const [open, close] = [`<${name}>`, `</${name}>`]
@@ -38,7 +38,7 @@ function elements(xml: string, name: string): string[] {
   return found
 }
 
-/** Only what XML itself knows: other entities need a document type, and a store has none. */
+/** The entities that XML predefines. Others need a document type, which responses do not have. */
 function decoded(text: string): string {
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));/gi, (whole, hex, decimal, name) => {
     if (name !== undefined) return entities[name as string] ?? whole

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path"
 import type { JsonObject } from "../../../contract/json.ts"
 import { newNonce } from "../../../lib/id.ts"
 import { errnoOf } from "../errno.ts"
-import { isGone, processOwner } from "../owner.ts"
+import { isDead, processOwner } from "../owner.ts"
 import { isCoherent } from "../store/fs-store.ts"
 import { closing, writeNew } from "./place-file.ts"
 
@@ -103,8 +103,8 @@ function toWord(owner: JsonObject): string {
 function isAbandoned(word: string, isLocal: boolean): boolean {
   if (word === nobody) return true
   try {
-    // Safe: `isGone` looks at each field, and what is no JSON throws.
-    return isGone(JSON.parse(Buffer.from(word, "base64url").toString()) as JsonObject, isLocal)
+    // Safe: `isDead` looks at each field, and what is no JSON throws.
+    return isDead(JSON.parse(Buffer.from(word, "base64url").toString()) as JsonObject, isLocal)
   } catch {
     return false
   }

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { JsonObject } from "../../../contract/json.ts"
-import { isGone, processOwner } from "../owner.ts"
+import { isDead, processOwner } from "../owner.ts"
 import { isCoherent } from "../store/fs-store.ts"
 import { endProcesses } from "./process-sweep.ts"
 
@@ -30,7 +30,7 @@ export async function sweepShellFolders(spillFolder: string): Promise<number> {
   for (const nonce of nonces) {
     const folder = join(spillFolder, nonce)
     const owner = await readOwner(folder)
-    if (owner !== undefined && isGone(owner, isLocal)) {
+    if (owner !== undefined && isDead(owner, isLocal)) {
       ended += await endProcesses({ mark: markOf(nonce) }, 0)
       await closeShellFolder(folder)
     }

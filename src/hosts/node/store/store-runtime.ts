@@ -2,10 +2,10 @@ import { native } from "../../../backends/native/index.ts"
 import type { Runtime } from "../../../contract/run.ts"
 import type { Store } from "../../../contract/store.ts"
 import { assembleRuntime } from "../../../runtime/runtime.ts"
-import { isGone, processOwner } from "../owner.ts"
+import { isDead, processOwner } from "../owner.ts"
 
 /** A runtime with a store and without model or tools: to read, cancel and remove runs from any folder. */
 export function storeRuntime(store: Store): Runtime {
   const again = () => storeRuntime(store)
-  return assembleRuntime({ store, owner: processOwner() }, { store: () => store, backend: native, isGone, again })
+  return assembleRuntime({ store, owner: processOwner() }, { store: () => store, backend: native, isDead, again })
 }
