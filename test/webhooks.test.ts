@@ -397,7 +397,7 @@ describe("another runtime over the same store", () => {
     const second = runtimeFor(hook, [], { store, logger: { warn: (message) => warnings.push(message) } })
     await second.deliverWebhooks()
     await until(() => warnings.length > 0)
-    expect(warnings).toEqual(["A webhook waits: a secret or header that it needs is not available in this process."])
+    expect(warnings).toEqual(["A webhook waits: this process does not have a secret or header that it needs."])
     expect(await stateOf(second)).toMatchObject({ status: "waiting" })
     expect(hook.got).toHaveLength(1)
     const third = second.with({ webhook: { url: hook.url, secret, headers: { "x-token": "t" } } })

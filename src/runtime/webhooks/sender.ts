@@ -227,7 +227,7 @@ export class WebhookSender {
     const { webhook, event, seq } = subscribed
     const sent = webhooks.resolve(webhook, this.#inlineOf(key)(webhook))
     if (sent === null) {
-      this.#warn("A webhook waits: a secret or header that it needs is not available in this process.", key, {
+      this.#warn("A webhook waits: this process does not have a secret or header that it needs.", key, {
         event,
         seq,
       })
