@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { createRaceTrack, type RaceOptions, type RaceReport, type RaceTrack } from "./races/races.ts"
 
-const races = Number(process.env.LONGHAUL_RACES ?? 20)
+const races = Number(process.env.LONGHAUL_RACES ?? 10)
 const timeout = 60_000 + races * 5_000
 
 let track: RaceTrack
