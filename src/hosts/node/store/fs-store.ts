@@ -1,4 +1,15 @@
-import { constants, fstatSync, linkSync, openSync, type Stats, statfsSync, statSync, writeFileSync } from "node:fs"
+import {
+  constants,
+  fstatSync,
+  linkSync,
+  openSync,
+  renameSync,
+  type Stats,
+  statfsSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname, resolve } from "node:path"
 import type { AppendFile, Appending, Folder, Store } from "../../../contract/store.ts"
 import { concatBytes } from "../../../lib/bytes.ts"
@@ -56,8 +67,8 @@ function diskFolder(path: string, appends: boolean, folders: DurableFolders): Fo
     exists: (name) => isThere(at(name)),
     list: () => attempt("list the run's folder", disk.names(path)),
     create: (name, bytes) => attempt(`create ${name}`, createWhole(at(name), bytes, folders, standing)),
-    replace: (name, bytes) => attempt(`write ${name}`, replaceWhole(at(name), bytes, standing)),
-    delete: (name) => attempt(`delete ${name}`, deleteIfThere(at(name))),
+    replace: (name, bytes) => attempt(`write ${name}`, replaceWhole(at(name), bytes, standing, appends)),
+    delete: (name) => attempt(`delete ${name}`, deleteIfThere(at(name), appends)),
     ...(appends && { append: appending(path, folders) }),
   }
 }
@@ -168,25 +179,36 @@ async function createWhole(
   }
 }
 
+/**
+ * `isLocal`: synchronously. Nothing is synced, so on a local disk a small file takes microseconds, and each trip to a thread
+ * twenty of them.
+ */
 async function replaceWhole(
   path: string,
   bytes: Uint8Array,
   standing: (folder: string) => Promise<string>,
+  isLocal: boolean,
 ): Promise<void> {
   const folder = await standing(dirname(path))
   const temporary = `${folder}/.tmp-${newNonce()}`
   try {
-    await disk.writeNew(temporary, bytes, false)
-    await disk.rename(temporary, path)
+    if (isLocal) {
+      writeFileSync(temporary, bytes, { flag: "wx", mode: 0o600 })
+      renameSync(temporary, path)
+    } else {
+      await disk.writeNew(temporary, bytes, false)
+      await disk.rename(temporary, path)
+    }
   } catch (error) {
-    await disk.unlink(temporary).catch(() => {})
+    disk.discard(temporary)
     throw error
   }
 }
 
-async function deleteIfThere(path: string): Promise<void> {
+async function deleteIfThere(path: string, isLocal: boolean): Promise<void> {
   try {
-    await disk.unlink(path)
+    if (isLocal) unlinkSync(path)
+    else await disk.unlink(path)
   } catch (error) {
     if (errnoOf(error) !== "ENOENT") throw error
   }
