@@ -10,6 +10,7 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
 
 export type * from "./contract/artifacts.ts"
 export type * from "./contract/backend.ts"
+export type * from "./contract/brand.ts"
 export type * from "./contract/content.ts"
 export type * from "./contract/env.ts"
 export { type ErrorCode, type Failure, LonghaulError, StartupError } from "./contract/error.ts"

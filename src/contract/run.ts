@@ -1,5 +1,6 @@
 import type { ArtifactStore, PersistArtifact } from "./artifacts.ts"
 import type { Backend } from "./backend.ts"
+import type { Brand } from "./brand.ts"
 import type { Environment } from "./env.ts"
 import type { Failure } from "./error.ts"
 import type { RunEvent, RunRecord } from "./event.ts"
@@ -79,28 +80,6 @@ export interface RuntimeConfig {
 export interface BackgroundExecutor {
   /** `work` never rejects. */
   run(work: Promise<unknown>): void
-}
-
-/** The names that Longhaul shows to other programs and in its advice. */
-export interface Brand {
-  /** In front of the ids of published schemas. Not used yet: no schema is published. */
-  readonly schemaPrefix: string
-  /** What MCP servers are told. Not used yet: there is no MCP client. */
-  readonly mcpClientName: string
-  /** What MCP servers are told. Not used yet: there is no MCP client. */
-  readonly mcpClientVersion: string
-  /** In front of the names of temporary folders. Not used yet: the library makes none. */
-  readonly tempdirPrefix: string
-  /** In front of the names of models. Not used yet: the Pi backend does not exist. */
-  readonly providerModelPrefix: string
-  /** What an error advises to run when a program is missing or does not work. */
-  readonly doctorCommand: string
-  /** What web servers are told as `user-agent`. */
-  readonly serviceName: string
-  /** What Codex is told. Not used yet: the Codex backend does not exist. */
-  readonly clientInfoName: string
-  /** What Codex is told. Not used yet: the Codex backend does not exist. */
-  readonly clientInfoTitle: string
 }
 
 /**

@@ -14,7 +14,7 @@ export class AppendWriter implements FlushWriter {
   #good: Position | null
   /** The header of the shard that contains that flush. */
   #header: ShardHeader | undefined
-  /** Null: the shard must not be written any more, and the next flush opens another. */
+  /** Null: the shard must never be written again; the next flush opens another. */
   #file: AppendFile | null
   /** True while the shard contains no header. */
   #headless = true

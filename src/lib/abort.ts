@@ -19,6 +19,17 @@ export function onAbort(signal: AbortSignal | undefined, then: () => void): () =
   return () => removeAbortListener(signal, listener)
 }
 
+/** Settles as `value` does, or resolves with undefined as soon as the signal aborts. */
+export function orAborted<Value>(
+  value: Value | Promise<Value>,
+  signal: AbortSignal | undefined,
+): Promise<Value | undefined> {
+  return new Promise((resolve, reject) => {
+    const unlink = onAbort(signal, () => resolve(undefined))
+    Promise.resolve(value).then(resolve, reject).finally(unlink)
+  })
+}
+
 export interface AbortListener {
   aborted(): void
 }

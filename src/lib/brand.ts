@@ -1,4 +1,4 @@
-import type { Brand } from "../contract/run.ts"
+import type { Brand } from "../contract/brand.ts"
 
 export const defaultBrand: Brand = {
   schemaPrefix: "longhaul",

@@ -1,5 +1,5 @@
 import type { HookedRun, Hooks } from "../contract/hooks.ts"
-import { onAbort } from "../lib/abort.ts"
+import { orAborted } from "../lib/abort.ts"
 
 /** The hooks of one run. None of them can fail it or, once its signal aborts, delay it. */
 export class RunHooks {
@@ -30,11 +30,4 @@ export class RunHooks {
       return undefined
     }
   }
-}
-
-function orAborted<Value>(value: Value | Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
-  return new Promise((resolve, reject) => {
-    const unlink = onAbort(signal, () => resolve(undefined))
-    Promise.resolve(value).then(resolve, reject).finally(unlink)
-  })
 }

@@ -1,6 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Observer } from "../contract/observe.ts"
-import type { Logger, RunHandle, RunReference, RunState, Runtime, RuntimeConfig } from "../contract/run.ts"
+import type { Logger, RunHandle, RunReference, RunState, Runtime, RuntimeConfig, StartedRun } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { InboxMessage } from "../journal/inbox.ts"
 import { LEASE_MS } from "../journal/journal.ts"
@@ -93,11 +93,8 @@ type StartMethods =
   | "start"
   | "resumeAsync"
 
-function startMethods({ config, live, launcher }: Parts): Pick<Runtime, StartMethods> {
-  const inBackground = (run: LiveRun) => {
-    contain(() => config.executor?.run(run.delivered))
-    return live.report(run)
-  }
+function startMethods(parts: Parts): Pick<Runtime, StartMethods> {
+  const { config, launcher } = parts
   return {
     run: async (input: Parameters<Runtime["run"]>[0]) => typed(launcher.run(input, false)).result,
     stream: (input: Parameters<Runtime["stream"]>[0]) => typed(launcher.run(input, true)),
@@ -113,10 +110,10 @@ function startMethods({ config, live, launcher }: Parts): Pick<Runtime, StartMet
       }
     },
     continueStream: async (runId, text, options) => (await launcher.continue(runId, text, options, true)).handle,
-    start: async (input) => inBackground(launcher.runInBackground(input)),
+    start: async (input) => inBackground(parts, launcher.runInBackground(input)),
     async resumeAsync(given) {
       const { webhook, ...input } = given ?? {}
-      return inBackground(launcher.resume(input, { background: "asked", ...(webhook && { webhook }) }))
+      return inBackground(parts, launcher.resume(input, { background: "asked", ...(webhook && { webhook }) }))
     },
   }
 }
@@ -188,10 +185,17 @@ function controlMethods({ config, live, watch, webhooks, key }: Parts) {
   } satisfies Partial<Runtime>
 }
 
+/** Reports the state of a background run, which the host keeps alive until its webhook was delivered. */
+function inBackground({ config, live }: Parts, run: LiveRun): Promise<StartedRun> {
+  contain(() => config.executor?.run(run.delivered))
+  return live.report(run)
+}
+
 async function recover(
-  { config, watch, webhooks, live, launcher, closing }: Parts,
+  parts: Parts,
   options?: Parameters<Runtime["recoverOrphanedRuns"]>[0],
 ): Promise<readonly RunReference[]> {
+  const { config, watch, webhooks, live, launcher, closing } = parts
   const { staleMs = LEASE_MS, action = "mark" } = methodOptions("recoverOrphanedRuns", options)
   oneOf("action", action, ["mark", "resume"])
   // Delivery and recovery are independent: each reads its own remaining work.
@@ -208,9 +212,7 @@ async function recover(
   const resumed = await Promise.all(
     orphans.map((orphan) => {
       const { runId, nodeId } = orphan.key
-      const run = launcher.resume({ runId, nodeId }, { background: "recovered", orphan })
-      contain(() => config.executor?.run(run.delivered))
-      return live.report(run)
+      return inBackground(parts, launcher.resume({ runId, nodeId }, { background: "recovered", orphan }))
     }),
   )
   return resumed.filter(({ error }) => error?.code !== "fenced")

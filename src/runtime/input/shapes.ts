@@ -1,8 +1,9 @@
+import type { Brand } from "../../contract/brand.ts"
 import type { Environment } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Hooks } from "../../contract/hooks.ts"
 import type { Observer } from "../../contract/observe.ts"
-import type { Brand, RuntimeConfig } from "../../contract/run.ts"
+import type { RuntimeConfig } from "../../contract/run.ts"
 import { checkKeys, keys, kindOf } from "../../lib/known-keys.ts"
 
 /** Throws `config_invalid` for settings of the wrong type, which JavaScript callers can pass without a compiler error. */

@@ -3,7 +3,7 @@ import type { RunState } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
 import { runPath } from "../../journal/paths.ts"
 import { createReader } from "../../journal/reader.ts"
-import { delay, onAbort } from "../../lib/abort.ts"
+import { delay, orAborted } from "../../lib/abort.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { LiveRun, LiveRuns } from "./live-runs.ts"
 import { SharedReader } from "./shared-reader.ts"
@@ -149,13 +149,6 @@ async function atMost(work: Promise<unknown>, ms: number): Promise<void> {
   const done = new AbortController()
   await Promise.race([work, delay(ms, done.signal)])
   done.abort()
-}
-
-function orAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const unlink = onAbort(signal, resolve)
-    work.then(resolve, reject).finally(unlink)
-  })
 }
 
 const FOLLOW_MS = 250

@@ -62,7 +62,7 @@ export interface FoundRun {
   readonly hints: RunState["warnings"]
 }
 
-/** Loads the records that no takeover can discard any more. Returns null if the run does not exist or was removed. */
+/** Loads the records that no takeover can discard. Returns null if the run does not exist or was removed. */
 export async function loadRun(config: ResolvedConfig, key: RunKey): Promise<FoundRun | null> {
   const folder = config.store.folder(runPath(key))
   const reader = createReader(folder)

@@ -137,7 +137,7 @@ async function commitChanges(
     )
   const places = (await locate()).map(({ at }) => placeOf(at))
   try {
-    // Located anew: what was missing may have been made by whoever had the locks before.
+    // Resolved again: the previous lock holder may have created missing parts.
     await locks.runAll(places, async () => {
       await commits.commit(await locate(), (path, work) => access.named(path, cwd, work))
     })

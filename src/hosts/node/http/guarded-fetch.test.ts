@@ -61,7 +61,7 @@ describe("an explicitly allowed host", () => {
     expect(server.seen[0]?.headers).toMatchObject(expected)
   })
 
-  test("HOST-11 is told the brand's service name as user-agent, unless the caller sends another", async () => {
+  test("HOST-11 a request sends the brand's service name as user-agent, unless the caller sets another", async () => {
     const server = await startWeb((_, response) => response.end())
     for (const options of [{}, { brand: { serviceName: "acme" } }]) {
       const fetch = nodeFetch({ allow: ["127.0.0.1"], ...options })

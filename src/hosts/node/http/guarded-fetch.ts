@@ -1,6 +1,6 @@
+import type { Brand } from "../../../contract/brand.ts"
 import type { FetchedBody, FetchOptions, GuardedFetch } from "../../../contract/env.ts"
 import { LonghaulError } from "../../../contract/error.ts"
-import type { Brand } from "../../../contract/run.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { onAbort } from "../../../lib/abort.ts"
 import { defaultBrand } from "../../../lib/brand.ts"

@@ -1,6 +1,6 @@
+import type { Brand } from "../../../contract/brand.ts"
 import type { Search } from "../../../contract/env.ts"
 import { StartupError } from "../../../contract/error.ts"
-import type { Brand } from "../../../contract/run.ts"
 import { defaultBrand } from "../../../lib/brand.ts"
 import { checkKeys, keys } from "../../../lib/known-keys.ts"
 import { findProgram, type ProgramSearch } from "../shell/find-program.ts"

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
 import { type SandboxView, sandboxArguments } from "./sandbox.ts"
 
-// Bubblewrap itself is tried in test/machine: here is what it is told, on any machine.
+// The arguments for bubblewrap, on any machine. test/machine runs bubblewrap itself.
 const root = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-sandbox-")))
 mkdirSync(join(root, ".longhaul"))
 mkdirSync(join(root, "store", "runs"), { recursive: true })

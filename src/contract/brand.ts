@@ -1,0 +1,21 @@
+/** The names that Longhaul shows to other programs and in its advice. */
+export interface Brand {
+  /** Prefix of the ids of published schemas. Not used yet: no schema is published. */
+  readonly schemaPrefix: string
+  /** Client name sent to MCP servers. Not used yet: there is no MCP client. */
+  readonly mcpClientName: string
+  /** Client version sent to MCP servers. Not used yet: there is no MCP client. */
+  readonly mcpClientVersion: string
+  /** Prefix of temporary folders. Not used yet: the library creates none. */
+  readonly tempdirPrefix: string
+  /** Prefix of model names. Not used yet: the Pi backend does not exist. */
+  readonly providerModelPrefix: string
+  /** The command that errors name if a program is missing or does not work. */
+  readonly doctorCommand: string
+  /** Sent to web servers as `user-agent`. */
+  readonly serviceName: string
+  /** Client name sent to Codex. Not used yet: the Codex backend does not exist. */
+  readonly clientInfoName: string
+  /** Client title sent to Codex. Not used yet: the Codex backend does not exist. */
+  readonly clientInfoTitle: string
+}
