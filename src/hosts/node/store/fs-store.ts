@@ -51,14 +51,17 @@ function diskStore(root: string, appends: boolean): Store {
   }
 }
 
+/** Makes a folder on first use. `durable`: it also survives a power loss. */
+type Standing = (folder: string, need: "visible" | "durable") => Promise<string>
+
 function diskFolder(path: string, appends: boolean, folders: DurableFolders): Folder {
   const at = (name: string) => `${path}/${name}`
-  const made = new Set<string>()
-  /** Only once: a folder that disappeared later was removed, and its run must not continue in a new one. */
-  const standing = async (folder: string) => {
-    if (made.has(folder)) return folder
-    await folders.make(folder)
-    made.add(folder)
+  /** The folders that this object made, once each: one that disappeared later was removed, and its run must not continue in a new one. */
+  const made = new Map<string, "visible" | "durable">()
+  const standing: Standing = async (folder, need) => {
+    if (!made.has(folder)) folders.stand(folder)
+    if (need === "durable" && made.get(folder) !== "durable") await folders.settle(folder)
+    made.set(folder, made.get(folder) === "durable" ? "durable" : need)
     return folder
   }
   return {
@@ -156,9 +159,9 @@ async function createWhole(
   path: string,
   bytes: Uint8Array,
   folders: DurableFolders,
-  standing: (folder: string) => Promise<string>,
+  standing: Standing,
 ): Promise<"created" | "exists"> {
-  const folder = await standing(dirname(path))
+  const folder = await standing(dirname(path), "durable")
   const temporary = `${folder}/.tmp-${newNonce()}`
   try {
     // A file that holds nothing is whole as soon as it has its name.
@@ -183,13 +186,8 @@ async function createWhole(
  * `isLocal`: synchronously. Nothing is synced, so on a local disk a small file takes microseconds, and each trip to a thread
  * twenty of them.
  */
-async function replaceWhole(
-  path: string,
-  bytes: Uint8Array,
-  standing: (folder: string) => Promise<string>,
-  isLocal: boolean,
-): Promise<void> {
-  const folder = await standing(dirname(path))
+async function replaceWhole(path: string, bytes: Uint8Array, standing: Standing, isLocal: boolean): Promise<void> {
+  const folder = await standing(dirname(path), "visible")
   const temporary = `${folder}/.tmp-${newNonce()}`
   try {
     if (isLocal) {
@@ -207,8 +205,9 @@ async function replaceWhole(
 
 async function deleteIfThere(path: string, isLocal: boolean): Promise<void> {
   try {
-    if (isLocal) unlinkSync(path)
-    else await disk.unlink(path)
+    if (!isLocal) await disk.unlink(path)
+    // Looked for first: Node's exception for a missing file costs ten times as much.
+    else if (await isThere(path)) unlinkSync(path)
   } catch (error) {
     if (errnoOf(error) !== "ENOENT") throw error
   }
