@@ -125,3 +125,15 @@ export class StartupError extends LonghaulError {
     super("config_invalid", message, details)
   }
 }
+
+/** A policy denied a call, or withheld its output. */
+export class BlockedError extends LonghaulError {
+  override readonly name = "BlockedError"
+
+  constructor(
+    message: string,
+    details: { readonly fix?: string; readonly data?: Json; readonly cause?: unknown } = {},
+  ) {
+    super("policy_denied", message, details)
+  }
+}

@@ -1,0 +1,211 @@
+import type { Json, JsonObject } from "./json.ts"
+import type { Risk } from "./tool.ts"
+
+/** A call as the policy sees it. Known secrets in `args` have their real values: rules must see what would run. */
+export interface PolicyCall {
+  /** The tool's name; `mcp:<server>/<tool>` for a tool of an MCP server. */
+  readonly tool: string
+  readonly args: Json
+  readonly callId: string
+  /** Absolute, as is `workspace`. */
+  readonly cwd: string
+  readonly workspace: string
+  readonly runId: string
+  /** The path of the subagent that makes the call, for example `root/reviewer`. Absent: the root agent. */
+  readonly agent?: string
+  /** The name of the backend, for example `native` or `acp:gemini`. */
+  readonly backend: string
+  /** Whether commands run in a required sandbox. */
+  readonly sandboxed: boolean
+}
+
+/** How strict a rule is, from the most permissive to the strictest. */
+export type RuleVerdict = "allow" | "ask" | "deny"
+
+/** `wait`: `onAsk` is called and the run waits for it. `pause`: the run pauses until it is resumed with a decision. */
+export type AskVia = "wait" | "pause"
+
+/** `ask` (default): by risk tier. `auto`: tiers ask nobody. `deny`: refuses every call that would need to ask. */
+export type PolicyMode = "auto" | "ask" | "deny"
+
+/**
+ * The conditions of a rule: all given keys must match; a list matches if one of its entries does. See docs/guides/policy.md
+ * for the syntax of each pattern.
+ */
+export interface Matcher {
+  readonly tool: string | readonly string[]
+  /** Patterns for the words of a command. */
+  readonly command?: string | readonly string[]
+  /** Patterns for the paths that a call reads or writes. */
+  readonly path?: string | readonly string[]
+  readonly url?: string | readonly string[]
+  /** Regular expressions for whole values, by JSON pointer. A missing value never matches. */
+  readonly args?: Readonly<Record<string, string>>
+  readonly agent?: string | readonly string[]
+  readonly backend?: string | readonly string[]
+  readonly workspace?: string | readonly string[]
+}
+
+/** One rule: exactly one of `allow`, `ask` and `deny`. The strictest matching rule decides; order means nothing. */
+export interface PolicyRule {
+  readonly allow?: Matcher
+  readonly ask?: Matcher
+  readonly deny?: Matcher
+  /** Calls to which this rule does not apply: the keys given here, with the others of the rule. */
+  readonly except?: Partial<Matcher>
+  /** Shown to the model and to the person who is asked. */
+  readonly reason?: string
+  /** How an `ask` rule asks. Default: the policy's `ask`. */
+  readonly via?: AskVia
+  /** Replaces arguments, by JSON pointer, if an `allow` or `ask` rule matches. The changed call is decided again. */
+  readonly set?: Readonly<Record<string, Json>>
+}
+
+/** Blocks the output of a tool in which the regular expression is found. */
+export interface OutputRule {
+  readonly block: { readonly tool: string | readonly string[]; readonly pattern: string }
+  readonly reason?: string
+}
+
+/** A case that a policy file must satisfy when it is loaded. */
+export interface PolicyTest {
+  readonly call: {
+    readonly tool: string
+    readonly args?: JsonObject
+    readonly agent?: string
+    readonly backend?: string
+    readonly workspace?: string
+    readonly cwd?: string
+  }
+  readonly expect: RuleVerdict
+}
+
+export type PolicyPreset = "read-only" | "workspace-write" | "autonomous" | "locked-down"
+
+/** The part of a policy that a file can contain. */
+export interface PolicyDocument {
+  readonly version?: 1
+  /** A preset, or the path of another file. Its rules are added to these. */
+  readonly extends?: PolicyPreset | (string & {})
+  /** Applies where no rule matches. Absent: the risk tier decides. */
+  readonly default?: RuleVerdict
+  /** Applies to commands that cannot be read. `sandboxed`: allowed inside a required sandbox, else `ask`. Default `ask`. */
+  readonly unparsed?: "ask" | "deny" | "sandboxed"
+  readonly rules?: readonly PolicyRule[]
+  readonly output?: readonly OutputRule[]
+  /** Risk tiers by tool pattern; they take precedence over the tools' own. */
+  readonly tiers?: Readonly<Record<string, Risk>>
+  readonly services?: readonly PolicyServiceOptions[]
+  readonly tests?: readonly PolicyTest[]
+}
+
+/** The settings of a policy. Every key is optional. */
+export interface Policy extends PolicyDocument {
+  readonly mode?: PolicyMode
+  /** The tier of tools that state none. Default `medium`. */
+  readonly defaultTier?: Risk
+  /** Tools that run without asking, where only their tier, the mode or `default` would ask. */
+  readonly preApproved?: readonly string[]
+  /** Default: `wait` if `onAsk` is given. Without both, every call that would need to ask is denied. */
+  readonly ask?: AskVia
+  /** How long `onAsk` may take; then the call is denied. Default 60 s. */
+  readonly askTimeoutMs?: number
+  /** Asks a person. An exception or an unknown decision denies the call. */
+  readonly onAsk?: (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>
+  /** A policy file. Names resolve in `longhaul/node` only. */
+  readonly file?: string
+}
+
+/** A question to a person about exactly one call. The same type for callbacks, pauses and webhooks. */
+export interface ApprovalRequest {
+  /** Identifies this question: the ticket of a pause. */
+  readonly requestId: string
+  readonly runId: string
+  readonly nodeId: string
+  readonly callId: string
+  readonly tool: string
+  /** Complete; known secrets, token formats and fields with secret names are masked. */
+  readonly args: Json
+  readonly tier: Risk
+  readonly model: string | null
+  readonly question: string
+  /** Why it is asked, and the scope that `always` would have. Absent: this question cannot be answered with `always`. */
+  readonly always?: AlwaysScope
+  /** Aborts when the question is no longer open. */
+  readonly signal: AbortSignal
+}
+
+/** What `always` allows, in this run only. */
+export interface AlwaysScope {
+  readonly tool: string
+  /** For commands: a word pattern such as `git diff *`. Absent: every call of the tool. */
+  readonly command?: string
+}
+
+export type ApprovalDecision =
+  | { readonly decision: "approve"; readonly args?: Json }
+  | { readonly decision: "deny"; readonly reason?: string }
+  | { readonly decision: "always" }
+
+/** One step of a decision, for people who review it. */
+export interface DecisionReason {
+  readonly stage: "rule" | "default" | "tier" | "mode" | "allow-list" | "service" | "gate" | "approval" | "output"
+  readonly verdict: RuleVerdict | "rewrite" | "block"
+  readonly text: string
+  /** The rule that matched, for example `rules[2] of longhaul.policy.yaml`. */
+  readonly rule?: string
+}
+
+/** What the rules say about a call. `verdict` absent: no rule matches and there is no default. */
+export interface RuleDecision {
+  readonly verdict?: RuleVerdict
+  readonly via?: AskVia
+  /** The rewritten arguments, if a rule changed them. */
+  readonly args?: Json
+  /** Every rule that matched, the deciding one first. */
+  readonly reasons: readonly DecisionReason[]
+}
+
+/** Compiled rules. */
+export interface Rules {
+  /** Decides one call. Rejects only for a bug: what cannot be decided is an `ask` or a `deny`. */
+  decide(call: PolicyCall): Promise<RuleDecision>
+  /** True if every call of the tool is allowed by a rule or matched by none, and no output rule applies to it. */
+  allowsAtOnce(tool: string): boolean
+  /** Whether the rules allow every call of the tool, so that its tier asks nobody. */
+  allowsAlways(tool: string): boolean
+  /** The reason to withhold an output, if any. */
+  scan(tool: string, output: string): DecisionReason | undefined
+  /** Path patterns that no tool may read: the search tools exclude them. */
+  readonly hiddenPaths: readonly string[]
+  /** The tier of a tool, if the policy sets one. */
+  tier(tool: string): Risk | undefined
+  /** What `always` would allow for this call. */
+  alwaysScope(call: PolicyCall): AlwaysScope | undefined
+  /** True if an earlier `always` covers this call. */
+  covers(scope: AlwaysScope, call: PolicyCall): boolean
+}
+
+/** How a policy service is reached. See docs/policy-service.md for the protocol. */
+export interface PolicyServiceOptions {
+  readonly url: string
+  /** `closed` (default): an outage denies the call. `open`: silence allows it; an answer that is not understood never does. */
+  readonly onOutage?: "closed" | "open"
+}
+
+/** What a policy service said about a call, or about an output. */
+export type ServiceVerdict =
+  | { readonly decision: "allow"; readonly args?: JsonObject; readonly opened?: string }
+  | { readonly decision: "deny" | "ask" | "block"; readonly reason: string; readonly rule?: string }
+
+/** A remote policy. Neither method rejects: a failure is a `deny` or a `block`, or an opened `allow`. */
+export interface PolicyService {
+  decide(call: PolicyCall & { readonly digest: string }): Promise<ServiceVerdict>
+  scan(call: PolicyCall & { readonly digest: string }, output: ServiceOutput): Promise<ServiceVerdict>
+}
+
+export interface ServiceOutput {
+  readonly outcome: "ok" | "error"
+  readonly text: string
+  readonly durationMs?: number
+}
