@@ -1,0 +1,205 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { JsonObject } from "../../contract/json.ts"
+import type { ServiceVerdict } from "../../contract/policy.ts"
+import { newNonce } from "../../lib/id.ts"
+import { canonicalJson } from "../../lib/json.ts"
+import { checkKeys } from "../../lib/known-keys.ts"
+import { sha256 } from "../../lib/sha256.ts"
+import { type TokenSource, tokenSource } from "./credentials.ts"
+import { type Exchange, exchange, jsonObjectIn, ServiceFailure } from "./exchange.ts"
+import { callVerdict, cappedFields, outputVerdict } from "./messages.ts"
+import { clientOptionKeys, optionsFromEnvironment, type PolicyClientOptions, type Variables } from "./options.ts"
+import { blocked, messageOf, runTool } from "./run-tool.ts"
+import { shouldEnforceTool } from "./skip.ts"
+import type { PolicyEvent, RunToolOptions, ToolPolicy, ToolUse, ToolUseOutput } from "./tool-use.ts"
+
+/** Asks a policy service about tool calls. docs/policy-service.md describes the protocol. */
+export class PolicyClient implements ToolPolicy {
+  readonly #options: PolicyClientOptions
+  readonly #base: URL
+  readonly #via: Exchange
+  readonly #tokens: TokenSource
+  readonly #maxBytes: number
+
+  /** Throws `config_invalid` for options that cannot work. */
+  constructor(options: PolicyClientOptions) {
+    checkKeys("PolicyClient", options, clientOptionKeys)
+    this.#options = options
+    this.#base = serviceAddress(options)
+    const { timeoutMs = 10_000, maxToolOutputBytes = 65_536 } = options
+    checkNumber("timeoutMs", timeoutMs)
+    checkNumber("maxToolOutputBytes", maxToolOutputBytes)
+    this.#maxBytes = maxToolOutputBytes
+    this.#via = { fetch: options.fetch ?? ((input, init) => fetch(input, init)), timeoutMs }
+    this.#tokens = tokenSource(options, this.#base, this.#via)
+  }
+
+  /** Options that are not given come from `LONGHAUL_POLICY_*` variables. */
+  static fromEnv(options: Partial<PolicyClientOptions> = {}, variables?: Variables): PolicyClient {
+    return new PolicyClient(optionsFromEnvironment(options, variables))
+  }
+
+  /**
+   * A client for the address in a policy. The credentials of the environment are for the address that it names: a policy that
+   * names another one must not receive them.
+   */
+  static fromEnvFor(url: string, options: Partial<PolicyClientOptions>, variables?: Variables): PolicyClient {
+    const found = optionsFromEnvironment(options, variables)
+    const isNamed =
+      URL.canParse(url) && URL.canParse(found.baseUrl) && new URL(url).origin === new URL(found.baseUrl).origin
+    if (isNamed) return new PolicyClient({ ...found, baseUrl: url })
+    throw new LonghaulError("config_invalid", `There are no credentials for the policy service ${url}.`, {
+      fix: "Set LONGHAUL_POLICY_BASE_URL to its address, with LONGHAUL_POLICY_API_KEY.",
+    })
+  }
+
+  /** Decides a call before it runs. Never rejects: a failure denies, or allows with `opened` in open mode. */
+  async preTool(use: ToolUse): Promise<ServiceVerdict> {
+    if (!this.#enforces(use)) return { decision: "allow" }
+    const digest = use.digest ?? digestOf(use)
+    return this.#verdict("deny", async () =>
+      callVerdict(await this.#post("api/v1/hooks/pre-tool", this.#call(use, digest)), digest),
+    )
+  }
+
+  /** Decides whether an output may be passed on. Never rejects: a failure blocks. */
+  async postTool(use: ToolUse, output: ToolUseOutput): Promise<ServiceVerdict> {
+    if (!this.#enforces(use)) return { decision: "allow" }
+    const { toolOutput, stdout, stderr, ...facts } = output
+    const texts = cappedFields({ toolOutput, stdout, stderr }, this.#maxBytes)
+    const body = { ...this.#call(use, use.digest ?? digestOf(use)), ...facts, ...texts }
+    return this.#verdict("block", async () => outputVerdict(await this.#post("api/v1/hooks/post-tool", body)))
+  }
+
+  /** Runs a tool under the policy: before, the tool, after. Throws `BlockedError` if the call or its output is not allowed. */
+  runTool<Output>(options: RunToolOptions<Output>): Promise<Output> {
+    return runTool(this, options)
+  }
+
+  /** Checks the address of an MCP server that the agent calls directly. Throws `BlockedError` if it is not allowed. */
+  async enforceMcpSource(source: {
+    readonly sessionId: string
+    readonly generationId?: string
+    readonly toolName: string
+    readonly url: string
+  }): Promise<void> {
+    const path = this.#options.directMcpSourceEnforcementPath ?? "/api/v1/hooks/direct-mcp-source"
+    const body = { ...this.#common(source.sessionId), ...source, url: addressOnly(source.url) }
+    const verdict = await this.#verdict("deny", async () => callVerdict(await this.#post(path, body), ""))
+    if (verdict.decision !== "allow") throw blocked(source, verdict)
+  }
+
+  /** Sends an event. `strict`: rejects if it was not accepted. */
+  async send(event: PolicyEvent, { strict = false }: { readonly strict?: boolean } = {}): Promise<void> {
+    const { prompt, transcript, error, stdout, stderr, output, ...facts } = event
+    const texts = cappedFields({ prompt, transcript, error, stdout, stderr, output }, this.#maxBytes)
+    try {
+      await this.#request("api/v1/hooks/events", { ...this.#common(event.sessionId), ...facts, ...texts })
+    } catch (failure) {
+      const message = `The event ${event.event} was lost: ${messageOf(failure)}`
+      if (strict) throw new LonghaulError("policy_unavailable", message, { cause: failure })
+      this.#options.onLostEvent?.(message)
+    }
+  }
+
+  #enforces(use: ToolUse): boolean {
+    const { baseUrl, toolEnforcement } = this.#options
+    return shouldEnforceTool(use, { baseUrl, ...toolEnforcement })
+  }
+
+  #call({ sessionId, digest: _, toolUrl, ...use }: ToolUse, digest: string): JsonObject {
+    const { toolUseId = newNonce(), ...rest } = use
+    const url = toolUrl === undefined ? {} : { toolUrl: addressOnly(toolUrl) }
+    return { ...this.#common(sessionId), ...rest, ...url, toolUseId, digest }
+  }
+
+  #common(sessionId: string): JsonObject {
+    const { client = "typescript-sdk", clientVersion } = this.#options
+    const at = new Date().toISOString()
+    return { version: 1, client, ...(clientVersion && { clientVersion }), sessionId, requestId: newNonce(), at }
+  }
+
+  async #verdict(closed: "deny" | "block", ask: () => Promise<ServiceVerdict>): Promise<ServiceVerdict> {
+    try {
+      return await ask()
+    } catch (error) {
+      const reason = error instanceof ServiceFailure ? error.message : "The policy client failed."
+      const isSilent = error instanceof ServiceFailure && error.kind === "silence"
+      if (this.#options.enforcementFailureMode === "open" && isSilent) {
+        return { decision: "allow", opened: `${reason} The client is in open mode.` }
+      }
+      return { decision: closed, reason }
+    }
+  }
+
+  async #post(path: string, body: JsonObject): Promise<JsonObject> {
+    return jsonObjectIn(await this.#request(path, body))
+  }
+
+  /** A token that is refused is replaced once. Nothing else is sent again. */
+  async #request(path: string, body: JsonObject): Promise<string> {
+    const { redact = (value) => value } = this.#options
+    const text = JSON.stringify(redact(body))
+    const url = new URL(path.replace(/^\//, ""), this.#base)
+    for (let attempt = 0; ; attempt++) {
+      const token = await this.#tokens.token()
+      const headers = {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        accept: "application/json",
+      }
+      const answer = await exchange(this.#via, url, headers, text)
+      if (answer.status >= 200 && answer.status < 300) return answer.text
+      const mayRenew = answer.status === 401 && attempt === 0 && this.#tokens.renew(token)
+      if (mayRenew) continue
+      throw new ServiceFailure(
+        "answer",
+        `The policy service refused the request with status ${answer.status}.`,
+        answer.status,
+      )
+    }
+  }
+}
+
+/** Sends the events of a synthetic session, to check that the service receives them. Rejects if one is not accepted. */
+export async function sendPolicyPreflight(
+  client: PolicyClient,
+  { prompt = "Preflight" }: { readonly prompt?: string } = {},
+): Promise<{ readonly sessionId: string }> {
+  const sessionId = `preflight-${newNonce()}`
+  await client.send({ event: "SessionStart", sessionId }, { strict: true })
+  await client.send({ event: "UserPromptSubmit", sessionId, prompt }, { strict: true })
+  await client.send({ event: "Stop", sessionId }, { strict: true })
+  return { sessionId }
+}
+
+function serviceAddress({ baseUrl, allowInsecureTransport = false }: PolicyClientOptions): URL {
+  if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) {
+    throw new LonghaulError("config_invalid", "The policy service has no valid address.", {
+      fix: "Pass baseUrl, for example https://policy.example.com.",
+    })
+  }
+  const url = new URL(baseUrl.endsWith("/") ? baseUrl : `${baseUrl}/`)
+  if (url.protocol === "https:" || (url.protocol === "http:" && allowInsecureTransport)) return url
+  throw new LonghaulError("config_invalid", `The policy service must be reached over https, not ${url.protocol}`, {
+    fix: "Use an https address, or set allowInsecureTransport for a service on this machine.",
+  })
+}
+
+function checkNumber(name: string, value: number): void {
+  if (Number.isInteger(value) && value > 0 && value < 2 ** 31) return
+  throw new LonghaulError("config_invalid", `${name} of the policy client is ${value}.`, {
+    fix: `Give ${name} as a whole number above 0.`,
+  })
+}
+
+/** Credentials in an address are not for the service. */
+function addressOnly(given: string): string {
+  if (!URL.canParse(given)) return given.split(/[?#]/, 1)[0] ?? ""
+  const url = new URL(given)
+  return `${url.origin}${url.pathname}`
+}
+
+function digestOf({ toolName, toolInput }: ToolUse): string {
+  return sha256(canonicalJson([toolName, toolInput]))
+}

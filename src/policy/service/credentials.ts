@@ -1,0 +1,102 @@
+import { LonghaulError } from "../../contract/error.ts"
+import { type Exchange, exchange, jsonObjectIn, ServiceFailure } from "./exchange.ts"
+
+/** Exactly one of an API key, and a client id with its secret. */
+export interface PolicyCredentials {
+  readonly apiKey?: string
+  readonly clientId?: string
+  readonly clientSecret?: string
+  /** The user on whose behalf the agent acts; only with a client id. */
+  readonly subjectToken?: string
+  readonly subjectTokenType?: string
+}
+
+/** Returns the bearer token for a request. */
+export interface TokenSource {
+  token(): Promise<string>
+  /** Forgets a token that was refused. False: there is no other one. */
+  renew(refused: string): boolean
+}
+
+/** Throws `config_invalid` unless there is exactly one complete source. */
+export function tokenSource(credentials: PolicyCredentials, base: URL, via: Exchange): TokenSource {
+  const { apiKey, clientId, clientSecret, subjectToken, subjectTokenType } = credentials
+  const hasClient = clientId !== undefined || clientSecret !== undefined
+  if ((apiKey !== undefined) === hasClient || (hasClient && !(clientId && clientSecret)) || apiKey === "") {
+    throw invalid("The policy client needs one way to sign in.", "Pass either apiKey, or clientId and clientSecret.")
+  }
+  if (subjectToken !== undefined && !hasClient) {
+    throw invalid("subjectToken works only with a client id.", "Pass clientId and clientSecret, or omit subjectToken.")
+  }
+  if (subjectTokenType !== undefined && !isTokenType(subjectTokenType)) {
+    throw invalid(
+      `Unknown subjectTokenType ${JSON.stringify(subjectTokenType)}.`,
+      `End it with one of: ${tokenTypes.join(", ")}.`,
+    )
+  }
+  if (apiKey !== undefined) return { token: async () => apiKey, renew: () => false }
+  return new ExchangedToken(
+    new URLSearchParams({
+      grant_type: "client_credentials",
+      client_id: clientId ?? "",
+      client_secret: clientSecret ?? "",
+      ...(subjectToken !== undefined && { subject_token: subjectToken }),
+      ...(subjectTokenType !== undefined && { subject_token_type: subjectTokenType }),
+    }).toString(),
+    new URL("api/v1/oauth/token", base),
+    via,
+  )
+}
+
+/** A token from the service, kept until shortly before it expires. Calls at the same time share one request. */
+class ExchangedToken implements TokenSource {
+  readonly #form: string
+  readonly #url: URL
+  readonly #via: Exchange
+  #current: { readonly token: string; readonly until: number } | undefined
+  #pending: Promise<string> | undefined
+
+  constructor(form: string, url: URL, via: Exchange) {
+    this.#form = form
+    this.#url = url
+    this.#via = via
+  }
+
+  async token(): Promise<string> {
+    if (this.#current && performance.now() < this.#current.until) return this.#current.token
+    this.#pending ??= this.#request().finally(() => {
+      this.#pending = undefined
+    })
+    return this.#pending
+  }
+
+  renew(refused: string): boolean {
+    if (this.#current?.token === refused) this.#current = undefined
+    return true
+  }
+
+  async #request(): Promise<string> {
+    const headers = { "content-type": "application/x-www-form-urlencoded", accept: "application/json" }
+    const { status, text } = await exchange(this.#via, this.#url, headers, this.#form)
+    if (status !== 200)
+      throw new ServiceFailure("answer", "The policy service refused the client's credentials.", status)
+    const { access_token: token, token_type: type, expires_in: seconds } = jsonObjectIn(text)
+    const isBearer = typeof type === "string" && type.toLowerCase() === "bearer"
+    if (typeof token !== "string" || token === "" || !isBearer || typeof seconds !== "number" || !(seconds > 0)) {
+      throw new ServiceFailure("answer", "The policy service sent no usable token.")
+    }
+    const lifetime = seconds * 1000
+    this.#current = { token, until: performance.now() + lifetime - Math.min(60_000, lifetime / 2) }
+    return token
+  }
+}
+
+const tokenTypes = ["token-type:user-id", "token-type:user-email", "token-type:access_token"]
+
+function isTokenType(type: string): boolean {
+  return type.startsWith("urn:") && tokenTypes.some((ending) => type.endsWith(`:${ending}`))
+}
+
+function invalid(message: string, fix: string): LonghaulError {
+  return new LonghaulError("config_invalid", message, { fix })
+}

@@ -1,0 +1,103 @@
+import type { JsonObject } from "../../contract/json.ts"
+import { isJsonObject } from "../../lib/json.ts"
+
+/**
+ * A request that brought no usable answer. `silence`: the service was not reached, did not answer in time or completely, or has
+ * failed (5xx); only then may open mode open. `answer`: it answered something that is not understood, or refused.
+ */
+export class ServiceFailure extends Error {
+  override readonly name = "ServiceFailure"
+  readonly kind: "silence" | "answer"
+  readonly status: number | undefined
+
+  constructor(kind: "silence" | "answer", message: string, status?: number) {
+    super(message)
+    this.kind = kind
+    this.status = status
+  }
+}
+
+export interface Exchange {
+  readonly fetch: typeof fetch
+  readonly timeoutMs: number
+}
+
+/** Sends one request. One deadline covers headers and body; no redirect is followed, since it would carry the key elsewhere. */
+export async function exchange(
+  { fetch, timeoutMs }: Exchange,
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): Promise<Response & { readonly text: string }> {
+  const deadline = AbortSignal.timeout(timeoutMs)
+  let response: globalThis.Response
+  try {
+    response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: deadline })
+  } catch {
+    throw new ServiceFailure("silence", deadline.aborted ? late(timeoutMs) : "The policy service cannot be reached.")
+  }
+  const { status } = response
+  if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
+    await response.body?.cancel().catch(() => {})
+    throw new ServiceFailure("answer", "The policy service answered with a redirect.", status)
+  }
+  if (status >= 500) {
+    await response.body?.cancel().catch(() => {})
+    throw new ServiceFailure("silence", `The policy service failed with status ${status}.`, status)
+  }
+  return { status, text: await bodyOf(response, deadline, timeoutMs) }
+}
+
+interface Response {
+  readonly status: number
+}
+
+/** Throws for anything that is not a JSON object. */
+export function jsonObjectIn(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text)
+    // Safe: parsed JSON.
+    if (isJsonObject(value) && !Object.hasOwn(value, "__proto__")) return value as JsonObject
+  } catch {
+    // Reported below.
+  }
+  throw new ServiceFailure("answer", "The policy service sent no JSON object.")
+}
+
+async function bodyOf(response: globalThis.Response, deadline: AbortSignal, timeoutMs: number): Promise<string> {
+  const reader = response.body?.getReader()
+  if (reader === undefined) return ""
+  const decoder = new TextDecoder("utf-8", { fatal: true })
+  let text = ""
+  let bytes = 0
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return text + decoder.decode()
+      bytes += value.byteLength
+      if (bytes > LARGEST_ANSWER) throw new ServiceFailure("answer", "The answer of the policy service is too long.")
+      text += decoder.decode(value, { stream: true })
+    }
+  } catch (error) {
+    await reader.cancel().catch(() => {})
+    if (error instanceof ServiceFailure) throw error
+    if (error instanceof TypeError && isDecodingError(error)) {
+      throw new ServiceFailure("answer", "The answer of the policy service is not UTF-8.")
+    }
+    throw new ServiceFailure(
+      "silence",
+      deadline.aborted ? late(timeoutMs) : "The answer of the policy service was cut.",
+    )
+  }
+}
+
+function isDecodingError(error: TypeError & { readonly code?: unknown }): boolean {
+  return error.code === "ERR_ENCODING_INVALID_ENCODED_DATA" || /not valid for encoding|decod/i.test(error.message)
+}
+
+function late(timeoutMs: number): string {
+  return `The policy service did not answer within ${timeoutMs} ms.`
+}
+
+/** Verdicts are small: a longer answer is an attack or an error. */
+const LARGEST_ANSWER = 1024 * 1024

@@ -1,0 +1,40 @@
+import type { PolicyCall, PolicyService, ServiceOutput } from "../../contract/policy.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import type { PolicyClient } from "./client.ts"
+import type { ToolUse } from "./tool-use.ts"
+
+export { PolicyClient, sendPolicyPreflight } from "./client.ts"
+export type { PolicyCredentials } from "./credentials.ts"
+export type { PolicyClientOptions } from "./options.ts"
+export { runTool } from "./run-tool.ts"
+export { type EnforcedTool, type EnforcementScope, shouldEnforceTool } from "./skip.ts"
+export type { PolicyEvent, RunToolOptions, ToolPolicy, ToolUse, ToolUseOutput } from "./tool-use.ts"
+
+/** A policy service as a stage of the runtime's own decisions. */
+export function serviceOf(client: PolicyClient): PolicyService {
+  return {
+    decide: (call) => client.preTool(useOf(call)),
+    scan: (call, output) => client.postTool(useOf(call), outputOf(output)),
+  }
+}
+
+type BoundCall = PolicyCall & { readonly digest: string }
+
+function useOf({ tool, args, callId, runId, cwd, workspace, backend, agent, digest }: BoundCall): ToolUse {
+  return {
+    sessionId: runId,
+    toolName: tool,
+    // Arguments of another form cannot be valid for any tool; the service still sees them.
+    toolInput: isJsonObject(args) ? args : { value: args },
+    toolUseId: callId,
+    cwd,
+    workspace,
+    backend,
+    ...(agent !== undefined && { agent }),
+    digest,
+  }
+}
+
+function outputOf({ outcome, text, durationMs }: ServiceOutput) {
+  return { outcome, toolOutput: text, ...(durationMs !== undefined && { durationMs: Math.round(durationMs) }) }
+}

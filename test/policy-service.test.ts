@@ -1,0 +1,444 @@
+import { once } from "node:events"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { gzipSync } from "node:zlib"
+import { afterAll, describe, expect, test } from "vitest"
+import type { JsonObject } from "../src/contract/json.ts"
+import { serve } from "../src/hosts/node/http/serve.ts"
+import { noRules } from "../src/policy/no-rules.ts"
+import {
+  PolicyClient,
+  type PolicyClientOptions,
+  sendPolicyPreflight,
+  shouldEnforceTool,
+} from "../src/policy/service/index.ts"
+import { policyServer } from "../src/policy/service/server/handler.ts"
+
+const open: (() => unknown)[] = []
+afterAll(async () => {
+  for (const close of open.splice(0)) await close()
+})
+
+type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
+
+/** A server that misbehaves as told. */
+async function server(answer: Answer): Promise<{ readonly url: string; readonly requests: string[] }> {
+  const requests: string[] = []
+  const listening = createServer((request, response) => {
+    let body = ""
+    request.setEncoding("utf8").on("data", (text) => {
+      body += text
+    })
+    request.on("end", () => {
+      requests.push(`${request.url} ${body}`)
+      answer(request, response, body)
+    })
+  }).listen(0, "127.0.0.1")
+  await once(listening, "listening")
+  open.push(() => {
+    listening.closeAllConnections()
+    listening.close()
+  })
+  return { url: `http://127.0.0.1:${(listening.address() as AddressInfo).port}`, requests }
+}
+
+const client = (baseUrl: string, more: Partial<PolicyClientOptions> = {}) =>
+  new PolicyClient({ baseUrl, apiKey: "key-of-the-test", allowInsecureTransport: true, timeoutMs: 1000, ...more })
+
+const use = { sessionId: "s", toolName: "Bash", toolInput: { command: "ls" }, toolUseId: "u" }
+
+/** Runs a tool; returns how often it ran and what the caller received. */
+async function attempt(policy: PolicyClient) {
+  let ran = 0
+  const outcome = await policy.runTool({ ...use, execute: () => `output ${++ran}` }).then(
+    (output) => ({ output }),
+    (error: unknown) => ({ error }),
+  )
+  return { ran, ...outcome }
+}
+
+const json = (response: ServerResponse, value: unknown, status = 200) => {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value))
+}
+const raw =
+  (text: string | Buffer, headers: Record<string, string> = {}): Answer =>
+  (_request, response) => {
+    response.writeHead(200, headers).end(text)
+  }
+
+/** Silence: nothing usable came. Everything else is an answer that is not understood, or a refusal. */
+const silent: readonly (readonly [string, Answer])[] = [
+  ["status 500", (_, response) => json(response, { decision: "allow" }, 500)],
+  ["status 503 without a body", (_, response) => response.writeHead(503).end()],
+  ["a reset connection", (request) => request.socket.destroy()],
+  [
+    "a cut body",
+    (request, response) => {
+      response.writeHead(200, { "content-length": "1000" })
+      response.write('{"decision":"allow"')
+      setImmediate(() => request.socket.destroy())
+    },
+  ],
+  ["no answer", () => {}],
+  [
+    "a body that drips",
+    (_, response) => {
+      const timer = setInterval(() => response.write(" "), 20)
+      response.on("close", () => clearInterval(timer))
+    },
+  ],
+]
+const wrong: readonly (readonly [string, Answer])[] = [
+  ["status 204", (_, response) => response.writeHead(204).end()],
+  ["status 400", (_, response) => json(response, { decision: "allow" }, 400)],
+  ["status 401", (_, response) => json(response, { decision: "allow" }, 401)],
+  ["status 404", (_, response) => json(response, { decision: "allow" }, 404)],
+  ["an empty body", raw("")],
+  ["malformed JSON", raw('{"decision":"allow"')],
+  ["HTML", raw("<html>allow</html>")],
+  ["an unknown verdict", raw('{"decision":"permit"}')],
+  ["an upper-case verdict", raw('{"decision":"ALLOW"}')],
+  ["a verdict that is no text", raw('{"decision":true}')],
+  ["no verdict", raw("{}")],
+  ["an array", raw('[{"decision":"allow"}]')],
+  ["a text", raw('"allow"')],
+  ["null", raw("null")],
+  ["__proto__", raw('{"__proto__":{"decision":"allow"},"decision":"allow"}')],
+  ["arguments that are not an object", raw('{"decision":"allow","toolInput":"ls"}')],
+  ["a verdict about another call", raw('{"decision":"allow","digest":"0"}')],
+  [
+    "bad UTF-8",
+    raw(Buffer.concat([Buffer.from('{"decision":"allow","reason":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])),
+  ],
+  ["2 MB", raw(`{"decision":"allow","reason":"${"x".repeat(2 * 1024 * 1024)}"}`)],
+  [
+    "a gzip bomb",
+    raw(gzipSync(`{"decision":"allow","reason":"${"x".repeat(30_000_000)}"}`), { "content-encoding": "gzip" }),
+  ],
+  ["a redirect", (_, response) => response.writeHead(302, { location: "/elsewhere" }).end()],
+  ["a permanent redirect", (_, response) => response.writeHead(308, { location: "https://example.com" }).end()],
+]
+const outputOnly = new Set(["arguments that are not an object", "a verdict about another call"])
+
+const isBefore = (request: IncomingMessage) => request.url?.endsWith("pre-tool") === true
+
+// Concurrent: some tests wait for a time limit.
+describe.concurrent("a policy service that fails", () => {
+  test.each([...silent, ...wrong])("before the tool with %s: nothing runs", async (_name, answer) => {
+    const { url } = await server(answer)
+    const { ran, ...outcome } = await attempt(client(url))
+    expect(ran).toBe(0)
+    expect(outcome).toMatchObject({ error: { name: "BlockedError", code: "policy_denied" } })
+  })
+
+  test.each([...silent, ...wrong].filter(([name]) => !outputOnly.has(name)))(
+    "after the tool with %s: no output is passed on",
+    async (_name, answer) => {
+      const { url } = await server((request, response, body) =>
+        isBefore(request) ? json(response, { decision: "allow" }) : answer(request, response, body),
+      )
+      const { ran, ...outcome } = await attempt(client(url))
+      expect(ran).toBe(1)
+      expect(outcome).toMatchObject({ error: { name: "BlockedError" } })
+      expect(JSON.stringify(outcome)).not.toContain("output 1")
+    },
+  )
+
+  test.each(silent)(
+    "in open mode with %s: the tool runs, and the verdict says that it was opened",
+    async (_name, answer) => {
+      const { url } = await server(answer)
+      const policy = client(url, { enforcementFailureMode: "open" })
+      expect(await attempt(policy)).toEqual({ ran: 1, output: "output 1" })
+      expect(await policy.preTool(use)).toMatchObject({
+        decision: "allow",
+        opened: expect.stringContaining("open mode"),
+      })
+    },
+  )
+
+  test.each(wrong)("in open mode with %s: nothing runs", async (_name, answer) => {
+    const { url } = await server(answer)
+    expect((await attempt(client(url, { enforcementFailureMode: "open", timeoutMs: 20_000 }))).ran).toBe(0)
+  })
+
+  test("nothing listens: closed mode blocks, open mode opens", async () => {
+    const served = await serve(() => new Response())
+    await served.close()
+    expect((await attempt(client(served.url))).ran).toBe(0)
+    expect((await attempt(client(served.url, { enforcementFailureMode: "open" }))).ran).toBe(1)
+  })
+
+  test("a redirect carries no key elsewhere", async () => {
+    const thief = await server((_, response) => json(response, { decision: "allow" }))
+    const { url } = await server((_, response) => response.writeHead(307, { location: thief.url }).end())
+    expect((await attempt(client(url))).ran).toBe(0)
+    expect(thief.requests).toEqual([])
+  })
+})
+
+describe("verdicts", () => {
+  test("APR-17 rewritten arguments are the ones that the tool receives", async () => {
+    const { url } = await server((request, response) =>
+      json(
+        response,
+        isBefore(request) ? { decision: "allow", toolInput: { command: "ls -l" } } : { decision: "allow" },
+      ),
+    )
+    const received: JsonObject[] = []
+    await client(url).runTool({ ...use, execute: (args) => received.push(args) })
+    expect(received).toEqual([{ command: "ls -l" }])
+  })
+
+  test.each(["deny", "ask"])("APR-19 a verdict %s blocks with the service's reason", async (decision) => {
+    const { url } = await server((_, response) => json(response, { decision, reason: "not here" }))
+    expect(await attempt(client(url))).toMatchObject({ ran: 0, error: { message: "Bash was denied: not here" } })
+  })
+
+  test("APR-18 APR-19 a blocked output is not passed on", async () => {
+    const { url } = await server((request, response) =>
+      json(response, { decision: isBefore(request) ? "allow" : "block", reason: "personal data" }),
+    )
+    expect(await attempt(client(url))).toMatchObject({
+      ran: 1,
+      error: { message: "The output of Bash was blocked: personal data" },
+    })
+  })
+
+  test("HOOK-05 what a tool throws is scanned like an output, and reported as a failure", async () => {
+    const { url, requests } = await server((request, response) =>
+      json(response, { decision: isBefore(request) ? "allow" : "block", reason: "leak" }),
+    )
+    const failing = client(url).runTool({ ...use, execute: () => Promise.reject(new Error("at row 17: secret")) })
+    await expect(failing).rejects.toThrow("The output of Bash was blocked: leak")
+    expect(requests.map((request) => request.split(" ")[0])).toEqual([
+      "/api/v1/hooks/pre-tool",
+      "/api/v1/hooks/events",
+      "/api/v1/hooks/post-tool",
+    ])
+  })
+
+  test("POL-09 HOOK-05 long outputs are cut at a character, with a note of what is missing", async () => {
+    const bodies: JsonObject[] = []
+    const { url } = await server((request, response, body) => {
+      if (!isBefore(request)) bodies.push(JSON.parse(body) as JsonObject)
+      json(response, { decision: "allow" })
+    })
+    const policy = client(url, { maxToolOutputBytes: 10 })
+    await policy.runTool({ ...use, execute: () => "ééééééééé" })
+    expect(bodies[0]).toMatchObject({
+      toolOutput: "ééééé\n[cut: 10 of 18 bytes]",
+      truncated: { toolOutput: { bytes: 18, kept: 10 } },
+    })
+  })
+})
+
+describe("credentials", () => {
+  const tokens = (body: unknown) => (request: IncomingMessage, response: ServerResponse) => {
+    if (request.url?.endsWith("oauth/token")) json(response, body)
+    else json(response, { decision: "allow" })
+  }
+  const exchanged = (url: string) =>
+    new PolicyClient({
+      baseUrl: url,
+      clientId: "agent",
+      clientSecret: "secret-of-agent",
+      subjectToken: "ann",
+      allowInsecureTransport: true,
+    })
+
+  test("POL-03 POL-05 client credentials are exchanged once for calls at the same time, with the subject", async () => {
+    const { url, requests } = await server(tokens({ access_token: "t1", token_type: "Bearer", expires_in: 60 }))
+    const policy = exchanged(url)
+    await Promise.all(Array.from({ length: 20 }, () => policy.preTool(use)))
+    const asked = requests.filter((request) => request.startsWith("/api/v1/oauth"))
+    expect(asked).toEqual([
+      "/api/v1/oauth/token grant_type=client_credentials&client_id=agent&client_secret=secret-of-agent&subject_token=ann",
+    ])
+  })
+
+  test("POL-03 a refused token is replaced once, then the call is blocked", async () => {
+    let issued = 0
+    const { url, requests } = await server((request, response) => {
+      if (request.url?.endsWith("token"))
+        json(response, { access_token: `t${++issued}`, token_type: "Bearer", expires_in: 60 })
+      else if (request.headers.authorization === "Bearer t2") json(response, { decision: "allow" })
+      else json(response, {}, 401)
+    })
+    expect(await exchanged(url).preTool(use)).toEqual({ decision: "allow" })
+    expect(requests).toHaveLength(4)
+  })
+
+  test.each([
+    [{ token_type: "Bearer", expires_in: 60 }],
+    [{ access_token: "", token_type: "Bearer", expires_in: 60 }],
+    [{ access_token: "t", token_type: "mac", expires_in: 60 }],
+    [{ access_token: "t", token_type: "Bearer", expires_in: 0 }],
+    [{ access_token: "t", token_type: "Bearer" }],
+  ])("a token answer %j blocks the call", async (answer) => {
+    const { url } = await server(tokens(answer))
+    expect((await attempt(exchanged(url))).ran).toBe(0)
+  })
+
+  test.each<[string, Partial<PolicyClientOptions>]>([
+    ["no credentials", {}],
+    ["two kinds of credentials", { apiKey: "k", clientId: "c", clientSecret: "s" }],
+    ["a client without its secret", { clientId: "c" }],
+    ["a subject without a client", { apiKey: "k", subjectToken: "ann" }],
+    ["an unknown token type", { clientId: "c", clientSecret: "s", subjectTokenType: "urn:x:other" }],
+    ["POL-04 a bearer token", { bearerToken: "t" } as object],
+    ["POL-11 plain http", { apiKey: "k", baseUrl: "http://policy.example" }],
+    ["no address", { apiKey: "k", baseUrl: "policy" }],
+    ["a timeout of 0", { apiKey: "k", timeoutMs: 0 }],
+  ])("%s are refused when the client is created", (_name, options) => {
+    expect(() => new PolicyClient({ baseUrl: "https://policy.example", ...options })).toThrow(
+      expect.objectContaining({ code: "config_invalid" }),
+    )
+  })
+
+  test("POL-01 POL-02 POL-06 POL-08 POL-10 options come from the environment", async () => {
+    const { url, requests } = await server((_, response) => json(response, { decision: "allow" }))
+    const variables = {
+      LONGHAUL_POLICY_BASE_URL: url,
+      LONGHAUL_POLICY_API_KEY: "k",
+      LONGHAUL_POLICY_ALLOW_INSECURE_TRANSPORT: "1",
+      LONGHAUL_POLICY_CLIENT: "harbour",
+    }
+    await PolicyClient.fromEnv({ clientVersion: "2" }, variables).preTool(use)
+    expect(requests[0]).toContain('"client":"harbour","clientVersion":"2"')
+    expect(() => PolicyClient.fromEnvFor("https://other.example", {}, variables)).toThrow("no credentials")
+  })
+})
+
+describe("skipping", () => {
+  const scope = { baseUrl: "https://policy.example", ignoredMcpServers: { files: "https://files.example/mcp" } }
+  test.each<[string, string | undefined, boolean]>([
+    ["mcp__x__y", "https://policy.example/api/v1/proxy/abc/mcp", false],
+    ["mcp__x__y", "/api/v1/proxy/plugins/abc/mcp", false],
+    ["mcp__x__y", "/api/v1/proxy/skills/abc/mcp", false],
+    ["mcp__x__y", "/api/v1/proxy/agent-account/abc/mcp", false],
+    ["mcp__files__read", "https://files.example/mcp", false],
+    ["mcp__files__read", undefined, true],
+    ["mcp__files__read", "https://evil.example/mcp", true],
+    ["mcp__other__read", "https://files.example/mcp", true],
+    ["mcp__x__y", "https://policy.example.evil.com/api/v1/proxy/abc/mcp", true],
+    ["mcp__x__y", "http://policy.example/api/v1/proxy/abc/mcp", true],
+    ["mcp__x__y", "https://policy.example@evil.com/api/v1/proxy/abc/mcp", true],
+    ["mcp__x__y", "https://user@policy.example/api/v1/proxy/abc/mcp", true],
+    ["mcp__x__y", "https://policy.example/api/v1/proxy/abc/mcp/../../x", true],
+    ["mcp__x__y", "https://policy.example/api/v1/proxy/a%2fb/mcp", true],
+    ["mcp__x__y", "https://policy.example/api/v1/proxy/abc/mcp/extra", true],
+    ["longhaul", undefined, true],
+  ])("APR-22 APR-23 APR-24 APR-25 APR-26 the tool %s at %s is enforced: %s", (toolName, toolUrl, isEnforced) => {
+    expect(shouldEnforceTool({ toolName, ...(toolUrl !== undefined && { toolUrl }) }, scope)).toBe(isEnforced)
+  })
+})
+
+describe("the reference service", () => {
+  async function reference(audit: (record: JsonObject) => void = () => {}) {
+    const handler = policyServer({
+      rules: {
+        ...noRules,
+        decide: async ({ tool, args }) =>
+          tool === "Bash"
+            ? { verdict: "deny", reasons: [{ stage: "rule", verdict: "deny", text: "No shells.", rule: "rules[0]" }] }
+            : tool === "Fetch"
+              ? { verdict: "allow", args: { ...(args as object), timeoutMs: 5 }, reasons: [] }
+              : { reasons: [] },
+        scan: (_tool, output) =>
+          output.includes("123-45")
+            ? { stage: "output", verdict: "block", text: "A number.", rule: "output[0]" }
+            : undefined,
+      },
+      keys: { apiKeys: { ann: "key-of-the-test" }, clients: { agent: "secret-of-agent" } },
+      audit,
+    })
+    const served = await serve(handler)
+    open.push(() => served.close())
+    return served.url
+  }
+
+  test("denies, rewrites, allows and blocks over the same protocol, and appends each decision to the audit log", async () => {
+    const log: JsonObject[] = []
+    const policy = client(await reference((record) => log.push(record)), { timeoutMs: 5000 })
+    await expect(policy.runTool({ ...use, execute: () => "x" })).rejects.toThrow("Bash was denied: No shells.")
+    const fetching = { ...use, toolName: "Fetch", toolInput: { url: "https://example.com" } }
+    expect(await policy.runTool({ ...fetching, execute: (args) => args })).toEqual({
+      url: "https://example.com",
+      timeoutMs: 5,
+    })
+    await expect(policy.runTool({ ...fetching, execute: () => "123-45-6789" })).rejects.toThrow("A number.")
+    expect(log[0]).toMatchObject({
+      kind: "pre-tool",
+      subject: "ann",
+      toolName: "Bash",
+      verdict: { decision: "deny", rule: "rules[0]" },
+    })
+    expect(log.at(-1)).toMatchObject({ kind: "post-tool", outputCharacters: 11, verdict: { decision: "block" } })
+    expect(JSON.stringify(log)).not.toContain("123-45")
+  })
+
+  test("HOOK-04 HOOK-09 preflight sends the events of a session, and rejects if one is refused", async () => {
+    const log: JsonObject[] = []
+    const url = await reference((record) => log.push(record))
+    const { sessionId } = await sendPolicyPreflight(client(url, { timeoutMs: 5000 }))
+    expect(log.map(({ event, sessionId: of }) => [event, of])).toEqual([
+      ["SessionStart", sessionId],
+      ["UserPromptSubmit", sessionId],
+      ["Stop", sessionId],
+    ])
+    await expect(sendPolicyPreflight(client(url, { apiKey: "wrong-key-of-test" }))).rejects.toMatchObject({
+      code: "policy_unavailable",
+    })
+    await expect(
+      client(url, { apiKey: "wrong-key-of-test" }).send({ event: "Stop", sessionId }),
+    ).resolves.toBeUndefined()
+  })
+
+  test("POL-03 issues tokens to clients, on behalf of a user", async () => {
+    const log: JsonObject[] = []
+    const url = await reference((record) => log.push(record))
+    const agent = {
+      baseUrl: url,
+      clientId: "agent",
+      clientSecret: "secret-of-agent",
+      subjectToken: "bob",
+      allowInsecureTransport: true,
+    }
+    await new PolicyClient(agent).preTool(use)
+    expect(log[0]).toMatchObject({ subject: "agent for bob" })
+    expect(await new PolicyClient({ ...agent, clientSecret: "wrong" }).preTool(use)).toMatchObject({ decision: "deny" })
+  })
+
+  test("a call whose audit line cannot be written is not allowed", async () => {
+    const url = await reference(() => {
+      throw new Error("disk full")
+    })
+    expect((await attempt(client(url, { timeoutMs: 5000 }))).ran).toBe(0)
+  })
+
+  test("APR-21 the source of MCP tools can be checked", async () => {
+    const url = await reference()
+    const policy = client(url, { timeoutMs: 5000 })
+    await expect(
+      policy.enforceMcpSource({ sessionId: "s", toolName: "Bash", url: "https://x.example" }),
+    ).rejects.toThrow("No shells.")
+    await expect(
+      policy.enforceMcpSource({ sessionId: "s", toolName: "other", url: "https://x.example" }),
+    ).resolves.toBeUndefined()
+  })
+
+  test.each<[number, string, string, string]>([
+    [404, "/api/v1/hooks/other", "{}", "Bearer key-of-the-test"],
+    [404, "/__proto__", "{}", "Bearer key-of-the-test"],
+    [401, "/api/v1/hooks/pre-tool", "{}", "Bearer wrong"],
+    [401, "/api/v1/hooks/pre-tool", "{}", ""],
+    [400, "/api/v1/hooks/pre-tool", "{", "Bearer key-of-the-test"],
+    [400, "/api/v1/hooks/pre-tool", '{"version":2}', "Bearer key-of-the-test"],
+    [400, "/api/v1/hooks/pre-tool", '{"version":1,"toolInput":{}}', "Bearer key-of-the-test"],
+    [413, "/api/v1/hooks/events", "x".repeat(5_000_000), "Bearer key-of-the-test"],
+  ])("answers %i to %s with %.40s", async (status, path, body, authorization) => {
+    const response = await fetch(`${await reference()}${path}`, { method: "POST", body, headers: { authorization } })
+    expect(response.status).toBe(status)
+  })
+})
