@@ -44,6 +44,8 @@ export function describeRecord(record: RunRecord): string {
       const changed = args === undefined ? "" : ` with ${shortArguments(args, 100)}`
       return `${callId} ${decision}${changed}${text === undefined ? "" : `: ${text}`}`
     }
+    case "policy-decision":
+      return `${record.callId} ${record.verdict}: ${record.reasons.map(({ text }) => text).join(" ")}`
     case "tool-intent":
       return `${record.callId} is about to run with the effect ${record.effect}`
     case "tool-result": {

@@ -6,7 +6,7 @@ import type { Limits } from "../contract/result.ts"
 import type { Logger, RunInput, Runtime } from "../contract/run.ts"
 import type { Variables } from "../hosts/node/model-names.ts"
 import { modelSettings } from "../lib/model-settings.ts"
-import { Allowances, checkAsked, type Guard, type GuardChoice, gatedBy } from "./approval/gate.ts"
+import { checkAsked, type Guard, type GuardChoice, policyOf } from "./approval/gate.ts"
 import { numberOption, numberSetting } from "./arguments.ts"
 import type { ConfigFile } from "./config/file.ts"
 import { isBucket, storeAt } from "./config/store-choice.ts"
@@ -34,7 +34,6 @@ export interface OpenRuntime {
   readonly store?: string
   /** The files that the tools see. */
   readonly files: Files
-  readonly allowances: Allowances
 }
 
 /** `questions`: the model may ask the person, and the run then waits for the answer. */
@@ -61,7 +60,6 @@ export async function openRuntime(
   checkAsked(choice.ask, toolNames)
   const changing = tools.filter(({ effect }) => effect !== "none").map(({ name }) => name)
   const { allowedTools, unknownPrice, hooks, observers, resolvePricing } = settings
-  const allowances = new Allowances()
   try {
     const runtime = createRuntime({
       workspace,
@@ -72,14 +70,15 @@ export async function openRuntime(
       ...(store !== undefined && { store: await storeAt(store) }),
       ...(allowedTools && { allowedTools }),
       ...(unknownPrice && { unknownPrice }),
-      hooks: gatedBy(guard, allowances, hooks),
+      policy: policyOf(guard),
+      ...(hooks && { hooks }),
       ...(observers && { observers }),
       ...(resolvePricing && { resolvePricing }),
       ...(logger && { logger }),
     })
     const hidden = store !== undefined && isBucket(store) ? [] : [resolve(store ?? defaultStoreRoot())]
     const files = nodeFiles({ roots: [workspace], hidden })
-    return { runtime, workspace, toolNames, files, allowances, ...(store !== undefined && { store }) }
+    return { runtime, workspace, toolNames, files, ...(store !== undefined && { store }) }
   } catch (error) {
     throw file && LonghaulError.is(error) ? withFile(error, file.path) : error
   }

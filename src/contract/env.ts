@@ -108,6 +108,8 @@ export interface FoundFiles {
 
 /** Runs command lines, each in its own process group, without input and without a terminal. */
 export interface Shell {
+  /** True if commands never run without a sandbox. */
+  readonly isSandboxRequired?: boolean
   /**
    * Containment of commands, for people and results. `sandbox`: no process started by a command outlives it.
    * `best-effort`: all processes that can be found are killed. Known with the first command; until then the weaker of

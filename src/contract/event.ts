@@ -2,6 +2,7 @@ import type { Failure } from "./error.ts"
 import type { Json, JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
 import type { ModelSettings } from "./model-settings.ts"
+import type { AlwaysScope, DecisionReason, RecordedPolicy, RuleVerdict } from "./policy.ts"
 import type { StopReason } from "./provider.ts"
 import type { AskReason, Limits, PauseReason, StructuredOutput, Usage } from "./result.ts"
 import type { InterruptMode, SessionRef } from "./session.ts"
@@ -34,6 +35,8 @@ export type RecordBody =
       readonly type: "run-resume"
       readonly cause: ResumeCause
       readonly limits?: Limits
+      /** Applies in addition to the earlier policies of the run. */
+      readonly policy?: RecordedPolicy
       readonly webhook?: RecordedWebhook
     }
   | {
@@ -107,16 +110,29 @@ export type RecordBody =
       readonly ticket: string
       readonly reason: AskReason
       readonly question: string
-      /** The arguments to run, if a person changed the model's. */
+      /** The arguments to run, if a person or the policy changed the model's. */
       readonly args?: Json
+      /** What the decision `always` would allow. */
+      readonly always?: AlwaysScope
+      /** The run waits for `onAsk` and does not pause. */
+      readonly via?: "wait"
     }
-  /** The person's decision. `args`: used instead of the model's. */
+  /** The person's decision. `args`: used instead of the model's. `always`: what is allowed from now on. */
   | {
       readonly type: "approval-result"
       readonly callId: string
       readonly digest: string
       readonly decision: "approve" | "deny" | "answer"
       readonly text?: string
+      readonly args?: Json
+      readonly always?: AlwaysScope
+    }
+  /** The policy's decision about a call or its output. `args`: the final arguments, if the policy changed them. */
+  | {
+      readonly type: "policy-decision"
+      readonly callId: string
+      readonly verdict: RuleVerdict | "block"
+      readonly reasons: readonly DecisionReason[]
       readonly args?: Json
     }
   | {
@@ -192,5 +208,7 @@ export interface RecordedInput extends ModelSettings {
   readonly outputSchema?: JsonSchema
   readonly outputMode?: "strict" | "forward"
   readonly unknownOutcome?: "tell" | "pause"
+  /** The run's own policy, without its callback. */
+  readonly policy?: RecordedPolicy
   readonly metadata?: JsonObject
 }

@@ -93,17 +93,17 @@ export interface PolicyDocument {
   readonly unparsed?: "ask" | "deny" | "sandboxed"
   readonly rules?: readonly PolicyRule[]
   readonly output?: readonly OutputRule[]
-  /** Risk tiers by tool pattern; they take precedence over the tools' own. */
+  /** Risk tiers by tool name or pattern; a name precedes patterns, and both precede the tools' own. */
   readonly tiers?: Readonly<Record<string, Risk>>
   readonly services?: readonly PolicyServiceOptions[]
   readonly tests?: readonly PolicyTest[]
 }
 
 /** The settings of a policy. Every key is optional. */
-export interface Policy extends PolicyDocument {
+export interface Policy extends Omit<PolicyDocument, "services"> {
+  /** Services that decide about each call: addresses, or clients of your own. */
+  readonly services?: readonly (PolicyServiceOptions | PolicyService)[]
   readonly mode?: PolicyMode
-  /** The tier of tools that state none. Default `medium`. */
-  readonly defaultTier?: Risk
   /** Tools that run without asking, where only their tier, the mode or `default` would ask. */
   readonly preApproved?: readonly string[]
   /** Default: `wait` if `onAsk` is given. Without both, every call that would need to ask is denied. */
@@ -115,6 +115,12 @@ export interface Policy extends PolicyDocument {
   /** A policy file. Names resolve in `longhaul/node` only. */
   readonly file?: string
 }
+
+/** The policy of one run, in addition to the runtime's. */
+export type RunPolicy = Omit<Policy, "file" | "tests" | "services"> & Pick<PolicyDocument, "services">
+
+/** The part of a run's own policy that is stored with the run and applies again when it is resumed. */
+export type RecordedPolicy = Omit<RunPolicy, "onAsk">
 
 /** A question to a person about exactly one call. The same type for callbacks, pauses and webhooks. */
 export interface ApprovalRequest {
@@ -129,7 +135,7 @@ export interface ApprovalRequest {
   readonly tier: Risk
   readonly model: string | null
   readonly question: string
-  /** Why it is asked, and the scope that `always` would have. Absent: this question cannot be answered with `always`. */
+  /** The scope of the decision `always`. Absent: a rule or a service asks, and `always` approves this call only. */
   readonly always?: AlwaysScope
   /** Aborts when the question is no longer open. */
   readonly signal: AbortSignal
@@ -174,6 +180,8 @@ export interface Rules {
   allowsAtOnce(tool: string): boolean
   /** Whether the rules allow every call of the tool, so that its tier asks nobody. */
   allowsAlways(tool: string): boolean
+  /** False: no output rule exists, and `scan` need not be called. */
+  readonly scansOutput: boolean
   /** The reason to withhold an output, if any. */
   scan(tool: string, output: string): DecisionReason | undefined
   /** Path patterns that no tool may read: the search tools exclude them. */
@@ -186,7 +194,10 @@ export interface Rules {
   covers(scope: AlwaysScope, call: PolicyCall): boolean
 }
 
-/** How a policy service is reached. See docs/policy-service.md for the protocol. */
+/**
+ * The address of a policy service. Its credentials are in `LONGHAUL_POLICY_*` variables, and are sent only to the address that
+ * `LONGHAUL_POLICY_BASE_URL` names. See docs/policy-service.md for the protocol.
+ */
 export interface PolicyServiceOptions {
   readonly url: string
   /** `closed` (default): an outage denies the call. `open`: silence allows it; an answer that is not understood never does. */

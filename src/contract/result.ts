@@ -1,6 +1,7 @@
 import type { Failure } from "./error.ts"
 import type { Json } from "./json.ts"
 import type { Effort } from "./model-settings.ts"
+import type { AlwaysScope } from "./policy.ts"
 import type { ToolStatus } from "./tool.ts"
 
 /** Exclusive buckets: their sum is the total. `null`: not reported by the provider. */
@@ -43,8 +44,10 @@ export interface PendingToolCall {
   readonly name: string
   /** Exactly the arguments that run if it is approved. */
   readonly args: Json
-  /** The gate's reason, or the model's question. */
+  /** The reason of the policy or the gate, or the model's question. */
   readonly question: string
+  /** What the decision `always` would allow. Absent: it would approve this call only. */
+  readonly always?: AlwaysScope
   /** Identifies this call: a decision with this ticket cannot apply to another one. */
   readonly ticket: string
   /** Unix milliseconds. */

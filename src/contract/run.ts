@@ -9,6 +9,7 @@ import type { AsJson, Json, JsonObject, JsonSchema } from "./json.ts"
 import type { GivenMessage } from "./message.ts"
 import type { ModelSettings } from "./model-settings.ts"
 import type { Observer } from "./observe.ts"
+import type { Policy, RunPolicy } from "./policy.ts"
 import type { Pricing } from "./pricing.ts"
 import type { Model, Transport } from "./provider.ts"
 import type { Limits, PauseReason, RunFacts, RunResult, RunStatus } from "./result.ts"
@@ -56,6 +57,8 @@ export interface RuntimeConfig {
   readonly webhookAllow?: readonly string[]
   /** Maximum number of concurrent runs; others wait as `queued`. Default: no limit. */
   readonly concurrency?: number
+  /** Decides which calls run. Default: high-risk tools are denied, all others run. */
+  readonly policy?: Policy
   readonly hooks?: Hooks
   readonly observers?: readonly Observer[]
   /** Keys and other secrets, by name. They take precedence over environment variables. */
@@ -121,6 +124,8 @@ export type RunInput = ModelSettings & {
   readonly slice?: Slice
   /** Applies to a call whose process died before its outcome was recorded. */
   readonly unknownOutcome?: UnknownOutcome
+  /** Adds rules to the runtime's policy; its other settings take precedence over the runtime's. */
+  readonly policy?: RunPolicy
   /** Aborting cancels immediately: the model call stops, running tools get the signal. */
   readonly signal?: AbortSignal
   /** The tools' working directory, inside the workspace. Default: the workspace. */
@@ -152,10 +157,11 @@ export interface ResumeInput {
   readonly runId: string
   readonly nodeId?: string
   /**
-   * Decision about the pending call. `approve`: it runs. `deny`: it does not, and the model gets `answer` as the
-   * reason. A paused run needs a decision or an `answer`.
+   * Decision about the pending call. `approve`: it runs. `always`: also similar calls run without asking from now on in this run,
+   * as stated by the pause. `deny`: it does not run, and the model gets `answer` as the reason. A paused run needs a
+   * decision or an `answer`.
    */
-  readonly decision?: "approve" | "deny"
+  readonly decision?: "approve" | "deny" | "always"
   /** The ticket of the pause: if another call is pending by now, the result is `approval_stale`. */
   readonly ticket?: string
   /** Text for the model. Without a decision it is the result of the call, which then does not run. */
@@ -170,6 +176,8 @@ export interface ResumeInput {
   /** Turns, tokens and dollars count from the start of the run; `timeMs` from here. */
   readonly limits?: Partial<Limits>
   readonly slice?: Slice
+  /** Adds to the policy that was stored with the run. */
+  readonly policy?: RunPolicy
   readonly signal?: AbortSignal
   readonly onEvent?: (event: RunEvent) => void
   readonly onProgress?: (message: string) => void

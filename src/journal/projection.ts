@@ -2,6 +2,7 @@ import { type Failure, LonghaulError } from "../contract/error.ts"
 import type { ForkOrigin, RecordedInput, Reserve, RunRecord } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
 import type { AssistantMessage, Message } from "../contract/message.ts"
+import type { AlwaysScope, RecordedPolicy } from "../contract/policy.ts"
 import type { StopReason } from "../contract/provider.ts"
 import type { Limits, PauseReason, RunStatus, RunWarning, StructuredOutput, Usage } from "../contract/result.ts"
 import type { Effect, ToolOutcome } from "../contract/tool.ts"
@@ -16,6 +17,8 @@ export interface ProjectedCall {
   readonly wireId: string | undefined
   readonly name: string
   readonly args: Json
+  /** The arguments to run, if the policy changed the model's. */
+  finalArgs: Json | undefined
   /** Unix milliseconds. */
   readonly calledAt: number
   /** The effect in the recorded intent, if there is one. */
@@ -54,6 +57,10 @@ export class RunProjection {
   /** Present while the run is paused. */
   pause: { readonly reason: PauseReason; readonly at: number } | undefined
   ask: ProjectedAsk | undefined
+  /** What people allowed in this run by the decision `always`. */
+  readonly allowed: AlwaysScope[] = []
+  /** The run's own policies. */
+  readonly policies: RecordedPolicy[] = []
   lastStep: LastStep | undefined
   removed = false
   /** The status before the last resume. */
@@ -190,6 +197,10 @@ export class RunProjection {
         break
       case "approval-result":
         if (this.ask?.request.callId === record.callId) this.ask.decision = record
+        if (record.always) this.allowed.push(record.always)
+        break
+      case "policy-decision":
+        this.#rewrite(record)
         break
       case "steer":
         this.#steer(record)
@@ -227,6 +238,7 @@ export class RunProjection {
     this.startedAt = record.at
     this.input = record.input
     this.limits = record.limits
+    if (record.input.policy) this.policies.push(record.input.policy)
     this.tools = record.tools
     this.forkOf = record.forkOf
     this.continues = record.continues
@@ -240,6 +252,7 @@ export class RunProjection {
     this.error = undefined
     this.pause = undefined
     this.limits = record.limits ?? this.limits
+    if (record.policy) this.policies.push(record.policy)
     this.#reportTo(record.webhook)
     this.#loseReserve()
   }
@@ -289,6 +302,11 @@ export class RunProjection {
     if (call) call.intent = effect
   }
 
+  #rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" }): void {
+    const call = this.calls.get(callId)
+    if (call && args !== undefined) call.finalArgs = args
+  }
+
   #finishCall({ callId, outcome, durationMs }: RunRecord & { readonly type: "tool-result" }): void {
     const call = this.calls.get(callId)
     if (!call) return
@@ -316,7 +334,8 @@ export class RunProjection {
 
   #openCall(record: RunRecord & { readonly type: "tool-call" }): void {
     const { at, callId, wireId, name, args } = record
-    const call = { callId, wireId, name, args, calledAt: at, intent: undefined, outcome: undefined, durationMs: 0 }
+    const state = { finalArgs: undefined, intent: undefined, outcome: undefined, durationMs: 0 }
+    const call = { callId, wireId, name, args, calledAt: at, ...state }
     this.calls.set(callId, call)
     this.#stepCalls.push(call)
     if (this.#messages) this.#parts.push(callPart(record))

@@ -72,8 +72,8 @@ export function pendingOf({ ask, calls }: RunProjection): PendingToolCall | null
   const call = calls.get(ask.request.callId)
   if (call === undefined || call.outcome !== undefined) return null
   const { callId: id, name, calledAt } = call
-  const { question, ticket, args = call.args } = ask.request
-  return { id, name, args, question, ticket, calledAt }
+  const { question, ticket, always, args = call.args } = ask.request
+  return { id, name, args, question, ticket, ...(always && { always }), calledAt }
 }
 
 /** The facts of a run without a journal: it could not start, waits for a slot, or does not exist. */

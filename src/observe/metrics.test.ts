@@ -77,6 +77,7 @@ test("the metrics observer counts a run from start to end", () => {
     unpricedCalls: 1,
     cache: { hits: 1, misses: 1, hitRatio: 0.5, readTokens: 50 },
     tools: { callsByName: { Read: 1, Write: 2 }, errorsByName: { Write: 1 }, deniedByName: { Write: 1 } },
+    approvals: { pending: 0, granted: 0, denied: 0 },
     errors: { total: 2, byCode: { overloaded: 1, max_turns: 1 } },
   } satisfies Omit<MetricsSnapshot, "turns">)
   expect(turns.count).toBe(2)

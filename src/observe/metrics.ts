@@ -39,6 +39,8 @@ export interface MetricsSnapshot {
     readonly errorsByName: Counts
     readonly deniedByName: Counts
   }
+  /** Questions to people about calls: still open, approved or answered, and denied. */
+  readonly approvals: { readonly pending: number; readonly granted: number; readonly denied: number }
   /** Errors that ended a run or were retried. */
   readonly errors: { readonly total: number; readonly byCode: Counts }
   /** Completed turns, including tools. Percentiles are within 1 %; null without turns. */
@@ -75,6 +77,7 @@ class Metrics {
   readonly #tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
   readonly #cache = { hits: 0, misses: 0, readTokens: 0 }
   readonly #tools = { calls: new Tally(), errors: new Tally(), denied: new Tally() }
+  readonly #approvals = { asked: 0, granted: 0, denied: 0 }
   readonly #errors = new Tally()
   readonly #turns = new Histogram()
   #events = 0
@@ -111,6 +114,12 @@ class Metrics {
       case "tool-result":
         this.#settleCall(event, run)
         break
+      case "approval-request":
+        this.#approvals.asked++
+        break
+      case "approval-result":
+        this.#approvals[event.decision === "deny" ? "denied" : "granted"]++
+        break
       case "retry":
         this.#errors.add(event.failure.code)
         break
@@ -128,6 +137,7 @@ class Metrics {
 
   snapshot(): MetricsSnapshot {
     const { hits, misses } = this.#cache
+    const { asked, granted, denied } = this.#approvals
     return {
       runs: { ...this.#runs, active: this.#live.size },
       events: this.#events,
@@ -140,6 +150,7 @@ class Metrics {
         errorsByName: this.#tools.errors.counts(),
         deniedByName: this.#tools.denied.counts(),
       },
+      approvals: { pending: Math.max(0, asked - granted - denied), granted, denied },
       errors: { total: this.#errors.total, byCode: this.#errors.counts() },
       turns: {
         count: this.#turns.count,

@@ -6,6 +6,7 @@ import { LonghaulError } from "../contract/error.ts"
 import type { Hooks, ToolException } from "../contract/hooks.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { Observer } from "../contract/observe.ts"
+import type { RunPolicy } from "../contract/policy.ts"
 import type { Model, Transport } from "../contract/provider.ts"
 import type { Limits } from "../contract/result.ts"
 import type { BackgroundExecutor, Logger, Runtime, RuntimeConfig } from "../contract/run.ts"
@@ -19,10 +20,13 @@ import { whyNotJson } from "../lib/json.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { persisting } from "../lib/persist-artifact.ts"
 import { sha256 } from "../lib/sha256.ts"
+import type { ActivePolicy } from "../policy/pipeline.ts"
 import { createDispatcher, type Dispatcher, type DispatcherOptions, selectTools } from "../tools/kernel/dispatch.ts"
 import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
 import { checkShapes } from "./input/shapes.ts"
+import { LARGEST_LIMIT, oneOf, shown, wholeNumber } from "./input/values.ts"
+import { type PolicyHost, policies, portableHost } from "./policies.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
 
 /** The defaults that a composition root provides in addition to the caller's configuration. */
@@ -43,6 +47,8 @@ export interface Defaults {
   close?(): Promise<void>
   /** Sends webhooks; `allow`: hosts that may be private. Default: `fetch`. */
   post?(allow: readonly string[]): WebhookPost
+  /** What the host adds to a policy: files, real paths, services. */
+  readonly policy?: Partial<PolicyHost>
   /** Creates a runtime of the same kind with another configuration. */
   again(config: RuntimeConfig): Runtime
 }
@@ -77,6 +83,8 @@ export interface ResolvedConfig {
   readonly logger?: Logger
   readonly owner?: JsonObject
   digest(text: string): string
+  /** The policy of a run. `own`: the policies of the run itself, which add to the runtime's. */
+  policyOf(own: readonly RunPolicy[]): Promise<ActivePolicy>
 }
 
 /** Validates the configuration and applies defaults. Throws `config_invalid` with a fix for settings that cannot work. */
@@ -127,6 +135,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     ...(logger && { logger }),
     ...(owner && { owner }),
     digest: defaults.digest ?? sha256,
+    policyOf: policies(config.policy, { ...portableHost, ...defaults.policy }),
   })
 }
 
@@ -167,31 +176,12 @@ function checkUsd(usd: number): void {
   })
 }
 
-export function wholeNumber(name: string, value: number, largest = LARGEST_LIMIT): number {
-  if (Number.isInteger(value) && value > 0 && value <= largest) return value
-  throw new LonghaulError("config_invalid", `${name} is ${shown(value)}.`, {
-    fix: `Give ${name} as a whole number from 1 to ${largest}.`,
-  })
-}
-
-export function oneOf<Value extends string>(name: string, value: Value, known: readonly Value[]): Value {
-  if (known.includes(value)) return value
-  throw new LonghaulError("config_invalid", `${name} is ${shown(value)}.`, {
-    fix: `Use one of: ${known.join(", ")}.`,
-  })
-}
-
 function checkedModel(model: Model | string, defaults: Defaults): Model {
   if (typeof model === "string" && defaults.model) return defaults.model(model)
   if (typeof model === "object" && typeof model.converse === "function") return model
   throw new LonghaulError("config_invalid", `model is ${shown(model)}, which is not a model.`, {
     fix: 'Pass a value such as anthropic({ model: "claude-sonnet-4-6", apiKey }); names work in "longhaul/node".',
   })
-}
-
-/** Formats a value for an error message. Not every invalid value can be written as JSON. */
-function shown(value: unknown): string {
-  return whyNotJson(value, "") === undefined ? JSON.stringify(value) : `a ${typeof value}`
 }
 
 export const configKeys = keys<RuntimeConfig>()(
@@ -211,6 +201,7 @@ export const configKeys = keys<RuntimeConfig>()(
   "executor",
   "webhook",
   "webhookAllow",
+  "policy",
   "concurrency",
   "hooks",
   "observers",
@@ -224,9 +215,6 @@ export const configKeys = keys<RuntimeConfig>()(
   "logger",
   "owner",
 )
-
-/** The longest a timer can wait: some 24 days. */
-const LARGEST_LIMIT = 2 ** 31 - 1
 
 const limitKeys = keys<Limits>()("turns", "tokens", "usd", "timeMs")
 

@@ -1,5 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Message } from "../contract/message.ts"
+import type { AlwaysScope } from "../contract/policy.ts"
 import type { RunKey } from "../contract/store.ts"
 import { nodesPath } from "../journal/paths.ts"
 import type { ResolvedConfig } from "./config.ts"
@@ -17,16 +18,18 @@ export async function exchangesFrom(
   return nodes
 }
 
-/** All messages of a conversation up to the end of an exchange. */
+/** All messages of a conversation up to the end of an exchange, and what people allowed in it. */
 export async function earlierExchanges(config: ResolvedConfig, last: RunKey): Promise<EarlierExchanges> {
   const parts: (readonly Message[])[] = []
+  const allowed: AlwaysScope[] = []
   for (let nodeId: string | undefined = last.nodeId; nodeId !== undefined; ) {
     const found: FoundRun | null = await inspectRun(config, { ...last, nodeId })
     if (found === null) throw incomplete(last, nodeId)
     parts.unshift(found.projection.messages)
+    allowed.push(...found.projection.allowed)
     nodeId = found.projection.continues
   }
-  return { nodeId: last.nodeId, messages: parts.flat() }
+  return { nodeId: last.nodeId, messages: parts.flat(), allowed }
 }
 
 /** `main`, `main__2`, `main__3` … */

@@ -7,12 +7,14 @@ import { type Journal, type TakeOptions, takeRun } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
 import { RunProjection } from "../journal/projection.ts"
 import { canonicalJson } from "../lib/json.ts"
+import type { ActivePolicy } from "../policy/pipeline.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
 import { RunHooks } from "./hooks.ts"
 import type { CheckedInput } from "./input/input.ts"
 import { Ledger } from "./ledger.ts"
 import { OutputCheck } from "./output.ts"
+import { recordedPolicy } from "./policies.ts"
 import type { Publisher } from "./publisher.ts"
 import type { FoundRun } from "./runs/read-runs.ts"
 import { markTake } from "./runs/run-index.ts"
@@ -29,6 +31,7 @@ export interface OpenRun {
   readonly controls: RunControls
   readonly ledger: Ledger
   readonly hooks: RunHooks
+  readonly policy: ActivePolicy
   /** Present if the answer must have a form. */
   readonly output?: OutputCheck
   /** The error of the limit that the run has reached. */
@@ -79,6 +82,7 @@ export async function openRun(
   const apply = (records: readonly RunRecord[]) => {
     for (const record of records) projection.apply(record)
   }
+  const policy = await config.policyOf(input.policies)
   await config.store.check?.()
   await markTake(config, key, opening.found)
   const journal = await takeRun(folder, {
@@ -115,6 +119,7 @@ export async function openRun(
     hooks: new RunHooks(config.hooks, { runId, nodeId, signal: controls.signal }, (slot, kind) => {
       journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
     }),
+    policy,
     pendingSteers: [],
     ...(kept && { history: kept }),
     ...(form && { output: new OutputCheck(form, model?.enforcesSchema === true) }),
@@ -153,6 +158,7 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
       ...settings,
       ...(form && { outputSchema: form.schema, ...(form.mode !== "strict" && { outputMode: form.mode }) }),
       ...(input.unknownOutcome !== "tell" && { unknownOutcome: input.unknownOutcome }),
+      ...recordedPolicy(input.policies[0]),
       ...(metadata && { metadata }),
     },
     ...(input.before && { continues: input.before.nodeId }),

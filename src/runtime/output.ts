@@ -7,8 +7,8 @@ import { givenSchema } from "../lib/given-schema.ts"
 import { whyNotJson } from "../lib/json.ts"
 import { schemaIssues } from "../lib/json-schema.ts"
 import { describeStandardIssue, isStandardSchema } from "../lib/standard-schema.ts"
-import { oneOf } from "./config.ts"
 import { findJson } from "./find-json.ts"
+import { oneOf } from "./input/values.ts"
 
 /** The form that a run's answer must have. */
 export interface OutputForm {

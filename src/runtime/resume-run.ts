@@ -11,13 +11,15 @@ import { pendingOf } from "../journal/result.ts"
 import { checkedId } from "../lib/id.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { modelSettings } from "../lib/model-settings.ts"
-import { callDigest } from "./calls/run-call.ts"
-import { oneOf, type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
+import { callDigest } from "./calls/decide.ts"
+import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
 import { workingDirectory } from "./input/cwd.ts"
 import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
+import { oneOf } from "./input/values.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
+import { checkRunPolicy, recordedPolicy } from "./policies.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
 import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 import type { ReleasedRuns } from "./runs/released-runs.ts"
@@ -62,7 +64,12 @@ export async function resumption(
       const decision = decisionOf(config, history, input)
       const cause = decision ? "decision" : causeOf(owner)
       return [
-        { type: "run-resume", cause, ...(input.limits && { limits: checked.limits }) },
+        {
+          type: "run-resume",
+          cause,
+          ...(input.limits && { limits: checked.limits }),
+          ...recordedPolicy(input.policy),
+        },
         ...toolWarnings(config, history, checked),
         ...flagUnknown(history, (call) => staysOpen(call, history, checked, owner)),
         ...(decision ? [decision] : []),
@@ -95,6 +102,7 @@ function recalledInput(config: ResolvedConfig, run: RunProjection, given: Resume
     limits: resolveLimits(given.limits, run.limits),
     ...(given.slice && { slice: checkedSlice(given.slice) }),
     unknownOutcome,
+    policies: given.policy ? [...run.policies, checkRunPolicy(given.policy)] : run.policies,
     cwd: workingDirectory(config.workspace, cwd),
     recordedCwd: cwd,
     ...(metadata && { metadata }),
@@ -167,15 +175,16 @@ function asksIfUnknown({ name }: ProjectedCall, { dispatcher, unknownOutcome }: 
 /** True if the answer is a message for the model: not the result of a call, and not the reason for a denial. */
 function isForModel(run: RunProjection, { decision }: ResumeInput): boolean {
   if (pendingOf(run) === null) return true
-  return decision === "approve" && run.ask?.request.reason !== "input"
+  return (decision === "approve" || decision === "always") && run.ask?.request.reason !== "input"
 }
 
 type Decision = RecordBody & { readonly type: "approval-result" }
 
 /** The decision about the pending call; undefined if no call is pending and no decision was given. */
 function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInput): Decision | undefined {
-  const { decision, answer, args, ticket } = input
-  if (decision !== undefined) oneOf("decision", decision, ["approve", "deny"])
+  const { decision: given, answer, args, ticket } = input
+  if (given !== undefined) oneOf("decision", given, ["approve", "deny", "always"])
+  const decision = given === "always" ? "approve" : given
   // A question is answered once: afterwards its ticket is stale.
   const pending = run.ask?.decision ? null : pendingOf(run)
   if (ticket !== undefined && ticket !== pending?.ticket) throw stale()
@@ -185,7 +194,8 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
       fix: NOTHING_TO_DECIDE,
     })
   }
-  const { callId, digest, reason } = run.ask.request
+  const { callId, digest, reason, always: scope } = run.ask.request
+  const always = given === "always" && scope ? { always: scope } : {}
   const isAnswer = answer !== undefined && (decision === undefined || (decision === "approve" && reason === "input"))
   if (decision === undefined && !isAnswer) {
     if (run.status === "paused") throw undecided(run, pending)
@@ -195,10 +205,10 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
   const text = answer === undefined ? {} : { text: answer }
   if (isAnswer) return { type: "approval-result", callId, digest, decision: "answer", ...text }
   if (decision === "deny" || args === undefined) {
-    return { type: "approval-result", callId, digest, decision: decision ?? "deny", ...text }
+    return { type: "approval-result", callId, digest, decision: decision ?? "deny", ...always, ...text }
   }
   const edited = callDigest(config, { name: pending.name, args }, run.input?.cwd ?? "")
-  return { type: "approval-result", callId, digest: edited, decision: "approve", args, ...text }
+  return { type: "approval-result", callId, digest: edited, decision: "approve", args, ...always, ...text }
 }
 
 /** Rejects invalid arguments of a person here, instead of reporting them to the model as its mistake. */
@@ -221,7 +231,7 @@ function stale(): LonghaulError {
 
 function undecided({ runId }: RunProjection, { name }: PendingToolCall): LonghaulError {
   return new LonghaulError("invalid_state", `Run ${runId} is waiting for a decision about ${name}.`, {
-    fix: 'Resume with decision: "approve" or "deny", or with an answer.',
+    fix: 'Resume with decision: "approve", "deny" or "always", or with an answer.',
   })
 }
 
@@ -242,6 +252,7 @@ const resumeKeys = keys<ResumeInput>()(
   "outputSchema",
   "limits",
   "slice",
+  "policy",
   "signal",
   "onEvent",
   "onProgress",

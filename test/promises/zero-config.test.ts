@@ -60,6 +60,7 @@ test("BK-19 HOST-01 no configuration key is required, and each can be set", asyn
     model: scriptedModel(["fine"]),
     backend: native(),
     tools: [],
+    policy: { mode: "ask" },
     allowedTools: [],
     disabledTools: ["Bash"],
     limits: { turns: 3, tokens: 1_000_000, usd: 5, timeMs: 60_000 },

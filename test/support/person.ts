@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream"
-import { Allowances, gatedBy } from "../../src/cli/approval/gate.ts"
+import { policyOf } from "../../src/cli/approval/gate.ts"
 import { createConversation } from "../../src/cli/chat/conversation.ts"
 import type { FoundConversation } from "../../src/cli/chat/open-chat.ts"
 import { talk } from "../../src/cli/commands/chat.ts"
@@ -35,14 +35,14 @@ export function harbourFiles(initial: Readonly<Record<string, string>> = {}): Fi
 export async function personAt(options: PersonOptions) {
   const { steps, ask = [], columns = 80, files = harbourFiles(), shell, store = memoryStore(), hooks } = options
   const model = scriptedModel(steps)
-  const allowances = new Allowances()
   const runtime = createRuntime({
     workspace: "/harbour",
     store,
     model,
     env: { files, ...(shell && { shell }) },
     tools: [...fileTools(), bashTool()],
-    hooks: gatedBy({ ask, bash: true, sandbox: "off" }, allowances, hooks),
+    policy: policyOf({ ask, bash: true, sandbox: "off" }),
+    ...(hooks && { hooks }),
   })
   const earlier = await options.earlier?.(runtime)
   const terminal = fakeTerminal(columns)
@@ -54,7 +54,7 @@ export async function personAt(options: PersonOptions) {
   })
   const output = terminalOutput(terminal)
   const place = { input: keys, terminal, draws: true, output, watch: {}, first: "", earlier, cwd: "/harbour" }
-  const ended = talk(conversation, { ...place, approval: { files, allowances } })
+  const ended = talk(conversation, { ...place, approval: { files } })
   const shows = (text: string, times = 1) =>
     until(() => terminal.lines().filter((line) => line.includes(text)).length >= times)
   return {

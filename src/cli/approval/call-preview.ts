@@ -22,6 +22,7 @@ export async function previewCall(
   { files, cwd }: { readonly files: Files; readonly cwd: string },
 ): Promise<readonly PreviewLine[]> {
   if (name === "Bash") return commandLines(args, cwd)
+  if (isJsonObject(args) && typeof args.url === "string") return urlLines(name, args.url, args)
   if (!triedTools.includes(name)) return [heading(name), ...argumentLines(args)]
   const tried = await dryRun({ name, args }, files, cwd)
   if (tried.ok) return tried.changes.flatMap((change) => changeLines(name, change))
@@ -71,6 +72,12 @@ function commandLines(args: Json, cwd: string): readonly PreviewLine[] {
     ...command.split("\n").map((text, index): PreviewLine => ({ sign: index === 0 ? "$" : ">", text })),
     ...(Object.keys(others).length === 0 ? [] : argumentLines(others)),
   ]
+}
+
+/** The address first, with its host on a row of its own: it may be hidden in a long path. */
+function urlLines(name: string, url: string, args: Json): readonly PreviewLine[] {
+  const host = URL.canParse(url) ? new URL(url).host : "an invalid address"
+  return [heading(`${name} from ${host}`), ...argumentLines(args)]
 }
 
 function argumentLines(args: Json): readonly PreviewLine[] {

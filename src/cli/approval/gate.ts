@@ -1,5 +1,5 @@
-import type { GateVerdict, Hooks } from "../../contract/hooks.ts"
 import type { JsonObject } from "../../contract/json.ts"
+import type { Policy } from "../../contract/policy.ts"
 import { closest } from "../../lib/closest.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { type OptionTable, UsageError } from "../arguments.ts"
@@ -82,35 +82,13 @@ export function recordedGuard(metadata: JsonObject | undefined): Guard | undefin
   return { ask, bash: guard.bash === true, sandbox }
 }
 
-/** Tools that a person allowed without asking, per run. In memory only: another process asks again. */
-export class Allowances {
-  readonly #allowed = new Set<string>()
-
-  add(runId: string, tool: string): void {
-    this.#allowed.add(`${runId}/${tool}`)
-  }
-
-  has(runId: string, tool: string): boolean {
-    return this.#allowed.has(`${runId}/${tool}`)
-  }
-}
-
-/** The question of a pause that is no longer needed because the tool was allowed since. */
-export function approvalQuestion(tool: string): string {
-  return `${tool} needs approval.`
-}
-
-/** The gate from the config file is asked first; either can pause. */
-export function gatedBy({ ask }: Guard, allowances: Allowances, hooks: Hooks = {}): Hooks {
-  if (ask.length === 0) return hooks
+/** `--bash` is an approval of Bash, unless `--ask` names it. Runs pause for other questions: `approve` answers them later. */
+export function policyOf({ ask, bash }: Guard): Policy {
+  const asked = ask.map((name) => [name === "all" ? "*" : name, "high"] as const)
+  const isAsked = ask.includes("all") || ask.includes("Bash")
   return {
-    ...hooks,
-    async gateBeforeTool(call): Promise<GateVerdict> {
-      const verdict = await hooks.gateBeforeTool?.(call)
-      if (verdict?.allow === false) return verdict
-      const isAsked = (ask.includes("all") || ask.includes(call.name)) && !allowances.has(call.runId, call.name)
-      // The user wrote this config file, so its question is not repeated to them.
-      return isAsked && !call.edited ? { allow: false, reason: approvalQuestion(call.name) } : { allow: true }
-    },
+    ask: "pause",
+    ...(bash && !isAsked && { preApproved: ["Bash"] }),
+    ...(asked.length > 0 && { tiers: Object.fromEntries(asked) }),
   }
 }

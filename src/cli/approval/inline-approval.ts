@@ -1,16 +1,16 @@
 import type { Files } from "../../contract/env.ts"
+import type { Json } from "../../contract/json.ts"
 import type { Pause, PausedResult, PendingToolCall, RunResult, ToolCallRecord } from "../../contract/result.ts"
 import type { ResumeInput, RunHandle, Runtime } from "../../contract/run.ts"
 import { openPrompt, type Prompt } from "../chat/prompt.ts"
 import { visible } from "../format.ts"
 import { type Colours, mayDraw, type Output, type TextStream } from "../output.ts"
 import { type PreviewLine, previewCall, previewRows } from "./call-preview.ts"
-import { type Allowances, approvalQuestion } from "./gate.ts"
 
 /** Returns a person's decision about a paused run. Undefined: no decision was made and the run stays paused. */
 export type Ask = (paused: Pick<PausedResult, "runId" | "pause">) => Promise<Decision | undefined>
 
-export type Decision = Pick<ResumeInput, "decision" | "answer" | "ticket">
+export type Decision = Pick<ResumeInput, "decision" | "answer" | "args" | "ticket">
 
 export interface AskOptions {
   /** Reads one line typed after the question. Undefined: Ctrl-C or end of input. */
@@ -20,14 +20,13 @@ export interface AskOptions {
   readonly files: Files
   /** The working directory of the run's tools. */
   readonly cwd: string
-  readonly allowances: Allowances
   /** The word shown to the person: run or conversation. */
   readonly scope: string
 }
 
 /** Asks at the terminal, showing exactly what would run before the question. */
 export function askInline(options: AskOptions): Ask {
-  const { readLine, terminal, colours, allowances, scope } = options
+  const { readLine, terminal, colours, scope } = options
   const write = (line: string) => terminal.write(`${line}\n`)
   const width = () => Math.max(20, terminal.columns ?? 80) - 1
   const writeRows = (lines: readonly PreviewLine[], most: number) => {
@@ -46,23 +45,19 @@ export function askInline(options: AskOptions): Ask {
     }
   }
 
-  async function decideOn(
-    call: PendingToolCall,
-    runId: string,
-    reason: Pause["reason"],
-  ): Promise<Decision | undefined> {
-    const { name, ticket, question } = call
-    const mayAllow = question === approvalQuestion(name)
+  async function decideOn(call: PendingToolCall, reason: Pause["reason"]): Promise<Decision | undefined> {
+    const { name, ticket, question, always } = call
     for (;;) {
       const preview = await previewCall(call, options)
       write("")
-      if (!mayAllow) writeRows(paragraph(question), Number.POSITIVE_INFINITY)
+      writeRows(paragraph(question), Number.POSITIVE_INFINITY)
       const isCut = writeRows(preview, mostRows)
       const again = reason === "unknown_outcome" ? " again" : ""
       const choices = [
         { sign: "y", text: `run it${again}` },
         { sign: "n", text: "deny it; you can add a reason" },
-        ...(mayAllow ? [{ sign: "a", text: `always allow ${name} in this ${scope}` }] : []),
+        ...(always ? [{ sign: "a", text: `always allow ${always.command ?? name} in this ${scope}` }] : []),
+        { sign: "e", text: "edit the arguments, then run it" },
         ...(isCut ? [{ sign: "v", text: "show everything" }] : []),
       ]
       writeRows(choices, Number.POSITIVE_INFINITY)
@@ -76,13 +71,31 @@ export function askInline(options: AskOptions): Ask {
         if (why === undefined) return undefined
         return { decision: "deny", ticket, ...(why.trim() !== "" && { answer: why.trim() }) }
       }
+      if (word.letter === "e") {
+        const args = await editedArguments()
+        if (args === undefined) continue
+        return { decision: "approve", args, ticket }
+      }
       // A file may have changed while the question was open; the answer would then apply to a different change.
       if (JSON.stringify(await previewCall(call, options)) !== JSON.stringify(preview)) {
         write(colours.yellow("The files have changed: this is no longer what was shown."))
         continue
       }
-      if (word.letter === "a") allowances.add(runId, name)
-      return { decision: "approve", ticket }
+      return { decision: word.letter === "a" ? "always" : "approve", ticket }
+    }
+  }
+
+  /** Undefined: the person entered nothing, and the question is shown again. */
+  async function editedArguments(): Promise<Json | undefined> {
+    for (;;) {
+      const line = await readLine("arguments as JSON, or Enter to go back: ")
+      if (line === undefined || line.trim() === "") return undefined
+      try {
+        // Safe: parsed JSON.
+        return JSON.parse(line) as Json
+      } catch (error) {
+        write(colours.yellow(`Invalid JSON: ${error instanceof Error ? visible(error.message) : "unreadable"}`))
+      }
     }
   }
 
@@ -98,17 +111,17 @@ export function askInline(options: AskOptions): Ask {
     }
   }
 
-  return async ({ runId, pause }) => {
+  return async ({ pause }) => {
     const call = pause.pendingToolCall
     if (call === null) return undefined
-    return pause.reason === "input" ? answerTo(call) : decideOn(call, runId, pause.reason)
+    return pause.reason === "input" ? answerTo(call) : decideOn(call, pause.reason)
   }
 }
 
 /** Undefined: there is no terminal, or a program reads the output. */
 export function askAtTerminal(
   output: Output,
-  place: Pick<AskOptions, "files" | "cwd" | "allowances"> & { readonly machine: boolean },
+  place: Pick<AskOptions, "files" | "cwd"> & { readonly machine: boolean },
 ): Ask | undefined {
   const terminal = [output.stdout, output.stderr].find(({ isTTY }) => isTTY)
   if (terminal === undefined || place.machine || !process.stdin.isTTY) return undefined
@@ -153,7 +166,7 @@ export function openCalls(calls: readonly ToolCallRecord[]): readonly ToolCallRe
 /** Fits most terminals below the run's output. */
 const mostRows = 30
 
-const names: Readonly<Record<string, string>> = { y: "yes", n: "no", a: "always", v: "view" }
+const names: Readonly<Record<string, string>> = { y: "yes", n: "no", a: "always", e: "edit", v: "view" }
 
 function paragraph(text: string): readonly PreviewLine[] {
   return visible(text)

@@ -10,7 +10,6 @@ import type { Runtime } from "../../contract/run.ts"
 import { createRuntime, nodeFiles } from "../../hosts/node/index.ts"
 import { memoryStore } from "../../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../../testing/index.ts"
-import { Allowances } from "../approval/gate.ts"
 import { talk } from "../commands/chat.ts"
 import { createConversation } from "./conversation.ts"
 
@@ -37,7 +36,7 @@ function sitDown(steps: readonly ScriptedStep[], first = "") {
   const terminal = fakeTerminal(80)
   const keys = new PassThrough()
   const output = terminalOutput(terminal)
-  const approval = { files: nodeFiles({ roots: [workspace] }), allowances: new Allowances() }
+  const approval = { files: nodeFiles({ roots: [workspace] }) }
   const place = { input: keys, terminal, draws: true, output, watch: {}, first, approval, cwd: workspace }
   const ended = talk(conversation, place)
   const shows = (text: string) => until(() => terminal.lines().some((line) => line.includes(text)))

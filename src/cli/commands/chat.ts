@@ -105,7 +105,7 @@ async function answer(
 interface TalkPlace extends Place {
   readonly terminal: TextStream
   readonly draws: boolean
-  readonly approval: Pick<AskOptions, "files" | "allowances">
+  readonly approval: Pick<AskOptions, "files">
   readonly cwd: string
 }
 

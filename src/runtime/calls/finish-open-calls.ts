@@ -4,7 +4,7 @@ import type { ProjectedCall, RunProjection } from "../../journal/projection.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
 import { decide } from "./decide.ts"
-import { CallRunner } from "./run-call.ts"
+import { CallRunner, changedBy, denied, unknown } from "./run-call.ts"
 
 /**
  * Finishes the open calls of the last answer of a resumed run, so that the model need not repeat them. Returns a stop if the
@@ -49,58 +49,58 @@ async function finishCalls(
   const runner = new CallRunner(config, run)
   const { openCalls } = run.projection
   for (const { callId } of openCalls) runner.announce(callId)
-  return Promise.all(openCalls.map((call) => finishCall(run, runner, call, ownerStopped)))
+  return Promise.all(openCalls.map((call) => finishCall(config, run, runner, call, ownerStopped)))
 }
 
 async function finishCall(
+  config: ResolvedConfig,
   run: OpenRun,
   runner: CallRunner,
-  { callId, name, args, intent }: ProjectedCall,
+  { callId, name, args, finalArgs, intent }: ProjectedCall,
   ownerStopped: boolean,
 ): Promise<ToolOutcome | Suspended> {
   const call: ToolCall = { callId, name, args }
   const { ask } = run.projection
   const decision = ask?.request.callId === callId ? ask.decision : undefined
-  if (decision?.decision === "deny") return runner.record(call, refused(call, decision.text))
+  if (decision?.decision === "deny") return runner.record(call, denied(call, decision.text))
   if (decision?.decision === "answer") return runner.record(call, answered(decision.text ?? ""))
-  if (decision) return executeApproved(run, runner, call, decision, intent !== undefined)
+  if (decision) return executeApproved(config, run, runner, call, decision, intent !== undefined)
   if (intent === undefined) return runner.call(call)
-  if (intent === "repeatable" && ownerStopped) return runner.execute(call, { begun: true })
-  return runner.suspend(call, "unknown_outcome", `The process running ${name} stopped before its outcome was recorded.`)
+  const final = finalArgs ?? args
+  if (intent === "repeatable" && ownerStopped) return runner.execute({ ...call, args: final }, { begun: true })
+  const question = `The process running ${name} stopped before its outcome was recorded.`
+  return runner.suspend(call, { args: final, reason: "unknown_outcome", question })
 }
 
 /**
- * An approval is valid for exactly the call that was shown; for any other the person is asked again. Arguments changed by a
- * person pass the gate like any others, and the model is informed of the change.
+ * An approval is valid for exactly the call that was shown; for any other the person is asked again. The policy decides once
+ * more: it may have changed since, and a deny precedes an approval. Arguments changed by a person pass the gate like any
+ * others, and the model is informed of the change.
  */
 async function executeApproved(
+  config: ResolvedConfig,
   run: OpenRun,
   runner: CallRunner,
   call: ToolCall,
   { args: changed, digest }: Decision,
   begun: boolean,
 ): Promise<ToolOutcome | Suspended> {
-  const args = changed ?? run.projection.ask?.request.args
-  const edited = args === undefined ? call : { ...call, args }
-  if (runner.digestOf(edited) !== digest) return runner.suspend(edited, "approval", STALE, args !== undefined)
-  if (args === undefined) return runner.execute(call, { begun })
-  if (changed !== undefined) {
-    const verdict = await decide(run, edited, true)
-    if (verdict.kind === "ask") return runner.suspend(edited, verdict.reason, verdict.question, true)
-    if (verdict.kind === "deny") return runner.record(call, refused(call, verdict.reason))
+  const args = changed ?? run.projection.ask?.request.args ?? call.args
+  const approved = { ...call, args }
+  if (runner.digestOf(approved) !== digest) return runner.suspend(call, { args, reason: "approval", question: STALE })
+  const verdict = await decide(config, run, approved, { isApproved: true, edited: changed !== undefined })
+  // A call that was started before may have had its effect, whatever the policy says now.
+  if (verdict.kind === "deny") return runner.record(call, begun ? unknown(call) : denied(call, verdict.reason))
+  if (verdict.kind === "ask") return runner.suspend(call, verdict)
+  if (runner.digestOf({ ...call, args: verdict.args }) !== digest) {
+    return runner.suspend(call, { args: verdict.args, reason: "approval", question: STALE })
   }
-  const note = `Run with arguments that a reviewer changed: ${JSON.stringify(args)}`
-  return runner.execute(edited, { begun, note })
+  return runner.execute(approved, args === call.args ? { begun } : changedBy("a reviewer", args, begun))
 }
 
 type Decision = NonNullable<NonNullable<RunProjection["ask"]>["decision"]>
 
 const STALE = "The call is not the one that was approved: its arguments or its working directory have changed."
-
-function refused({ name }: ToolCall, reason: string | undefined): ToolOutcome {
-  const text = reason ? `${name} was denied: ${reason}` : `${name} was denied.`
-  return { status: "denied", output: [{ type: "text", text }] }
-}
 
 function answered(text: string): ToolOutcome {
   return { status: "ok", output: [{ type: "text", text }] }

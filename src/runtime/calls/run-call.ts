@@ -1,12 +1,11 @@
 import type { Suspended, ToolCall } from "../../contract/backend.ts"
 import type { Environment } from "../../contract/env.ts"
-import type { AskReason } from "../../contract/result.ts"
+import type { Json } from "../../contract/json.ts"
 import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
-import { newNonce } from "../../lib/id.ts"
-import { canonicalJson } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
-import { allowsAtOnce, decide, hookedCall, type Verdict } from "./decide.ts"
+import { approvalRequest, waitForApproval } from "./ask.ts"
+import { allowsAtOnce, callDigest, decide, hookedCall, type Question, releaseOutput, type Verdict } from "./decide.ts"
 import { Overflow } from "./overflow.ts"
 import { Turnstile } from "./turnstile.ts"
 
@@ -66,13 +65,10 @@ export class CallRunner {
   }
 
   /** Records the question about a call for which the run has to pause. Only the first one of a step is asked. */
-  suspend(call: ToolCall, reason: AskReason, question: string, edited = false): Suspended {
+  suspend(call: ToolCall, question: Omit<Question, "kind" | "via">): Suspended {
     const run = this.#run
     if (run.asked) return suspended
-    const { callId, args } = call
-    const digest = this.digestOf(call)
-    const ticket = newNonce()
-    run.asked = { type: "approval-request", callId, digest, ticket, reason, question, ...(edited && { args }) }
+    run.asked = approvalRequest(this.#config, run, call, question)
     run.journal.append(run.asked)
     return suspended
   }
@@ -130,12 +126,22 @@ export class CallRunner {
     try {
       if (run.asked) return suspended
       // A run that is being stopped starts no call, so nothing is left to decide.
-      verdict = run.controls.stopping ? { kind: "allow" } : await decide(run, call)
-      if (verdict.kind === "ask") return this.suspend(call, verdict.reason, verdict.question)
+      verdict = run.controls.stopping ? { kind: "allow", args: call.args } : await decide(this.#config, run, call)
+      if (verdict.kind === "ask" && verdict.via === "wait") {
+        verdict = await waitForApproval(this.#config, run, call, verdict)
+      }
+      if (verdict.kind === "ask") return this.suspend(call, verdict)
+    } catch (error) {
+      run.controls.lose(error)
+      return notStarted(call)
     } finally {
       this.#deciding.leave()
     }
-    return verdict.kind === "allow" ? this.execute(call) : this.record(call, denied(call, verdict.reason))
+    if (verdict.kind === "deny") return this.record(call, denied(call, verdict.reason))
+    const { args } = verdict
+    return args === call.args
+      ? this.execute(call)
+      : this.execute({ ...call, args }, changedBy("the policy or a reviewer", args))
   }
 
   async #executeEarly(call: ToolCall): Promise<ToolOutcome> {
@@ -149,9 +155,11 @@ export class CallRunner {
     return (await onRecord) ? this.record(call, outcome, durationMs) : outcome
   }
 
-  #dispatch(call: ToolCall): Promise<ToolOutcome> {
+  async #dispatch(call: ToolCall): Promise<ToolOutcome> {
+    const started = performance.now()
     const context = contextOf(this.#overflow.env, this.#run, call)
-    return this.#run.input.dispatcher.dispatch(call, context, this.#overflow.keeperOf(call))
+    const outcome = await this.#run.input.dispatcher.dispatch(call, context, this.#overflow.keeperOf(call))
+    return releaseOutput(this.#config, this.#run, call, outcome, performance.now() - started)
   }
 
   #mayStartEarly(name: string): boolean {
@@ -166,9 +174,9 @@ export class CallRunner {
 const notBegun: ExecuteOptions = { begun: false }
 const suspended: Suspended = { status: "suspended" }
 
-/** Identifies exactly one call with its arguments: a decision is valid for nothing else. */
-export function callDigest(config: ResolvedConfig, { name, args }: Pick<ToolCall, "name" | "args">, cwd: string) {
-  return config.digest(canonicalJson([name, args, cwd]))
+/** The options of a call that runs with arguments other than the model's. */
+export function changedBy(author: string, args: Json, begun = false): ExecuteOptions {
+  return { begun, note: `Run with arguments that ${author} changed: ${JSON.stringify(args)}` }
 }
 
 function intentOf(config: ResolvedConfig, { key, input }: OpenRun, call: ToolCall, effect: Effect) {
@@ -199,8 +207,9 @@ function withNote(outcome: ToolOutcome, note: string | undefined): ToolOutcome {
   return note === undefined ? outcome : { ...outcome, output: [{ type: "text", text: note }, ...outcome.output] }
 }
 
-function denied({ name }: ToolCall, why: string): ToolOutcome {
-  return { status: "denied", output: [{ type: "text", text: why === "" ? `${name} was denied.` : why }] }
+export function denied({ name }: ToolCall, reason: string | undefined): ToolOutcome {
+  const text = reason ? `${name} was denied: ${reason}` : `${name} was denied.`
+  return { status: "denied", output: [{ type: "text", text }] }
 }
 
 function notStarted({ name }: ToolCall): ToolOutcome {
@@ -212,7 +221,7 @@ function notOnRecord({ name }: ToolCall): ToolOutcome {
   return { status: "denied", output: [{ type: "text", text: `${name} was not started: its call is not recorded.` }] }
 }
 
-function unknown({ name }: ToolCall): ToolOutcome {
+export function unknown({ name }: ToolCall): ToolOutcome {
   const text = `${name} was running when the run was stopped. It may or may not have taken effect: check before you try again.`
   return { status: "unknown", output: [{ type: "text", text }] }
 }

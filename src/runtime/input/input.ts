@@ -2,6 +2,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import type { Message } from "../../contract/message.ts"
 import type { Effort, ModelSettings } from "../../contract/model-settings.ts"
+import type { AlwaysScope, RunPolicy } from "../../contract/policy.ts"
 import type { Model } from "../../contract/provider.ts"
 import type { Limits } from "../../contract/result.ts"
 import type { RunInput, Slice } from "../../contract/run.ts"
@@ -11,12 +12,14 @@ import { checkedId, newRunId } from "../../lib/id.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { modelSettings } from "../../lib/model-settings.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../../tools/kernel/dispatch.ts"
-import { oneOf, type ResolvedConfig, requireJson, resolveLimits, wholeNumber } from "../config.ts"
+import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
 import { type OutputForm, outputForm } from "../output.ts"
+import { checkRunPolicy } from "../policies.ts"
 import { attachedParts } from "./attachments.ts"
 import { recordedCwd, workingDirectory } from "./cwd.ts"
 import { checkedMessages } from "./messages.ts"
 import { checkTools, list } from "./shapes.ts"
+import { oneOf, wholeNumber } from "./values.ts"
 
 /** The validated input of a run, completed with the settings of its runtime. */
 export interface CheckedInput {
@@ -29,6 +32,8 @@ export interface CheckedInput {
   readonly limits: Limits
   readonly slice?: Slice
   readonly unknownOutcome: UnknownOutcome
+  /** The run's own policies: of its start and of each resume. */
+  readonly policies: readonly RunPolicy[]
   /** The working directory of the tools. */
   readonly cwd: string
   /** The working directory in the journal. Decisions about calls are bound to it. */
@@ -38,11 +43,13 @@ export interface CheckedInput {
   readonly before?: EarlierExchanges
 }
 
-/** The messages of a conversation before a run. */
+/** The part of a conversation before a run. */
 export interface EarlierExchanges {
   /** The node that the run continues. */
   readonly nodeId: string
   readonly messages: readonly Message[]
+  /** What people allowed by the decision `always`. */
+  readonly allowed: readonly AlwaysScope[]
 }
 
 export function runKey(config: ResolvedConfig, input: RunInput): RunKey {
@@ -75,6 +82,7 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     limits: resolveLimits(input.limits, config.limits),
     ...(input.slice && { slice: checkedSlice(input.slice) }),
     unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
+    policies: input.policy ? [checkRunPolicy(input.policy)] : [],
     cwd,
     recordedCwd: recordedCwd(config.workspace, cwd),
     ...(metadata && { metadata }),
@@ -142,6 +150,7 @@ const inputKeys = keys<RunInput>()(
   "limits",
   "slice",
   "unknownOutcome",
+  "policy",
   "signal",
   "cwd",
   "metadata",

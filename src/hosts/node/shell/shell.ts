@@ -17,6 +17,7 @@ export function nodeShell(options: NodeShellOptions): Shell {
     return shell
   })
   return {
+    isSandboxRequired: settings.sandbox === "required",
     get containment() {
       return shell?.containment ?? (settings.sandbox === "required" ? "sandbox" : "best-effort")
     },

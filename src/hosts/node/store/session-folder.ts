@@ -47,6 +47,7 @@ function searchBeside(search: Search, isInside: IsInside): Search {
 
 function shellWith(shell: Shell, outputFolder: string): Shell {
   return {
+    isSandboxRequired: shell.isSandboxRequired === true,
     get containment() {
       return shell.containment
     },

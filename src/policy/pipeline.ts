@@ -1,0 +1,245 @@
+import type { Json } from "../contract/json.ts"
+import type {
+  AlwaysScope,
+  AskVia,
+  DecisionReason,
+  Policy,
+  PolicyCall,
+  PolicyMode,
+  PolicyService,
+  RuleDecision,
+  Rules,
+  ServiceOutput,
+  ServiceVerdict,
+} from "../contract/policy.ts"
+import type { Risk } from "../contract/tool.ts"
+
+/** A policy that is ready to decide. */
+export interface ActivePolicy extends Pick<Policy, "ask" | "onAsk"> {
+  readonly mode: PolicyMode
+  readonly rules: Rules
+  readonly services: readonly PolicyService[]
+  readonly preApproved: readonly string[]
+  readonly askTimeoutMs: number
+}
+
+/** The decision about one call. `args`: the final arguments, to which it is bound. */
+export type CallDecision = { readonly args: Json; readonly reasons: readonly DecisionReason[] } & (
+  | { readonly verdict: "allow" }
+  | { readonly verdict: "deny"; readonly reason: string }
+  | { readonly verdict: "ask"; readonly via: AskVia; readonly question: string; readonly always?: AlwaysScope }
+)
+
+/** What the runtime knows about a call beside the call itself. */
+export interface CallFacts {
+  /** The tool's own risk. */
+  readonly risk: Risk
+  /** What people have allowed in this run. */
+  readonly allowed: readonly AlwaysScope[]
+  /** True if a person has approved exactly these arguments: nothing is asked again, but the call can still be denied. */
+  readonly isApproved?: boolean
+  digest(args: Json): string
+}
+
+/** True if `decideCall` would allow every call of the tool and `scanOutput` would pass all its outputs. */
+export function allowsAtOnce(policy: ActivePolicy, tool: string, risk: Risk): boolean {
+  const { rules, services } = policy
+  if (services.length > 0 || !rules.allowsAtOnce(tool)) return false
+  return rules.allowsAlways(tool) || !asksForTier(policy, tierOf(policy, tool, risk)) || isPreApproved(policy, tool)
+}
+
+/**
+ * Decides one call: rules and services first, of which each can deny, ask or rewrite; then the risk tier, if no rule matched;
+ * then what people allowed before. The strictest stage decides. A stage that fails denies the call.
+ */
+export async function decideCall(policy: ActivePolicy, call: PolicyCall, facts: CallFacts): Promise<CallDecision> {
+  const found = await askStages(policy, call, facts)
+  const { args, reasons } = found
+  if (found.denied !== undefined) return denied(found, found.denied)
+  const open = facts.isApproved ? [] : await openAsks(policy, found.asks, { ...call, args }, facts)
+  const strictest = open.find(({ isFirm }) => isFirm) ?? open[0]
+  if (strictest === undefined) {
+    const isListed = found.asks.length > 0 && !facts.isApproved
+    return { verdict: "allow", args, reasons: isListed ? [...reasons, allowListed(call.tool)] : reasons }
+  }
+  if (policy.mode === "deny") return denied(found, reason("mode", "deny", `The mode is deny. ${strictest.text}`))
+  const via = viaOf(policy, strictest)
+  if (via === undefined) return denied(found, reason("approval", "deny", `${strictest.text} ${NOBODY_TO_ASK}`))
+  const always = open.every(({ isFirm }) => !isFirm) ? await policy.rules.alwaysScope({ ...call, args }) : undefined
+  return { verdict: "ask", args, reasons, via, question: strictest.text, ...(always && { always }) }
+}
+
+/** The reason to withhold an output, also that of a failed call. Undefined: it may be passed on. */
+export async function scanOutput(
+  { rules, services }: ActivePolicy,
+  call: PolicyCall,
+  output: ServiceOutput,
+  digest: (args: Json) => string,
+): Promise<DecisionReason | undefined> {
+  const blocked = contained(() => rules.scan(call.tool, output.text), reason("output", "block", FAILED))
+  if (blocked) return blocked
+  for (const service of services) {
+    const verdict = await service
+      .scan({ ...call, digest: digest(call.args) }, output)
+      .catch((): ServiceVerdict => ({ decision: "block", reason: FAILED }))
+    if (verdict.decision !== "allow") return ofService(verdict, "block")
+  }
+  return undefined
+}
+
+/** A question of one stage. `isFirm`: only a person can answer it, not the allow-list. */
+interface Ask {
+  readonly text: string
+  readonly isFirm: boolean
+  readonly via?: AskVia
+}
+
+interface Stages {
+  readonly args: Json
+  readonly reasons: readonly DecisionReason[]
+  readonly asks: readonly Ask[]
+  readonly denied?: DecisionReason
+}
+
+/** Rules and services decide again after each rewrite of a service; after the third they deny. */
+async function askStages(policy: ActivePolicy, call: PolicyCall, facts: CallFacts): Promise<Stages> {
+  let args = call.args
+  const reasons: DecisionReason[] = []
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const ruled = await ruleDecision(policy, { ...call, args })
+    reasons.push(...ruled.reasons)
+    args = ruled.args ?? args
+    if (ruled.verdict === "deny") return { args, reasons, asks: [], denied: deciding(ruled) }
+    const served = await askServices(policy, { ...call, args }, facts)
+    reasons.push(...served.reasons)
+    if (served.denied) return { args, reasons, asks: [], denied: served.denied }
+    if (served.args === undefined) {
+      const tier = ruled.verdict === undefined ? askOfTier(policy, call.tool, facts.risk) : undefined
+      if (tier) reasons.push(tier.reason)
+      return { args, reasons, asks: [...askOfRules(ruled), ...served.asks, ...(tier ? [tier.ask] : [])] }
+    }
+    args = served.args
+  }
+  const unstable = reason("service", "deny", "The arguments were rewritten again and again.")
+  return { args, reasons: [...reasons, unstable], asks: [], denied: unstable }
+}
+
+async function ruleDecision({ rules }: ActivePolicy, call: PolicyCall): Promise<RuleDecision> {
+  try {
+    return await rules.decide(call)
+  } catch {
+    return { verdict: "deny", reasons: [reason("rule", "deny", FAILED)] }
+  }
+}
+
+function askOfRules(ruled: RuleDecision): readonly Ask[] {
+  if (ruled.verdict !== "ask") return []
+  const { stage, text } = deciding(ruled)
+  return [{ text, isFirm: stage !== "default", ...(ruled.via && { via: ruled.via }) }]
+}
+
+async function askServices({ services }: ActivePolicy, call: PolicyCall, { digest }: CallFacts) {
+  const reasons: DecisionReason[] = []
+  const asks: Ask[] = []
+  for (const service of services) {
+    const verdict = await service
+      .decide({ ...call, digest: digest(call.args) })
+      .catch((): ServiceVerdict => ({ decision: "deny", reason: FAILED }))
+    if (verdict.decision === "allow") {
+      if (verdict.opened !== undefined) reasons.push(reason("service", "allow", verdict.opened))
+      if (verdict.args === undefined || digest(verdict.args) === digest(call.args)) continue
+      reasons.push(reason("service", "rewrite", "A policy service changed the arguments."))
+      return { reasons, asks, args: verdict.args }
+    }
+    const given = ofService(verdict, verdict.decision === "ask" ? "ask" : "deny")
+    reasons.push(given)
+    if (verdict.decision !== "ask") return { reasons, asks, denied: given }
+    asks.push({ text: given.text, isFirm: true })
+  }
+  return { reasons, asks }
+}
+
+function askOfTier(policy: ActivePolicy, tool: string, risk: Risk) {
+  const tier = tierOf(policy, tool, risk)
+  if (!asksForTier(policy, tier)) return undefined
+  const text = `${tool} has ${tier} risk and needs approval.`
+  return { reason: reason("tier", "ask", text), ask: { text, isFirm: false } }
+}
+
+function tierOf({ rules }: ActivePolicy, tool: string, risk: Risk): Risk {
+  return rules.tier(tool) ?? risk
+}
+
+/** A medium-risk tool asks only if there is a callback to ask. */
+function asksForTier({ mode, onAsk }: ActivePolicy, tier: Risk): boolean {
+  if (mode === "auto") return false
+  return tier === "high" || (tier === "medium" && onAsk !== undefined)
+}
+
+/** An allow-list answers what the tier or the default asks, never what a rule or a service asks. */
+async function openAsks(
+  policy: ActivePolicy,
+  asks: readonly Ask[],
+  call: PolicyCall,
+  { allowed }: CallFacts,
+): Promise<readonly Ask[]> {
+  if (asks.every(({ isFirm }) => isFirm)) return asks
+  return (await isAllowListed(policy, call, allowed)) ? asks.filter(({ isFirm }) => isFirm) : asks
+}
+
+async function isAllowListed(
+  policy: ActivePolicy,
+  call: PolicyCall,
+  allowed: readonly AlwaysScope[],
+): Promise<boolean> {
+  if (isPreApproved(policy, call.tool)) return true
+  for (const scope of allowed) if (await policy.rules.covers(scope, call)) return true
+  return false
+}
+
+function isPreApproved({ preApproved }: ActivePolicy, tool: string): boolean {
+  return preApproved.includes(tool)
+}
+
+/** Undefined: there is nobody to ask. */
+function viaOf({ ask, onAsk }: ActivePolicy, { via }: Ask): AskVia | undefined {
+  const wanted = via ?? ask ?? (onAsk && "wait")
+  return wanted === "wait" && !onAsk ? undefined : wanted
+}
+
+function denied({ args, reasons }: Stages, why: DecisionReason): CallDecision {
+  const known = reasons.includes(why) ? reasons : [...reasons, why]
+  return { verdict: "deny", args, reasons: known, reason: why.text }
+}
+
+/** The reason of the rule that decides stands first. */
+function deciding({ reasons, verdict = "deny" }: RuleDecision): DecisionReason {
+  return reasons[0] ?? reason("rule", verdict, "A rule of the policy decides so.")
+}
+
+function ofService(
+  { reason: text, rule }: Exclude<ServiceVerdict, { readonly decision: "allow" }>,
+  verdict: DecisionReason["verdict"],
+): DecisionReason {
+  return { stage: "service", verdict, text, ...(rule !== undefined && { rule }) }
+}
+
+function allowListed(tool: string): DecisionReason {
+  return reason("allow-list", "allow", `${tool} was allowed before.`)
+}
+
+function reason(stage: DecisionReason["stage"], verdict: DecisionReason["verdict"], text: string): DecisionReason {
+  return { stage, verdict, text }
+}
+
+function contained<Value>(work: () => Value, failed: Value): Value {
+  try {
+    return work()
+  } catch {
+    return failed
+  }
+}
+
+const MOST_ROUNDS = 3
+const FAILED = "The policy failed."
+const NOBODY_TO_ASK = 'Nobody can be asked: set policy.onAsk, or policy.ask to "pause".'

@@ -1,0 +1,128 @@
+import type { ToolCall } from "../../contract/backend.ts"
+import type { ApprovalDecision, ApprovalRequest } from "../../contract/policy.ts"
+import { Aborter, delay, onAbort, orAborted } from "../../lib/abort.ts"
+import { newNonce } from "../../lib/id.ts"
+import { isJsonObject, whyNotJson } from "../../lib/json.ts"
+import type { ResolvedConfig } from "../config.ts"
+import type { OpenRun } from "../open-run.ts"
+import { callDigest, decide, type Question, type Verdict } from "./decide.ts"
+
+/**
+ * Asks `onAsk` about a call and waits. The question is durable before anyone is asked, and the decision before the call runs.
+ * No decision in time, an exception and an unknown decision deny the call.
+ */
+export async function waitForApproval(
+  config: ResolvedConfig,
+  run: OpenRun,
+  call: ToolCall,
+  question: Question,
+): Promise<Verdict> {
+  const { journal, input } = run
+  const asked = approvalRequest(config, run, call, question)
+  journal.append({ ...asked, via: "wait" })
+  await journal.flush()
+  const given = await answerOf(run, { ...call, args: question.args }, question, asked.ticket)
+  const verdict = await verdictOf(config, run, call, question, given)
+  const { callId } = call
+  const args = verdict.kind === "allow" ? verdict.args : question.args
+  const digest = callDigest(config, { name: call.name, args }, input.recordedCwd)
+  const isChanged = digest !== asked.digest
+  journal.append({
+    type: "approval-result",
+    callId,
+    digest,
+    decision: verdict.kind === "allow" ? "approve" : "deny",
+    ...(verdict.kind === "deny" && { text: verdict.reason }),
+    ...(isChanged && { args }),
+    ...(given.decision === "always" && question.always && { always: question.always }),
+  })
+  await journal.flush()
+  return verdict
+}
+
+/** The record of a question about a call. `args` are recorded if they are not the model's. */
+export function approvalRequest(
+  config: ResolvedConfig,
+  { input }: OpenRun,
+  call: ToolCall,
+  { args, reason, question, always }: Omit<Question, "kind" | "via">,
+) {
+  const digest = callDigest(config, { name: call.name, args }, input.recordedCwd)
+  const isChanged = digest !== callDigest(config, call, input.recordedCwd)
+  return {
+    type: "approval-request",
+    callId: call.callId,
+    digest,
+    ticket: newNonce(),
+    reason,
+    question,
+    ...(isChanged && { args }),
+    ...(always && { always }),
+  } as const
+}
+
+/** Changed arguments are decided again: they can be denied, and a rule must not change what the person approved. */
+async function verdictOf(
+  config: ResolvedConfig,
+  run: OpenRun,
+  call: ToolCall,
+  { args: asked }: Question,
+  given: ApprovalDecision,
+): Promise<Verdict> {
+  if (given.decision === "deny") return { kind: "deny", reason: given.reason ?? "the request was denied" }
+  const args = given.decision === "approve" && given.args !== undefined ? given.args : asked
+  if (args === asked) return { kind: "allow", args }
+  const issues = await run.input.dispatcher.check(call.name, args)
+  if (issues.length > 0) return { kind: "deny", reason: `the changed arguments are invalid: ${issues.join("; ")}` }
+  const verdict = await decide(config, run, { ...call, args }, { isApproved: true, edited: true })
+  if (verdict.kind !== "allow") return verdict.kind === "deny" ? verdict : { kind: "deny", reason: verdict.question }
+  const digest = (value: typeof args) => callDigest(config, { name: call.name, args: value }, run.input.recordedCwd)
+  if (digest(verdict.args) === digest(args)) return verdict
+  return { kind: "deny", reason: "a rule changes the arguments that were approved" }
+}
+
+async function answerOf(
+  run: OpenRun,
+  call: ToolCall,
+  { question, always }: Question,
+  requestId: string,
+): Promise<ApprovalDecision> {
+  const { policy, controls, key, input } = run
+  const closing = new Aborter()
+  const unlink = onAbort(controls.signal, () => closing.abort())
+  const request: ApprovalRequest = {
+    requestId,
+    runId: key.runId,
+    nodeId: key.nodeId,
+    callId: call.callId,
+    tool: call.name,
+    args: call.args,
+    tier: policy.rules.tier(call.name) ?? input.dispatcher.tool(call.name)?.risk ?? "high",
+    model: input.model ? `${input.model.provider}:${input.model.id}` : null,
+    question,
+    ...(always && { always }),
+    signal: closing.signal,
+  }
+  try {
+    const late = delay(policy.askTimeoutMs, closing.signal).then(() => tooLate)
+    const asking = orAborted(policy.onAsk?.(request), closing.signal)
+    return checkedDecision(await Promise.race([asking, late]))
+  } catch {
+    return failed
+  } finally {
+    unlink()
+    closing.abort()
+  }
+}
+
+const tooLate: ApprovalDecision = { decision: "deny", reason: "nobody decided in time" }
+const failed: ApprovalDecision = { decision: "deny", reason: "the approval callback failed" }
+
+function checkedDecision(given: unknown): ApprovalDecision {
+  if (!isJsonObject(given)) return failed
+  const { decision, reason, args } = given
+  if (decision === "deny") return { decision, ...(typeof reason === "string" && { reason }) }
+  if (decision === "always") return { decision }
+  if (decision !== "approve" || whyNotJson(args ?? null, "args") !== undefined) return failed
+  return { decision, ...(args !== undefined && { args }) }
+}
