@@ -44,6 +44,8 @@ export interface Matcher {
   readonly agent?: string | readonly string[]
   readonly backend?: string | readonly string[]
   readonly workspace?: string | readonly string[]
+  /** Whether commands run in a required sandbox. */
+  readonly sandboxed?: boolean
 }
 
 /** One rule: exactly one of `allow`, `ask` and `deny`. The strictest matching rule decides; order means nothing. */
@@ -89,7 +91,10 @@ export interface PolicyDocument {
   readonly extends?: PolicyPreset | (string & {})
   /** Applies where no rule matches. Absent: the risk tier decides. */
   readonly default?: RuleVerdict
-  /** Applies to commands that cannot be read. `sandboxed`: allowed inside a required sandbox, else `ask`. Default `ask`. */
+  /**
+   * Applies to commands that cannot be read. `sandboxed`: allowed inside a required sandbox, else `ask`. Default `ask`,
+   * or `deny` if that is the default of the policy.
+   */
   readonly unparsed?: "ask" | "deny" | "sandboxed"
   readonly rules?: readonly PolicyRule[]
   readonly output?: readonly OutputRule[]
@@ -184,14 +189,17 @@ export interface Rules {
   readonly scansOutput: boolean
   /** The reason to withhold an output, if any. */
   scan(tool: string, output: string): DecisionReason | undefined
-  /** Path patterns that no tool may read: the search tools exclude them. */
-  readonly hiddenPaths: readonly string[]
+  /**
+   * Tells which absolute paths a call must not show, although the path that it starts from is allowed. Undefined if
+   * there are none.
+   */
+  hiddenFrom(call: PolicyCall): Promise<((path: string) => boolean) | undefined>
   /** The tier of a tool, if the policy sets one. */
   tier(tool: string): Risk | undefined
   /** What `always` would allow for this call. */
-  alwaysScope(call: PolicyCall): AlwaysScope | undefined
+  alwaysScope(call: PolicyCall): Promise<AlwaysScope | undefined>
   /** True if an earlier `always` covers this call. */
-  covers(scope: AlwaysScope, call: PolicyCall): boolean
+  covers(scope: AlwaysScope, call: PolicyCall): Promise<boolean>
 }
 
 /**

@@ -1,6 +1,6 @@
 import { ToolError } from "../../contract/tool.ts"
+import { type Hunk, malformed, oldLines, shown } from "../../lib/patch/file-patch.ts"
 import { closestLines } from "../edit/closest-lines.ts"
-import { type Hunk, malformed, oldLines, shown } from "./file-patch.ts"
 import { createLineSearch, type LineSearch } from "./find-lines.ts"
 
 /** A line of a file with its line ending; the last line may have none. */

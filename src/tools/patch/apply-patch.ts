@@ -1,7 +1,7 @@
 import type { Tool, ToolContext } from "../../contract/tool.ts"
+import { parsePatch } from "../../lib/patch/parse-patch.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { filesOf, stopIfAborted } from "../shared.ts"
-import { parsePatch } from "./parse-patch.ts"
 import { planChanges } from "./plan-changes.ts"
 
 /** ApplyPatch: changes several files, all or none, even through a crash. */

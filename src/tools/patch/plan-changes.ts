@@ -1,9 +1,9 @@
 import type { FileChange, Files } from "../../contract/env.ts"
 import { ToolError } from "../../contract/tool.ts"
+import type { AddPatch, DeletePatch, FilePatch, Hunk, UpdatePatch } from "../../lib/patch/file-patch.ts"
 import { decodeText, encodeText, type TextFile } from "../../lib/text-file.ts"
 import { onOneLine } from "../shared.ts"
 import { applyHunks } from "./apply-hunks.ts"
-import type { AddPatch, DeletePatch, FilePatch, Hunk, UpdatePatch } from "./file-patch.ts"
 
 export interface Plan {
   readonly changes: readonly FileChange[]

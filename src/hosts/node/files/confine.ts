@@ -159,7 +159,7 @@ export function realPathOf(path: string): string {
   }
 }
 
-async function deepestExisting(absolute: string): Promise<Location> {
+export async function deepestExisting(absolute: string): Promise<Location> {
   const missing: string[] = []
   for (let path = absolute; ; path = dirname(path)) {
     try {

@@ -1,0 +1,67 @@
+import type { AlwaysScope, PolicyCall } from "../../contract/policy.ts"
+import type { CommandLine, ReadableLine, ShellCommand } from "../shell/command-line.ts"
+import { compileCommand, wordsOf } from "./command-pattern.ts"
+import { commandIn } from "./tool-shapes.ts"
+
+type ReadLine = (line: string) => Promise<CommandLine>
+
+/** The scope that `always` would have: never the bare program. Undefined if no narrow scope can be stated. */
+export async function alwaysScopeOf(call: PolicyCall, readLine: ReadLine): Promise<AlwaysScope | undefined> {
+  const { tool, args } = call
+  const command = tool === "Bash" ? commandIn(args) : undefined
+  if (tool !== "Bash") return { tool }
+  if (command === undefined || command === null) return undefined
+  const line = await readLine(command)
+  if (!isPlain(line)) return undefined
+  const [first, ...others] = line.commands.map(scopeOf)
+  if (first === undefined || others.some((scope) => scope !== first)) return undefined
+  return { tool, command: first }
+}
+
+/** True if every command of the call is within the scope. */
+export async function coversCall(scope: AlwaysScope, call: PolicyCall, readLine: ReadLine): Promise<boolean> {
+  if (scope.tool !== call.tool) return false
+  if (scope.command === undefined) return true
+  const command = commandIn(call.args)
+  if (command === undefined || command === null) return false
+  const line = await readLine(command)
+  const pattern = compileCommand(scope.command)
+  return isPlain(line) && line.commands.length > 0 && line.commands.every((each) => pattern.permits(wordsOf(each)))
+}
+
+/** Redirects and variables would be allowed as well. */
+function isPlain(line: CommandLine): line is ReadableLine {
+  if (!line.isReadable || line.commands.some(({ variables }) => variables.length > 0)) return false
+  return line.redirects.every(({ target }) => target.isFixed && target.text === "/dev/null")
+}
+
+function scopeOf({ words, isOpen }: ShellCommand): string | undefined {
+  if (isOpen || words.some(({ isFixed }) => !isFixed)) return undefined
+  const texts = words.map(({ text }) => text)
+  // A pattern cannot state these words.
+  if (texts.some((text) => text === "" || /[\s*]/.test(text))) return undefined
+  const depth = depthOf(texts)
+  return depth === undefined ? texts.join(" ") : [...texts.slice(0, depth), "*"].join(" ")
+}
+
+/** The number of words that name what the program does; undefined if only the whole command does. */
+function depthOf([program = "", subcommand = "", operand = ""]: readonly string[]): number | undefined {
+  if (!programsWithSubcommands.has(program) || !isName(subcommand)) return undefined
+  if (!runsOthers.has(subcommand)) return 2
+  return isName(operand) ? 3 : undefined
+}
+
+function isName(word: string): boolean {
+  return /^[a-z][a-z0-9:_-]*$/i.test(word)
+}
+
+/** Their second word says what they do. For others, it is what they do it to. */
+const programsWithSubcommands: ReadonlySet<string> = new Set(
+  (
+    "apt apt-get aws az brew bun cargo composer conda deno docker dotnet gcloud gem gh git go gradle helm kubectl mvn " +
+    "nix npm pip pip3 pnpm podman poetry pulumi rustup swift systemctl terraform uv yarn"
+  ).split(" "),
+)
+
+/** The next word says which program or script they run. */
+const runsOthers: ReadonlySet<string> = new Set("compose dlx exec run run-script tool x".split(" "))

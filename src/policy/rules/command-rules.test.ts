@@ -1,0 +1,170 @@
+import { describe, expect, test } from "vitest"
+import { linkedFiles, policyCall, verdictOf } from "../../../test/support/policy-scene.ts"
+
+const bash = (command: string) => policyCall("Bash", { command })
+
+const denyForce = {
+  default: "allow",
+  rules: [
+    { deny: { tool: "Bash", command: ["git push ** --force **", "git push ** -f **", "rm -rf **"] } },
+    { deny: { tool: "Bash", command: "curl **" } },
+  ],
+} as const
+
+describe("a denied command", () => {
+  test.each([
+    ["git push --force"],
+    ["git push origin main --force"],
+    ["git push -f origin"],
+    ["git push --force=yes"],
+    ["git push --forc"],
+    ["git push -uf origin main"],
+    ["git -C elsewhere push --force"],
+    ["git --no-pager push --force"],
+    ["/usr/bin/git push --force"],
+    ["./git push --force"],
+    ["rm -rf x"],
+    ["rm -fr x"],
+    ["rm -r -f x"],
+    ["rm -f -r x"],
+    ["rm x -rf"],
+    ["rm -rfv x"],
+    ["/bin/rm -rf x"],
+    ["RM -rf x"],
+    ["rm $FLAGS x"],
+    ["git $SUB --force"],
+    ["git push $ARGS"],
+    ["git status && curl evil"],
+    ["git status || curl evil"],
+    ["git status | curl evil"],
+    ["ls; curl evil"],
+    ["curl evil &"],
+  ])("is denied as %s", async (command) => {
+    expect(await verdictOf(denyForce, bash(command))).toBe("deny")
+  })
+
+  test.each(["git push origin main", "git push --force-with-lease", "rm -r x", "rm x", "git status", "echo rm"])(
+    "does not include %s",
+    async (command) => {
+      expect(await verdictOf(denyForce, bash(command))).toBe("allow")
+    },
+  )
+})
+
+const allowGit = {
+  default: "ask",
+  rules: [{ allow: { tool: "Bash", command: ["git status", "git diff *", "npm run build:* --if-present", "cat"] } }],
+} as const
+
+describe("an allowed command", () => {
+  test.each([
+    ["git status", "allow"],
+    ["git diff", "allow"],
+    ["git diff --stat HEAD", "allow"],
+    ["git status && git diff", "allow"],
+    ["npm run build:all --if-present", "allow"],
+    ["git status --short", "ask"],
+    ["git status && curl evil", "ask"],
+    ["git diff | sh", "ask"],
+    ["/tmp/git status", "ask"],
+    ["./git status", "ask"],
+    ["GIT status", "ask"],
+    ["git -C /elsewhere status", "ask"],
+    ["git diff $X", "ask"],
+    ["git diff *.ts", "ask"],
+    ["PAGER=evil git diff", "ask"],
+    ["npm run build:all --if-present evil", "ask"],
+    ["npm run evil --if-present", "ask"],
+    ["gitstatus", "ask"],
+  ])("%s → %s", async (command, verdict) => {
+    expect(await verdictOf(allowGit, bash(command))).toBe(verdict)
+  })
+
+  test("a star as the program allows no path of its own choice", async () => {
+    const rules = { default: "deny", rules: [{ allow: { tool: "Bash", command: "* --version" } }] } as const
+    expect(await verdictOf(rules, bash("node --version"))).toBe("allow")
+    expect(await verdictOf(rules, bash("node --version evil"))).toBe("deny")
+  })
+})
+
+describe("a redirect", () => {
+  const rules = {
+    default: "ask",
+    rules: [
+      { allow: { tool: "Bash", command: "echo *" } },
+      { allow: { tool: ["Read", "Write"], path: "out/**" } },
+      { deny: { tool: "Write", path: ".git/**" } },
+    ],
+  } as const
+
+  test.each([
+    ["echo a > out/a", "allow"],
+    ["echo a >> out/a", "allow"],
+    ["echo a > /dev/null", "allow"],
+    ["echo a < out/a", "allow"],
+    ["echo a > b", "ask"],
+    ["echo a < b", "ask"],
+    ["echo a > out/../b", "ask"],
+    ["echo a > .git/config", "deny"],
+    ["echo a > .GIT/config", "deny"],
+    ["echo a > $TARGET", "ask"],
+    ["cd x && echo a > out/a", "ask"],
+  ])("%s → %s", async (command, verdict) => {
+    expect(await verdictOf(rules, bash(command))).toBe(verdict)
+  })
+
+  test("through a link is decided by where it leads", async () => {
+    const resolvePath = linkedFiles({ "/ws/out/link": "/ws/.git" })
+    expect(await verdictOf(rules, bash("echo a > out/link/config"), { resolvePath })).toBe("deny")
+  })
+})
+
+describe("a line that cannot be read", () => {
+  const line = bash("git status $(")
+
+  test("is never allowed by a rule, a default or a star", async () => {
+    for (const rules of [[{ allow: { tool: "Bash" } }], [{ allow: { tool: "*" } }]]) {
+      expect(await verdictOf(rules, line)).toBe("ask")
+    }
+    expect(await verdictOf({ default: "allow" }, line)).toBe("ask")
+    expect(await verdictOf({ unparsed: "deny", rules: [{ allow: { tool: "Bash" } }] }, line)).toBe("deny")
+  })
+
+  test("is allowed only inside a required sandbox, and only if the policy says so", async () => {
+    const rules = [{ allow: { tool: "Bash" } }]
+    expect(await verdictOf({ unparsed: "sandboxed", rules }, { ...line, sandboxed: true })).toBe("allow")
+    expect(await verdictOf({ unparsed: "sandboxed", rules }, line)).toBe("ask")
+    expect(await verdictOf({ unparsed: "ask", rules }, { ...line, sandboxed: true })).toBe("ask")
+    const denied = [{ deny: { tool: "Bash", agent: "root" } }]
+    expect(await verdictOf({ unparsed: "sandboxed", rules: denied }, { ...line, sandboxed: true })).toBe("deny")
+  })
+
+  test("is left to the risk tier if the policy says nothing about commands", async () => {
+    expect(await verdictOf([], line)).toBe("tier")
+    expect(await verdictOf([{ deny: { tool: "Read", path: "x" } }], line)).toBe("tier")
+  })
+
+  test("is one whose command is not a text", async () => {
+    expect(await verdictOf([{ allow: { tool: "Bash" } }], policyCall("Bash", { command: ["ls"] }))).toBe("ask")
+  })
+})
+
+test("a permission for a whole tool covers every readable command, without variables", async () => {
+  const rules = [{ allow: { tool: "Bash" } }]
+  expect(await verdictOf(rules, bash("anything at all && more $X"))).toBe("allow")
+  expect(await verdictOf(rules, bash("LD_PRELOAD=x ls"))).toBe("ask")
+})
+
+test("a path that is refused to every tool is refused as a word of a command", async () => {
+  const rules = [{ allow: { tool: "Bash" } }, { deny: { tool: "*", path: "**/.env" } }]
+  expect(await verdictOf(rules, bash("cat .env"))).toBe("deny")
+  expect(await verdictOf(rules, bash("cp ./a/../.env x"))).toBe("deny")
+  expect(await verdictOf(rules, bash("tool --file=.env"))).toBe("deny")
+  expect(await verdictOf(rules, bash("cat env"))).toBe("allow")
+})
+
+test("a command pattern with many stars takes no exponential time", async () => {
+  const rules = [{ deny: { tool: "Bash", command: `x ${"** a*b* ".repeat(40)}end` } }]
+  expect(await verdictOf(rules, bash(`x ${"aab ".repeat(1500)}`))).toBe("tier")
+  expect(await verdictOf(rules, bash(`x ${"aab ".repeat(1500)}$Y z`))).toBe("tier")
+})

@@ -1,0 +1,278 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { Json } from "../../contract/json.ts"
+import type { PolicyCall, PolicyDocument, RuleDecision, Rules, RuleVerdict } from "../../contract/policy.ts"
+import type { Risk } from "../../contract/tool.ts"
+import { canonicalJson } from "../../lib/json.ts"
+import { compileLinearPattern } from "../../lib/linear-pattern.ts"
+import type { CommandLine } from "../shell/command-line.ts"
+import { alwaysScopeOf, coversCall } from "./always-scope.ts"
+import { checkDocument } from "./check-document.ts"
+import { type CompiledRule, compileRule, isForTool, isUnconditional } from "./compile-rule.ts"
+import { type DecisionContext, type Step, stepsOf, strictness } from "./decide-call.ts"
+import { pathFinder, type ResolvePath } from "./find-paths.ts"
+import { compileName, listOf } from "./glob.ts"
+import { hiddenPathsFrom } from "./hidden-paths.ts"
+import { absolutePath } from "./path-pattern.ts"
+import { withValueAt } from "./pointer.ts"
+import { presets } from "./presets.ts"
+import { indexRules } from "./rule-index.ts"
+import { type PolicyTestResult, refuseFailed, runTests } from "./run-tests.ts"
+
+/** One document of a policy. `source` names it for people, for example `longhaul.policy.yaml`. */
+export interface PolicySource {
+  readonly document: PolicyDocument
+  readonly source: string
+}
+
+export interface CompileOptions {
+  /** Without it, paths are compared only as written: use it wherever there is a file system. */
+  readonly resolvePath?: ResolvePath
+  /** For patterns that start with `~/`. */
+  readonly homeFolder?: string
+  /** Names of the host's own tools. */
+  readonly tools?: readonly string[]
+  /** Reads command lines. Default: `policy/shell/read-line.ts`, loaded with the first line. */
+  readonly readLine?: (line: string) => CommandLine
+}
+
+/** Rules that can also show how they decide. */
+export interface CompiledRules extends Rules {
+  /** A decision, and the decisions about each part of the call before any rewrite. */
+  explain(call: PolicyCall): Promise<{ readonly decision: RuleDecision; readonly steps: readonly Step[] }>
+  /** All rules, for people. */
+  readonly names: readonly string[]
+}
+
+/**
+ * The rules of all documents apply together. Other settings become the strictest that is given, so a document can add
+ * permissions by rules only. Rejects with `config_invalid`, also if a test of a document fails.
+ */
+export async function compileRules(
+  sources: readonly PolicySource[],
+  options: CompileOptions = {},
+): Promise<CompiledRules> {
+  const { homeFolder, tools = [] } = options
+  for (const { document, source } of sources) {
+    await checkDocument(document, source, { tools, hasHomeFolder: homeFolder !== undefined })
+  }
+  refuseFailed(await testPolicy(sources, options))
+  return compileChecked(sources, options)
+}
+
+/**
+ * Runs the tests of each document with its rules and those of the documents before it. No file system is used, so that
+ * the result is the same everywhere.
+ */
+export async function testPolicy(
+  sources: readonly PolicySource[],
+  { resolvePath: _, ...options }: CompileOptions = {},
+): Promise<readonly PolicyTestResult[]> {
+  const results: PolicyTestResult[] = []
+  for (const [index, { document, source }] of sources.entries()) {
+    if (document.tests === undefined) continue
+    const rules = await compileChecked(sources.slice(0, index + 1), options)
+    results.push(...(await runTests(rules, document.tests, source)))
+  }
+  return results
+}
+
+async function compileChecked(sources: readonly PolicySource[], options: CompileOptions): Promise<CompiledRules> {
+  const { resolvePath, homeFolder } = options
+  const all = sources.flatMap(withPreset)
+  const resolvePattern = (pattern: string) => realPattern(pattern, resolvePath, homeFolder)
+  const rules = await Promise.all(
+    all.flatMap(({ document, source }) =>
+      (document.rules ?? []).map((rule, index) =>
+        compileRule(rule, `rules[${index}] of ${source}`, { homeFolder, resolvePattern }),
+      ),
+    ),
+  )
+  const context: DecisionContext = {
+    rulesOf: indexRules(rules),
+    default: strictest(all.map(({ document }) => document.default)),
+    unparsed: strictestUnparsed(all.map(({ document }) => document.unparsed)),
+    findPaths: pathFinder(resolvePath, homeFolder),
+    readLine: lineReader(options.readLine),
+  }
+  const scan = await compileOutput(all)
+  const hasOutput = (tool: string) => scan.rules.some((rule) => rule.isFor(tool))
+  return {
+    names: rules.map(({ name }) => name),
+    decide: async (call) => (await decideInRounds(call, context)).decision,
+    explain: (call) => decideInRounds(call, context),
+    allowsAtOnce: (tool) => !hasOutput(tool) && allows(tool, rules, context) !== "sometimes",
+    allowsAlways: (tool) => allows(tool, rules, context) === "always",
+    scan: scan.scan,
+    hiddenFrom: hiddenPathsFrom(rules, context.findPaths),
+    tier: tierFinder(all),
+    alwaysScope: (call) => alwaysScopeOf(call, context.readLine),
+    covers: (scope, call) => coversCall(scope, call, context.readLine),
+  }
+}
+
+function withPreset(given: PolicySource): readonly PolicySource[] {
+  const name = given.document.extends
+  const preset = name === undefined || !Object.hasOwn(presets, name) ? undefined : presets[name]
+  if (preset !== undefined) return [{ document: preset, source: `preset ${name}` }, given]
+  return [given]
+}
+
+const mostRounds = 3
+
+/** Rewritten arguments are decided again, so that no rule is bypassed by another one's change. */
+async function decideInRounds(
+  given: PolicyCall,
+  context: DecisionContext,
+): Promise<{ readonly decision: RuleDecision; readonly steps: readonly Step[] }> {
+  let call = given
+  let first: readonly Step[] | undefined
+  const rewrites: RuleDecision["reasons"][number][] = []
+  for (let round = 0; ; round++) {
+    const steps = await stepsOf(call, context)
+    first ??= steps
+    const decision = combine(steps)
+    const isChanged = call !== given
+    const changed = decision.verdict === "deny" ? { args: call.args, rules: [] } : rewritten(call.args, steps)
+    if (changed === undefined || (changed.rules.length > 0 && round === mostRounds)) {
+      const text =
+        changed === undefined
+          ? "Rules change the same argument in different ways."
+          : `Rules still change the arguments after ${mostRounds} rounds.`
+      const reasons = [{ stage: "rule", verdict: "deny", text } as const, ...rewrites, ...decision.reasons]
+      return { decision: { verdict: "deny", reasons }, steps: first }
+    }
+    if (changed.rules.length === 0) {
+      const reasons = [...decision.reasons, ...rewrites]
+      return { decision: { ...decision, ...(isChanged && { args: call.args }), reasons }, steps: first }
+    }
+    for (const { name, reason } of changed.rules) {
+      rewrites.push({ stage: "rule", verdict: "rewrite", text: reason ?? "Arguments were changed.", rule: name })
+    }
+    call = { ...call, args: changed.args }
+  }
+}
+
+function combine(steps: readonly Step[]): RuleDecision {
+  const sorted =
+    steps.length === 1 ? steps : [...steps].sort((left, right) => strictness(right.verdict) - strictness(left.verdict))
+  const verdict = sorted[0]?.verdict
+  const vias = verdict === "ask" ? sorted.filter((step) => step.verdict === "ask").map(({ via }) => via) : []
+  const via = vias.includes("pause") ? "pause" : vias.includes("wait") ? "wait" : undefined
+  return {
+    ...(verdict !== undefined && { verdict }),
+    ...(via !== undefined && { via }),
+    reasons: sorted.flatMap(({ reasons }) => reasons),
+  }
+}
+
+interface Rewritten {
+  readonly args: Json
+  /** The rules that changed something. */
+  readonly rules: readonly CompiledRule[]
+}
+
+/** Undefined if two rules disagree: order means nothing, so neither may win. */
+function rewritten(given: Json, steps: readonly Step[]): Rewritten | undefined {
+  const changing = new Set(steps.flatMap(({ rules }) => rules.filter(({ changes }) => changes.length > 0)))
+  let args = given
+  const rules: CompiledRule[] = []
+  const values = new Map<string, string>()
+  for (const rule of changing) {
+    const before = args
+    for (const { parts, value } of rule.changes) {
+      const place = parts.join("/")
+      const text = canonicalJson(value)
+      if ((values.get(place) ?? text) !== text) return undefined
+      values.set(place, text)
+      const changed = withValueAt(args, parts, value)
+      if (changed === undefined) return undefined
+      args = changed
+    }
+    if (canonicalJson(before) !== canonicalJson(args)) rules.push(rule)
+  }
+  return { args, rules }
+}
+
+/** Whether rules allow all calls of a tool, say nothing about any, or something else. */
+function allows(
+  tool: string,
+  rules: readonly CompiledRule[],
+  context: DecisionContext,
+): "always" | "never" | "sometimes" {
+  const own = rules.filter((rule) => isForTool(rule, tool))
+  const isPlain = own.every(({ verdict, changes }) => verdict === "allow" && changes.length === 0)
+  // The words and redirects of a command line decide as well.
+  const isLine = tool === "Bash" || own.some(({ condition }) => condition.commands !== undefined)
+  if (!isPlain || (isLine && (rules.length > 0 || context.default !== undefined || context.unparsed !== undefined))) {
+    return "sometimes"
+  }
+  if (context.default === "allow" || own.some(isUnconditional)) return "always"
+  return context.default === undefined ? "never" : "sometimes"
+}
+
+async function compileOutput(all: readonly PolicySource[]) {
+  const compiled = all.flatMap(({ document, source }) =>
+    (document.output ?? []).map(async ({ block, reason }, index) => {
+      const names = listOf(block.tool).map(compileName)
+      return {
+        isFor: (tool: string) => names.some((fits) => fits(tool)),
+        pattern: await compileLinearPattern(block.pattern),
+        reason: {
+          stage: "output",
+          verdict: "block",
+          text: reason ?? "The output contains a text that the policy withholds.",
+          rule: `output[${index}] of ${source}`,
+        } as const,
+      }
+    }),
+  )
+  const rules = await Promise.all(compiled)
+  const scan: Rules["scan"] = (tool, output) =>
+    rules.find(({ isFor, pattern }) => isFor(tool) && pattern.test(output))?.reason
+  return { rules, scan }
+}
+
+const risks: readonly Risk[] = ["low", "medium", "high"]
+
+function tierFinder(all: readonly PolicySource[]): Rules["tier"] {
+  const tiers = all.flatMap(({ document }) =>
+    Object.entries(document.tiers ?? {}).map(([pattern, risk]) => ({ fits: compileName(pattern), risk })),
+  )
+  return (tool) => {
+    const ranks = tiers.filter(({ fits }) => fits(tool)).map(({ risk }) => risks.indexOf(risk))
+    return ranks.length === 0 ? undefined : risks[Math.max(...ranks)]
+  }
+}
+
+function strictest(given: readonly (RuleVerdict | undefined)[]): RuleVerdict | undefined {
+  return (["deny", "ask", "allow"] as const).find((verdict) => given.includes(verdict))
+}
+
+function strictestUnparsed(given: readonly PolicyDocument["unparsed"][]): PolicyDocument["unparsed"] {
+  return (["deny", "ask", "sandboxed"] as const).find((verdict) => given.includes(verdict))
+}
+
+/** The parser is loaded with the first line. A failure of it makes the line unreadable. */
+function lineReader(given: CompileOptions["readLine"]): DecisionContext["readLine"] {
+  return async (line) => {
+    try {
+      const read = given ?? (await import("../shell/read-line.ts")).readCommandLine
+      return await read(line)
+    } catch (error) {
+      const reason = LonghaulError.is(error) ? error.message : "the parser failed"
+      return { isReadable: false, reason }
+    }
+  }
+}
+
+/** `/tmp/**` also means where `/tmp` leads: the resolved spelling of a path must match a permission too. */
+async function realPattern(pattern: string, resolvePath: ResolvePath | undefined, homeFolder: string | undefined) {
+  const expanded = pattern.startsWith("~/") && homeFolder !== undefined ? homeFolder + pattern.slice(1) : pattern
+  if (resolvePath === undefined || !expanded.startsWith("/")) return pattern
+  const parts = expanded.split("/")
+  const end = parts.findIndex((part) => part.includes("*"))
+  const fixed = absolutePath("/", parts.slice(0, end === -1 ? parts.length : end).join("/"))
+  const real = await resolvePath(fixed).catch(() => fixed)
+  if (real === fixed) return pattern
+  return [real === "/" ? "" : real, ...(end === -1 ? [] : parts.slice(end))].join("/")
+}

@@ -1,0 +1,74 @@
+/** A pattern for one text in which `*` stands for any characters. Takes time proportional to text times pattern. */
+export function matchesText(pattern: string, text: string): boolean {
+  let at = 0
+  let patternAt = 0
+  let star = -1
+  let resumeAt = 0
+  while (at < text.length) {
+    if (pattern[patternAt] === "*") {
+      star = patternAt++
+      resumeAt = at
+    } else if (pattern[patternAt] === text[at]) {
+      patternAt++
+      at++
+    } else if (star === -1) return false
+    else {
+      // Only the last star can need more characters: the others are as short as possible.
+      patternAt = star + 1
+      at = ++resumeAt
+    }
+  }
+  while (pattern[patternAt] === "*") patternAt++
+  return patternAt === pattern.length
+}
+
+/** A pattern of parts: `**` stands for any number of parts, `*` for characters within one. */
+export function matchesParts(pattern: readonly string[], parts: readonly string[]): boolean {
+  let at = 0
+  let patternAt = 0
+  let star = -1
+  let resumeAt = 0
+  while (at < parts.length) {
+    const part = pattern[patternAt]
+    if (part === "**") {
+      star = patternAt++
+      resumeAt = at
+    } else if (part !== undefined && matchesPart(part, parts[at] ?? "")) {
+      patternAt++
+      at++
+    } else if (star === -1) return false
+    else {
+      patternAt = star + 1
+      at = ++resumeAt
+    }
+  }
+  while (pattern[patternAt] === "**") patternAt++
+  return patternAt === pattern.length
+}
+
+/** A name such as `mcp:mail/send`: `*` stays within a part, and `*` alone is every name. */
+export function compileName(pattern: string): (name: string) => boolean {
+  if (pattern === "*" || pattern === "**") return () => true
+  if (!pattern.includes("*")) return (name) => name === pattern
+  const parts = pattern.split("/")
+  return (name) => matchesParts(parts, name.split("/"))
+}
+
+/** Case, Unicode form and invisible characters: file systems differ in which of them they compare. */
+export function fold(text: string): string {
+  if (/^[\x21-\x40\x5b-\x7e]*$/.test(text)) return text
+  return text
+    .normalize("NFC")
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .toUpperCase()
+    .toLowerCase()
+    .normalize("NFC")
+}
+
+export function listOf(given: string | readonly string[] | undefined): readonly string[] {
+  return given === undefined ? [] : typeof given === "string" ? [given] : given
+}
+
+function matchesPart(pattern: string, part: string): boolean {
+  return pattern.includes("*") ? matchesText(pattern, part) : pattern === part
+}

@@ -1,0 +1,99 @@
+import { fold, matchesParts } from "./glob.ts"
+
+/** A pattern for paths. */
+export interface PathPattern {
+  /** As written: every spelling of a path needs a pattern that permits it. */
+  permits(path: PathSpelling): boolean
+  /** In any case and Unicode form: one spelling is enough. */
+  refuses(path: PathSpelling): boolean
+}
+
+export function isPermitted(patterns: readonly PathPattern[], { spellings, isKnown }: PathSpellings): boolean {
+  return isKnown && spellings.every((each) => patterns.some((pattern) => pattern.permits(each)))
+}
+
+export function isRefused(patterns: readonly PathPattern[], { spellings }: PathSpellings): boolean {
+  return spellings.length === 0 || spellings.some((each) => patterns.some((pattern) => pattern.refuses(each)))
+}
+
+/** One path of a call: as written and resolved. Without spellings it can be any path. */
+export interface PathSpellings {
+  readonly spellings: readonly PathSpelling[]
+  /** False: where the path leads is unknown, so no permission can match. */
+  readonly isKnown: boolean
+}
+
+/** The parts of an absolute path; and of the same path from the workspace, if it is inside. */
+export interface PathSpelling {
+  readonly absolute: readonly string[]
+  readonly inside: readonly string[] | undefined
+  /** The same without differences that some file systems ignore. */
+  readonly foldedAbsolute: readonly string[]
+  readonly foldedInside: readonly string[] | undefined
+}
+
+/** The folders that a call's paths start from. Absolute; the real ones have their links resolved. */
+export interface PathBases {
+  readonly cwd: string
+  readonly workspaces: readonly string[]
+  readonly homeFolder: string | undefined
+}
+
+/**
+ * `src/*` starts at the workspace, `/etc/**` at the root, `~/…` at the home folder. `*` stays within a part; `**` is
+ * any number of parts; `folder/**` includes the folder itself. A refusal that starts with `**` applies everywhere.
+ */
+export function compilePath(pattern: string, homeFolder: string | undefined): PathPattern {
+  const expanded = pattern.startsWith("~/") && homeFolder !== undefined ? homeFolder + pattern.slice(1) : pattern
+  const isAbsolute = expanded.startsWith("/")
+  const parts = partsOf(expanded.normalize("NFC"))
+  const folded = parts.map(fold)
+  const isEverywhere = isAbsolute || parts[0] === "**"
+  return {
+    permits: ({ absolute, inside }) =>
+      isAbsolute ? matchesParts(parts, absolute) : inside !== undefined && matchesParts(parts, inside),
+    refuses: ({ foldedAbsolute, foldedInside }) =>
+      (isEverywhere && matchesParts(folded, foldedAbsolute)) ||
+      (!isAbsolute && foldedInside !== undefined && matchesParts(folded, foldedInside)),
+  }
+}
+
+/** All spellings of paths that are known to be absolute or start at the working folder. */
+export function spell(written: string, real: string | undefined, bases: PathBases): PathSpellings {
+  const absolutes = new Set([absolutePath(bases.cwd, written)])
+  // Some programs expand it, others take it for the name of a folder.
+  if (written.startsWith("~/") && bases.homeFolder !== undefined) {
+    absolutes.add(absolutePath(bases.homeFolder, written.slice(2)))
+  }
+  if (real !== undefined) absolutes.add(absolutePath("/", real))
+  const roots = bases.workspaces.map((folder) => partsOf(folder.normalize("NFC")))
+  return { spellings: Array.from(absolutes, (path) => spellingOf(path, roots)), isKnown: !written.includes("\0") }
+}
+
+/** Without `.`, `..` and repeated slashes, as the file tools read it. */
+export function absolutePath(cwd: string, path: string): string {
+  return `/${partsOf(path.startsWith("/") ? path : `${cwd}/${path}`).join("/")}`
+}
+
+function spellingOf(path: string, roots: readonly (readonly string[])[]): PathSpelling {
+  const absolute = partsOf(path.normalize("NFC"))
+  const foldedAbsolute = absolute.map(fold)
+  const depth = roots.find((root) => root.every((part, index) => part === absolute[index]))?.length
+  // On a file system without case, another spelling of the workspace leads into it as well.
+  const foldedDepth = roots.find((root) => root.every((part, index) => fold(part) === foldedAbsolute[index]))?.length
+  return {
+    absolute,
+    foldedAbsolute,
+    inside: depth === undefined ? undefined : absolute.slice(depth),
+    foldedInside: foldedDepth === undefined ? undefined : foldedAbsolute.slice(foldedDepth),
+  }
+}
+
+function partsOf(path: string): string[] {
+  const parts: string[] = []
+  for (const part of path.split("/")) {
+    if (part === "..") parts.pop()
+    else if (part !== "" && part !== ".") parts.push(part)
+  }
+  return parts
+}

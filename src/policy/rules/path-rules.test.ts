@@ -1,0 +1,149 @@
+import { describe, expect, test } from "vitest"
+import { linkedFiles, policyCall, verdictOf } from "../../../test/support/policy-scene.ts"
+
+const denyEnv = { default: "allow", rules: [{ deny: { tool: ["Read", "Write"], path: "**/.env*" } }] } as const
+const allowSource = { default: "deny", rules: [{ allow: { tool: ["Read", "Write"], path: "src/**" } }] } as const
+
+describe("a denied path", () => {
+  test.each([
+    ["as written", ".env"],
+    ["below a folder", "a/b/.env.local"],
+    ["with a dot segment", "./.env"],
+    ["with a parent segment", "src/../.env"],
+    ["with repeated slashes", "src//..///.env"],
+    ["as an absolute path", "/ws/.env"],
+    ["outside the workspace", "/srv/other/.env"],
+    ["above the workspace", "../.env"],
+    ["in upper case", ".ENV"],
+    ["in mixed case below a folder", "a/.Env.Local"],
+    ["with an invisible character", ".e\u200dnv"],
+    ["with the long s", "a/.envſ"],
+    ["with a trailing slash", ".env/"],
+    ["through a folder that looks like the home folder", "~/.env"],
+  ])("is denied %s", async (_, path) => {
+    expect(await verdictOf(denyEnv, policyCall("Read", { path }))).toBe("deny")
+    expect(await verdictOf(denyEnv, policyCall("Write", { file_path: path }))).toBe("deny")
+  })
+
+  test("is denied in another Unicode form", async () => {
+    const rules = [{ deny: { tool: "Read", path: "geh\u00e9im/**" } }]
+    expect(await verdictOf(rules, policyCall("Read", { path: "gehe\u0301im/x" }))).toBe("deny")
+    const decomposed = [{ deny: { tool: "Read", path: "gehe\u0301im/**" } }]
+    expect(await verdictOf(decomposed, policyCall("Read", { path: "geh\u00e9im/x" }))).toBe("deny")
+  })
+
+  test("is denied through a link, and by the name of a link", async () => {
+    const resolvePath = linkedFiles({ "/ws/notes": "/ws/.env", "/ws/lib": "/ws/secrets" })
+    expect(await verdictOf(denyEnv, policyCall("Read", { path: "notes" }), { resolvePath })).toBe("deny")
+    const rules = [{ deny: { tool: "Read", path: "secrets/**" } }, { deny: { tool: "Read", path: "lib/**" } }]
+    for (const path of ["lib/key", "secrets/key"]) {
+      expect(await verdictOf(rules, policyCall("Read", { path }), { resolvePath })).toBe("deny")
+    }
+  })
+
+  test("is denied from another working folder", async () => {
+    const rules = [{ deny: { tool: "Read", path: "secrets/**" } }]
+    expect(await verdictOf(rules, policyCall("Read", { path: "../secrets/a" }, { cwd: "/ws/src" }))).toBe("deny")
+    expect(await verdictOf(rules, policyCall("Read", { path: "secrets/a" }, { cwd: "/ws/src" }))).toBe("tier")
+  })
+
+  test("is denied in a workspace that is itself a link", async () => {
+    const resolvePath = linkedFiles({ "/ws": "/real" })
+    const rules = [{ deny: { tool: "Read", path: "secrets/**" } }]
+    expect(await verdictOf(rules, policyCall("Read", { path: "/real/secrets/a" }), { resolvePath })).toBe("deny")
+  })
+
+  test("is denied if it is one of several in a patch", async () => {
+    const rules = [{ deny: { tool: "ApplyPatch", path: "**/.env" }, except: { path: "docs/.env" } }]
+    const add = (path: string) => `*** Add File: ${path}\n+x\n`
+    const patch = (...files: string[]) =>
+      policyCall("ApplyPatch", { patch: `*** Begin Patch\n${files.join("")}*** End Patch` })
+    expect(await verdictOf(rules, patch(add("a.ts"), add(".env")))).toBe("deny")
+    expect(await verdictOf(rules, patch(add("a.ts"), add("docs/.env")))).toBe("tier")
+    const move = "*** Update File: a.ts\n*** Move to: .env\n"
+    expect(await verdictOf(rules, patch(move))).toBe("deny")
+    const unified = "--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-a\n+b\n"
+    expect(await verdictOf(rules, policyCall("ApplyPatch", { patch: unified }))).toBe("deny")
+    expect(await verdictOf(rules, policyCall("ApplyPatch", { patch: "nonsense" }))).toBe("deny")
+  })
+
+  test("is denied if the argument is not a text", async () => {
+    expect(await verdictOf(denyEnv, policyCall("Read", { path: [".env"] }))).toBe("deny")
+  })
+
+  test("is denied if a folder is searched that it contains", async () => {
+    const rules = [{ deny: { tool: ["List", "Grep"], path: "secrets/**" } }]
+    for (const path of ["secrets", "secrets/", "./secrets/."]) {
+      expect(await verdictOf(rules, policyCall("List", { path }))).toBe("deny")
+    }
+    expect(await verdictOf([{ deny: { tool: "Grep", path: "**" } }], policyCall("Grep", { pattern: "x" }))).toBe("deny")
+  })
+})
+
+describe("an allowed path", () => {
+  test.each([
+    ["a file below it", "src/a.ts", "allow"],
+    ["an absolute spelling", "/ws/src/a.ts", "allow"],
+    ["another case", "SRC/a.ts", "deny"],
+    ["a way out of it", "src/../secret", "deny"],
+    ["a deeper way out of it", "src/a/../../../etc/passwd", "deny"],
+    ["a folder whose name starts the same", "src-evil/a.ts", "deny"],
+    ["an absolute path that ends the same", "/etc/src/a.ts", "deny"],
+    ["a NUL character", "src/a\0.ts", "deny"],
+    ["a folder named like the home folder", "~/src/a.ts", "deny"],
+  ])("%s", async (_, path, verdict) => {
+    expect(await verdictOf(allowSource, policyCall("Read", { path }))).toBe(verdict)
+  })
+
+  test("a link that leads out of it is not allowed", async () => {
+    const resolvePath = linkedFiles({ "/ws/src/out": "/etc" })
+    expect(await verdictOf(allowSource, policyCall("Read", { path: "src/out/passwd" }), { resolvePath })).toBe("deny")
+    expect(await verdictOf(allowSource, policyCall("Read", { path: "src/in" }), { resolvePath })).toBe("allow")
+  })
+
+  test("a path that cannot be resolved is asked", async () => {
+    const resolvePath = () => Promise.reject(new Error("loop"))
+    expect(await verdictOf(allowSource, policyCall("Read", { path: "src/a" }), { resolvePath })).toBe("ask")
+  })
+
+  test("all paths of a patch must be allowed", async () => {
+    const rules = { default: "deny", rules: [{ allow: { tool: "ApplyPatch", path: "src/**" } }] } as const
+    const patch = (path: string) =>
+      policyCall("ApplyPatch", {
+        patch: `*** Begin Patch\n*** Add File: src/a\n+x\n*** Add File: ${path}\n+x\n*** End Patch`,
+      })
+    expect(await verdictOf(rules, patch("src/b"))).toBe("allow")
+    expect(await verdictOf(rules, patch("b"))).toBe("deny")
+  })
+
+  test("two path arguments must both be allowed", async () => {
+    const call = policyCall("Read", { path: "src/a", file_path: "/etc/passwd" })
+    expect(await verdictOf(allowSource, call)).toBe("deny")
+  })
+
+  test("an absolute pattern through a link allows what it leads to", async () => {
+    const resolvePath = linkedFiles({ "/tmp": "/private/tmp" })
+    const rules = { default: "deny", rules: [{ allow: { tool: "Read", path: "/tmp/**" } }] } as const
+    expect(await verdictOf(rules, policyCall("Read", { path: "/tmp/a" }), { resolvePath })).toBe("allow")
+  })
+
+  test("a star stays within a part, and the home folder is known", async () => {
+    const rules = { default: "deny", rules: [{ allow: { tool: "Read", path: ["docs/*.md", "~/notes/*"] } }] } as const
+    expect(await verdictOf(rules, policyCall("Read", { path: "docs/a.md" }))).toBe("allow")
+    expect(await verdictOf(rules, policyCall("Read", { path: "docs/a/b.md" }))).toBe("deny")
+    expect(await verdictOf(rules, policyCall("Read", { path: "x/docs/a.md" }))).toBe("deny")
+    expect(await verdictOf(rules, policyCall("Read", { path: "/home/me/notes/a" }))).toBe("allow")
+  })
+})
+
+test("a path pattern with many stars takes no exponential time", async () => {
+  const rules = [{ deny: { tool: "Read", path: `${"**/*a*b*/".repeat(40)}end` } }]
+  expect(await verdictOf(rules, policyCall("Read", { path: "aab/".repeat(2000) }))).toBe("tier")
+})
+
+test("a tool of unknown shape has its path in path or file_path", async () => {
+  const rules = [{ deny: { tool: "mcp:disk/*", path: "secrets/**" } }]
+  expect(await verdictOf(rules, policyCall("mcp:disk/get", { path: "secrets/a" }))).toBe("deny")
+  expect(await verdictOf(rules, policyCall("mcp:disk/get", { file_path: "secrets/a" }))).toBe("deny")
+  expect(await verdictOf(rules, policyCall("mcp:disk/get", { name: "secrets/a" }))).toBe("tier")
+})

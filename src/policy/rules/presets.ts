@@ -1,0 +1,61 @@
+import type { PolicyDocument, PolicyPreset } from "../../contract/policy.ts"
+import { readers, writers } from "./tool-shapes.ts"
+
+/** Tools of the agent itself: its task list, its questions, its pauses. */
+const own: readonly string[] = ["AskUser", "Sleep", "ToolSearch", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"]
+
+/** Files that decide what agents, editors, hooks and package managers do. */
+const governing: readonly string[] = [
+  "**/.git/**",
+  "**/.longhaul/**",
+  "**/longhaul.config.*",
+  "**/longhaul.policy.*",
+  "**/.claude/**",
+  "**/.codex/**",
+  "**/.cursor/**",
+  "**/.gemini/**",
+  "**/.vscode/**",
+  "**/.idea/**",
+  "**/.husky/**",
+  "**/.npmrc",
+]
+
+const workspaceWrite: PolicyDocument = {
+  version: 1,
+  default: "ask",
+  rules: [
+    { allow: { tool: own } },
+    { allow: { tool: [...readers, ...writers], path: "**" } },
+    {
+      deny: { tool: writers, path: governing },
+      reason: "Files that control agents, editors and version control are changed by people.",
+    },
+    {
+      deny: { tool: [...readers, ...writers], path: ["**/.env", "**/.env.*", "**/.envrc"] },
+      except: { path: ["**/.env.example", "**/.env.sample", "**/.env.template"] },
+      reason: "Environment files contain secrets.",
+    },
+  ],
+}
+
+export const presets: Readonly<Record<PolicyPreset | (string & {}), PolicyDocument>> = {
+  "read-only": { version: 1, default: "deny", rules: [{ allow: { tool: own } }, { allow: { tool: readers } }] },
+  "workspace-write": workspaceWrite,
+  autonomous: {
+    ...workspaceWrite,
+    unparsed: "sandboxed",
+    rules: [...(workspaceWrite.rules ?? []), { allow: { tool: "Bash", sandboxed: true } }],
+  },
+  "locked-down": {
+    version: 1,
+    default: "deny",
+    unparsed: "deny",
+    rules: [
+      {
+        deny: { tool: "*" },
+        except: { tool: readers },
+        reason: "Only readers of named paths are allowed.",
+      },
+    ],
+  },
+}

@@ -1,0 +1,53 @@
+import type { Matcher, PolicyDocument, PolicyRule, RuleVerdict } from "../../contract/policy.ts"
+import { canonicalJson } from "../../lib/json.ts"
+import { verdictOf } from "./compile-rule.ts"
+import { compileName, listOf } from "./glob.ts"
+
+interface Unreachable {
+  readonly place: string
+  readonly message: string
+  readonly fix: string
+}
+
+/** Rules that can never decide a call, because a stricter one applies to every call that they apply to. */
+export function findUnreachable(
+  { rules = [] }: PolicyDocument,
+  preset: PolicyDocument | undefined,
+): readonly Unreachable[] {
+  const named = [
+    ...(preset?.rules ?? []).map((rule, index) => ({ rule, name: `rules[${index}] of the preset` })),
+    ...rules.map((rule, index) => ({ rule, name: `rules[${index}]` })),
+  ]
+  return rules.flatMap((rule, index) => {
+    const other = named.find((each) => each.rule !== rule && makesUnreachable(each.rule, rule))
+    if (other === undefined) return []
+    const message = `can never decide: ${other.name} (${verdictOf(other.rule)}) applies to every such call`
+    return [{ place: `rules[${index}]`, message, fix: "Remove it, or give the stricter rule an exception." }]
+  })
+}
+
+const ranks: Readonly<Record<RuleVerdict, number>> = { allow: 0, ask: 1, deny: 2 }
+
+function makesUnreachable(strict: PolicyRule, weak: PolicyRule): boolean {
+  if (ranks[verdictOf(strict)] <= ranks[verdictOf(weak)] || strict.except !== undefined) return false
+  const [outer, inner] = [strict[verdictOf(strict)], weak[verdictOf(weak)]]
+  return outer !== undefined && inner !== undefined && includes(outer, inner)
+}
+
+/** True only if it is certain. */
+function includes(outer: Matcher, inner: Matcher): boolean {
+  const toolsFit = listOf(inner.tool).every((tool) =>
+    listOf(outer.tool).some((pattern) => pattern === tool || compileName(pattern)(tool)),
+  )
+  if (!toolsFit) return false
+  for (const key of ["command", "path", "url", "agent", "backend", "workspace"] as const) {
+    if (outer[key] === undefined) continue
+    const patterns = listOf(outer[key])
+    const given = listOf(inner[key])
+    if (given.length === 0 || !given.every((each) => patterns.includes(each) || patterns.includes("**"))) return false
+  }
+  if (outer.sandboxed !== undefined && outer.sandboxed !== inner.sandboxed) return false
+  return (
+    outer.args === undefined || (inner.args !== undefined && canonicalJson(outer.args) === canonicalJson(inner.args))
+  )
+}
