@@ -68,8 +68,8 @@ const rulesOf: Readonly<Record<Row["rule"], readonly PolicyRule[]>> = {
   "ask via wait": [{ ask: { tool: "act" }, via: "wait" }],
   "ask via pause": [{ ask: { tool: "a*" }, via: "pause" }],
   deny: [{ deny: { tool: "*" } }],
-  "allow and ask": [{ allow: { tool: "act" } }, { ask: { tool: "act" } }],
-  "allow and deny": [{ deny: { tool: "act" } }, { allow: { tool: "act" } }],
+  "allow and ask": [{ allow: { tool: "act" } }, { ask: { tool: "act", args: { "/who": "x" } } }],
+  "allow and deny": [{ deny: { tool: "act", args: { "/who": "x" } } }, { allow: { tool: "act" } }],
 }
 
 const callbackOf: Readonly<Record<Row["callback"], Policy["onAsk"] | undefined>> = {
@@ -90,7 +90,7 @@ const verdictOf: Readonly<Record<Exclude<Row["service"], "none">, () => Promise<
   denies: async () => ({ decision: "deny", reason: "no" }),
   asks: async () => ({ decision: "ask", reason: "sure?" }),
   fails: () => Promise.reject(new Error("down")),
-  rewrites: async () => ({ decision: "allow", args: { n: 2 } }),
+  rewrites: async () => ({ decision: "allow", args: { n: 2, who: "x" } }),
 }
 
 function serviceOf(kind: Exclude<Row["service"], "none">): PolicyService {
@@ -121,7 +121,7 @@ async function decisionOn(row: Row): Promise<{ readonly outcome: Expected; reado
   }
   const runtime = createRuntime({
     store: memoryStore(),
-    model: scriptedModel([{ parts: [{ toolCall: { name: "act", args: { n: 1 } } }] }, "end"]),
+    model: scriptedModel([{ parts: [{ toolCall: { name: "act", args: { n: 1, who: "x" } } }] }, "end"]),
     tools: [act],
     policy,
   })
@@ -130,6 +130,7 @@ async function decisionOn(row: Row): Promise<{ readonly outcome: Expected; reado
 
 function outcomeOf({ status, toolCalls }: RunResult): Expected {
   if (status === "paused") return "paused"
+  expect(status).toBe("done")
   return toolCalls[0]?.status === "denied" ? "denied" : "runs"
 }
 
@@ -155,7 +156,7 @@ test("a decision is the one of the guide for every mode, tier, way to ask, callb
     const wanted = expected(row)
     const { outcome, ran } = await decisionOn(row)
     counts[outcome]++
-    const received = row.service === "rewrites" ? [{ n: 2 }] : [{ n: 1 }]
+    const received = row.service === "rewrites" ? [{ n: 2, who: "x" }] : [{ n: 1, who: "x" }]
     const isExact = JSON.stringify(ran) === JSON.stringify(outcome === "runs" ? received : [])
     if (outcome !== wanted || !isExact) wrong.push({ ...row, wanted, outcome, ran })
   }

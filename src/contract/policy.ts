@@ -189,6 +189,8 @@ export interface Rules {
   readonly scansOutput: boolean
   /** The reason to withhold an output, if any. */
   scan(tool: string, output: string): DecisionReason | undefined
+  /** False: `hiddenFrom` returns undefined for every call. */
+  readonly hidesPaths: boolean
   /**
    * Tells which absolute paths a call must not show, although the path that it starts from is allowed. Undefined if
    * there are none.

@@ -26,7 +26,7 @@ import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
 import { checkShapes } from "./input/shapes.ts"
 import { LARGEST_LIMIT, oneOf, shown, wholeNumber } from "./input/values.ts"
-import { type PolicyHost, policies, portableHost } from "./policies.ts"
+import { type PolicyHost, policies } from "./policies.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
 
 /** The defaults that a composition root provides in addition to the caller's configuration. */
@@ -48,7 +48,7 @@ export interface Defaults {
   /** Sends webhooks; `allow`: hosts that may be private. Default: `fetch`. */
   post?(allow: readonly string[]): WebhookPost
   /** What the host adds to a policy: files, real paths, services. */
-  readonly policy?: Partial<PolicyHost>
+  readonly policy?: PolicyHost
   /** Creates a runtime of the same kind with another configuration. */
   again(config: RuntimeConfig): Runtime
 }
@@ -83,6 +83,8 @@ export interface ResolvedConfig {
   readonly logger?: Logger
   readonly owner?: JsonObject
   digest(text: string): string
+  /** Where a path leads; absent without links. */
+  readonly resolvePath?: PolicyHost["resolvePath"]
   /** The policy of a run. `own`: the policies of the run itself, which add to the runtime's. */
   policyOf(own: readonly RunPolicy[]): Promise<ActivePolicy>
 }
@@ -135,7 +137,12 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     ...(logger && { logger }),
     ...(owner && { owner }),
     digest: defaults.digest ?? sha256,
-    policyOf: policies(config.policy, { ...portableHost, ...defaults.policy }),
+    ...(defaults.policy?.resolvePath && { resolvePath: defaults.policy.resolvePath }),
+    policyOf: policies(
+      config.policy,
+      defaults.policy ?? {},
+      tools.map(({ name }) => name),
+    ),
   })
 }
 

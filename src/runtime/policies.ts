@@ -10,37 +10,30 @@ import type {
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { noRules } from "../policy/no-rules.ts"
 import type { ActivePolicy } from "../policy/pipeline.ts"
+import type { CompileOptions, PolicySource } from "../policy/rules/compile-rules.ts"
 import { list } from "./input/shapes.ts"
 import { oneOf, wholeNumber } from "./input/values.ts"
 
-/** What the host adds to a policy. */
-export interface PolicyHost {
-  /** Compiles the rules of policies, and of the files that they name: all of them apply. */
-  compile(policies: readonly Policy[]): Promise<Rules>
-  service(options: PolicyServiceOptions): Promise<PolicyService>
-}
-
-/** Without files and without real paths: those need a host. */
-export const portableHost: PolicyHost = {
-  compile: async () => {
-    throw new LonghaulError("config_invalid", "pending")
-  },
-  async service({ url, onOutage = "closed" }) {
-    const { PolicyClient, serviceOf } = await import("../policy/service/index.ts")
-    return serviceOf(PolicyClient.fromEnvFor(url, { enforcementFailureMode: onOutage }))
-  },
+/** What the host adds to a policy. Without it, there are no files, and paths are compared only as written. */
+export interface PolicyHost extends Pick<CompileOptions, "resolvePath" | "homeFolder"> {
+  /** Reads a policy file that the user named, with the files that it extends. */
+  readFile?(path: string): Promise<readonly PolicySource[]>
 }
 
 /**
  * Validates the policy of a runtime. The returned function gives the policy of a run: the rules of all policies apply, the other
  * settings of later ones take precedence. Compiled once for runs without a policy of their own.
  */
-export function policies(base: Policy = {}, host: PolicyHost): (own: readonly RunPolicy[]) => Promise<ActivePolicy> {
+export function policies(
+  base: Policy = {},
+  host: PolicyHost,
+  tools: readonly string[],
+): (own: readonly RunPolicy[]) => Promise<ActivePolicy> {
   checkPolicy(base, policyKeys)
   let common: Promise<ActivePolicy> | undefined
   return (own) => {
-    if (own.length > 0) return activate([base, ...own], host)
-    common ??= activate([base], host)
+    if (own.length > 0) return activate([base, ...own], host, tools)
+    common ??= activate([base], host, tools)
     return common
   }
 }
@@ -58,13 +51,15 @@ export function recordedPolicy(policy: RunPolicy | undefined): { readonly policy
   return { policy: stored }
 }
 
-async function activate(all: readonly Policy[], host: PolicyHost): Promise<ActivePolicy> {
+async function activate(all: readonly Policy[], host: PolicyHost, tools: readonly string[]): Promise<ActivePolicy> {
   const settings: Policy = Object.assign({}, ...all)
   const { mode = "ask", ask, onAsk, askTimeoutMs = 60_000 } = settings
+  const sources = (await Promise.all(all.map((policy) => sourcesOf(policy, host)))).flat()
+  const services = [...sources.map(({ document }) => document), ...all].flatMap((given) => given.services ?? [])
   return {
     mode,
-    rules: all.some(hasRules) ? await host.compile(all) : noRules,
-    services: await Promise.all(all.flatMap(({ services = [] }) => services).map((each) => ready(each, host))),
+    rules: await compiled(sources, host, tools),
+    services: await Promise.all(services.map(readyService)),
     preApproved: all.flatMap(({ preApproved = [] }) => preApproved),
     askTimeoutMs,
     ...(ask && { ask }),
@@ -72,12 +67,35 @@ async function activate(all: readonly Policy[], host: PolicyHost): Promise<Activ
   }
 }
 
-async function ready(service: PolicyServiceOptions | PolicyService, host: PolicyHost): Promise<PolicyService> {
-  return "decide" in service ? service : host.service(service)
+/** The rules are loaded only if there are any: they are not needed for tiers and callbacks. */
+async function compiled(sources: readonly PolicySource[], host: PolicyHost, tools: readonly string[]): Promise<Rules> {
+  if (sources.length === 0) return noRules
+  const { resolvePath, homeFolder } = host
+  const { compileRules } = await import("../policy/rules/compile-rules.ts")
+  return compileRules(sources, {
+    tools,
+    ...(resolvePath && { resolvePath }),
+    ...(homeFolder !== undefined && { homeFolder }),
+  })
 }
 
-function hasRules({ extends: base, file, rules, output, tiers, default: fallback }: Policy): boolean {
-  return [base, file, rules, output, tiers, fallback].some((part) => part !== undefined)
+/** The rules of a policy and of its file. */
+async function sourcesOf(policy: Policy, host: PolicyHost): Promise<readonly PolicySource[]> {
+  const { mode: _, preApproved: __, ask: ___, askTimeoutMs: ____, onAsk: _____, services: ______, ...rest } = policy
+  const { file, ...document } = rest
+  const own = Object.keys(document).length > 0 ? [{ document, source: "the policy" }] : []
+  if (file === undefined) return own
+  if (host.readFile) return [...(await host.readFile(file)), ...own]
+  throw new LonghaulError("config_invalid", "policy.file needs a file system.", {
+    fix: 'Use createRuntime of "longhaul/node", or pass the rules as a value.',
+  })
+}
+
+async function readyService(service: PolicyServiceOptions | PolicyService): Promise<PolicyService> {
+  if ("decide" in service) return service
+  const { url, onOutage = "closed" } = service
+  const { PolicyClient, serviceOf } = await import("../policy/service/index.ts")
+  return serviceOf(PolicyClient.fromEnvFor(url, { enforcementFailureMode: onOutage }))
 }
 
 function checkPolicy(policy: Policy, known: readonly string[]): void {

@@ -11,7 +11,7 @@ import { type CompiledRule, compileRule, isForTool, isUnconditional } from "./co
 import { type DecisionContext, type Step, stepsOf, strictness } from "./decide-call.ts"
 import { pathFinder, type ResolvePath } from "./find-paths.ts"
 import { compileName, listOf } from "./glob.ts"
-import { hiddenPathsFrom } from "./hidden-paths.ts"
+import { hiddenPathsFrom, refusesPaths } from "./hidden-paths.ts"
 import { absolutePath } from "./path-pattern.ts"
 import { withValueAt } from "./pointer.ts"
 import { presets } from "./presets.ts"
@@ -102,7 +102,9 @@ async function compileChecked(sources: readonly PolicySource[], options: Compile
     explain: (call) => decideInRounds(call, context),
     allowsAtOnce: (tool) => !hasOutput(tool) && allows(tool, rules, context) !== "sometimes",
     allowsAlways: (tool) => allows(tool, rules, context) === "always",
+    scansOutput: scan.rules.length > 0,
     scan: scan.scan,
+    hidesPaths: rules.some(refusesPaths),
     hiddenFrom: hiddenPathsFrom(rules, context.findPaths),
     tier: tierFinder(all),
     alwaysScope: (call) => alwaysScopeOf(call, context.readLine),

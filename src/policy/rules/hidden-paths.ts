@@ -9,7 +9,7 @@ import { pathsIn, writers } from "./tool-shapes.ts"
  * An `ask` rule hides as well, unless it applies to the call itself: then the person has been asked.
  */
 export function hiddenPathsFrom(rules: readonly CompiledRule[], findPaths: FindPaths): Rules["hiddenFrom"] {
-  const refusing = rules.filter((rule) => rule.verdict !== "allow" && rule.usesPath)
+  const refusing = rules.filter(refusesPaths)
   return async (call) => {
     // The rules decide these by the path of the call, and what they write is not shown.
     if (call.tool === "Read" || writers.includes(call.tool)) return undefined
@@ -25,6 +25,10 @@ export function hiddenPathsFrom(rules: readonly CompiledRule[], findPaths: FindP
       return active.some((rule) => refuses(rule, call, spelled))
     }
   }
+}
+
+export function refusesPaths({ verdict, usesPath }: CompiledRule): boolean {
+  return verdict !== "allow" && usesPath
 }
 
 function refuses(rule: CompiledRule, call: PolicyCall, path: PathSpellings): boolean {

@@ -28,9 +28,9 @@ export async function exchange(
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: string,
-): Promise<Response & { readonly text: string }> {
+): Promise<{ readonly status: number; readonly text: string }> {
   const deadline = AbortSignal.timeout(timeoutMs)
-  let response: globalThis.Response
+  let response: Response
   try {
     response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: deadline })
   } catch {
@@ -48,10 +48,6 @@ export async function exchange(
   return { status, text: await bodyOf(response, deadline, timeoutMs) }
 }
 
-interface Response {
-  readonly status: number
-}
-
 /** Throws for anything that is not a JSON object. */
 export function jsonObjectIn(text: string): JsonObject {
   try {
@@ -64,7 +60,7 @@ export function jsonObjectIn(text: string): JsonObject {
   throw new ServiceFailure("answer", "The policy service sent no JSON object.")
 }
 
-async function bodyOf(response: globalThis.Response, deadline: AbortSignal, timeoutMs: number): Promise<string> {
+async function bodyOf(response: Response, deadline: AbortSignal, timeoutMs: number): Promise<string> {
   const reader = response.body?.getReader()
   if (reader === undefined) return ""
   const decoder = new TextDecoder("utf-8", { fatal: true })

@@ -1,4 +1,5 @@
 import type { ToolCall } from "../../contract/backend.ts"
+import type { Environment } from "../../contract/env.ts"
 import type { HookedCall, HookedRun } from "../../contract/hooks.ts"
 import type { Json } from "../../contract/json.ts"
 import type { AlwaysScope, AskVia, PolicyCall } from "../../contract/policy.ts"
@@ -75,6 +76,21 @@ export async function releaseOutput(
   journal.append({ type: "policy-decision", callId: call.callId, verdict: "block", reasons: [blocked] })
   const text = `${call.name} ran, but its output was withheld: ${blocked.text}`
   return { status: "error", output: [{ type: "text", text }] }
+}
+
+/** The environment of a call, without the paths that the policy hides from it. */
+export async function visibleTo(
+  config: ResolvedConfig,
+  run: OpenRun,
+  call: ToolCall,
+  env: Environment,
+): Promise<Environment> {
+  const { rules } = run.policy
+  if (!rules.hidesPaths) return env
+  const hides = await rules.hiddenFrom(policyCall(config, run, call))
+  if (hides === undefined) return env
+  const { hidePaths } = await import("../../policy/hide-paths.ts")
+  return hidePaths(env, hides, config.resolvePath)
 }
 
 /** Identifies exactly one call with its arguments: a decision is valid for nothing else. */

@@ -5,7 +5,16 @@ import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, waitForApproval } from "./ask.ts"
-import { allowsAtOnce, callDigest, decide, hookedCall, type Question, releaseOutput, type Verdict } from "./decide.ts"
+import {
+  allowsAtOnce,
+  callDigest,
+  decide,
+  hookedCall,
+  type Question,
+  releaseOutput,
+  type Verdict,
+  visibleTo,
+} from "./decide.ts"
 import { Overflow } from "./overflow.ts"
 import { Turnstile } from "./turnstile.ts"
 
@@ -157,7 +166,8 @@ export class CallRunner {
 
   async #dispatch(call: ToolCall): Promise<ToolOutcome> {
     const started = performance.now()
-    const context = contextOf(this.#overflow.env, this.#run, call)
+    const env = await visibleTo(this.#config, this.#run, call, this.#overflow.env)
+    const context = contextOf(env, this.#run, call)
     const outcome = await this.#run.input.dispatcher.dispatch(call, context, this.#overflow.keeperOf(call))
     return releaseOutput(this.#config, this.#run, call, outcome, performance.now() - started)
   }
