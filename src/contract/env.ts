@@ -192,6 +192,8 @@ export interface FetchOptions {
   readonly timeoutMs: number
   /** Another origin that a redirect leads to receives only `accept`, `accept-language` and `user-agent`. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Throws a `ToolError` for an address that a redirect must not lead to. */
+  readonly checkRedirect?: (url: string) => Promise<void>
 }
 
 export interface FetchedBody {

@@ -6,9 +6,9 @@ import type { StandardSchema } from "../contract/standard-schema.ts"
 import { givenSchema } from "../lib/given-schema.ts"
 import { whyNotJson } from "../lib/json.ts"
 import { schemaIssues } from "../lib/json-schema.ts"
+import { oneOf } from "../lib/known-keys.ts"
 import { describeStandardIssue, isStandardSchema } from "../lib/standard-schema.ts"
 import { findJson } from "./find-json.ts"
-import { oneOf } from "./input/values.ts"
 
 /** The form that a run's answer must have. */
 export interface OutputForm {

@@ -7,12 +7,11 @@ import type {
   Rules,
   RunPolicy,
 } from "../contract/policy.ts"
-import { checkKeys, keys } from "../lib/known-keys.ts"
+import { checkKeys, keys, oneOf, wholeNumber } from "../lib/known-keys.ts"
 import { noRules } from "../policy/no-rules.ts"
 import type { ActivePolicy } from "../policy/pipeline.ts"
 import type { CompileOptions, PolicySource } from "../policy/rules/compile-rules.ts"
 import { list } from "./input/shapes.ts"
-import { oneOf, wholeNumber } from "./input/values.ts"
 
 /** What the host adds to a policy. Without it, there are no files, and paths are compared only as written. */
 export interface PolicyHost extends Pick<CompileOptions, "resolvePath" | "homeFolder"> {

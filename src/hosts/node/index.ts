@@ -1,4 +1,5 @@
 import type { hash as Hash } from "node:crypto"
+import { homedir } from "node:os"
 import { isAbsolute, resolve } from "node:path"
 import { native } from "../../backends/native/index.ts"
 import type { Brand } from "../../contract/brand.ts"
@@ -7,10 +8,9 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Runtime, RuntimeConfig } from "../../contract/run.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { checkKeys, keys, oneOf } from "../../lib/known-keys.ts"
 import { secretsIn } from "../../lib/secrets.ts"
 import { configKeys } from "../../runtime/config.ts"
-import { oneOf } from "../../runtime/input/values.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { fileTools } from "../../tools/index.ts"
 import { nodeFiles } from "./files/files.ts"
@@ -18,6 +18,7 @@ import { nodeFetch } from "./http/guarded-fetch.ts"
 import { nodeTransport } from "./http/http-transport.ts"
 import { defaultModelName, namedModel, noModelFix } from "./model-names.ts"
 import { isDead, processOwner } from "./owner.ts"
+import { resolvePath } from "./policy/resolve-path.ts"
 import { nodeSearch } from "./search/ripgrep.ts"
 import { nodeShell } from "./shell/shell.ts"
 import { artifactsBeside, artifactsIn } from "./store/artifacts.ts"
@@ -68,6 +69,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       digest: sha256,
       secretValues: () => secretsIn(variables),
       isDead,
+      policy: { resolvePath, homeFolder: homedir() },
       post: (allow) => nodeFetch({ allow, brand: config.brand ?? {} }).post,
       artifacts,
       again: (next) => createRuntime({ ...next, sandbox, ...(toolArtifactDir !== undefined && { toolArtifactDir }) }),

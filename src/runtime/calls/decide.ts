@@ -7,6 +7,7 @@ import type { AskReason } from "../../contract/result.ts"
 import type { Tool, ToolOutcome } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
 import { canonicalJson } from "../../lib/json.ts"
+import { noRules } from "../../policy/no-rules.ts"
 import * as pipeline from "../../policy/pipeline.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
@@ -78,19 +79,17 @@ export async function releaseOutput(
   return { status: "error", output: [{ type: "text", text }] }
 }
 
-/** The environment of a call, without the paths that the policy hides from it. */
-export async function visibleTo(
+/** The environment of a call, without the paths and the redirects that the policy refuses to it. */
+export async function environmentFor(
   config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
   env: Environment,
 ): Promise<Environment> {
   const { rules } = run.policy
-  if (!rules.hidesPaths) return env
-  const hides = await rules.hiddenFrom(policyCall(config, run, call))
-  if (hides === undefined) return env
-  const { hidePaths } = await import("../../policy/hide-paths.ts")
-  return hidePaths(env, hides, config.resolvePath)
+  if (rules === noRules) return env
+  const { restrictEnvironment } = await import("../../policy/restrict-environment.ts")
+  return restrictEnvironment(env, rules, policyCall(config, run, call), config.resolvePath)
 }
 
 /** Identifies exactly one call with its arguments: a decision is valid for nothing else. */

@@ -9,11 +9,11 @@ import {
   allowsAtOnce,
   callDigest,
   decide,
+  environmentFor,
   hookedCall,
   type Question,
   releaseOutput,
   type Verdict,
-  visibleTo,
 } from "./decide.ts"
 import { Overflow } from "./overflow.ts"
 import { Turnstile } from "./turnstile.ts"
@@ -166,7 +166,7 @@ export class CallRunner {
 
   async #dispatch(call: ToolCall): Promise<ToolOutcome> {
     const started = performance.now()
-    const env = await visibleTo(this.#config, this.#run, call, this.#overflow.env)
+    const env = await environmentFor(this.#config, this.#run, call, this.#overflow.env)
     const context = contextOf(env, this.#run, call)
     const outcome = await this.#run.input.dispatcher.dispatch(call, context, this.#overflow.keeperOf(call))
     return releaseOutput(this.#config, this.#run, call, outcome, performance.now() - started)

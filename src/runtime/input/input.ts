@@ -9,7 +9,7 @@ import type { RunInput, Slice } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
 import type { UnknownOutcome } from "../../contract/tool.ts"
 import { checkedId, newRunId } from "../../lib/id.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { checkKeys, keys, oneOf, wholeNumber } from "../../lib/known-keys.ts"
 import { modelSettings } from "../../lib/model-settings.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../../tools/kernel/dispatch.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
@@ -19,7 +19,6 @@ import { attachedParts } from "./attachments.ts"
 import { recordedCwd, workingDirectory } from "./cwd.ts"
 import { checkedMessages } from "./messages.ts"
 import { checkTools, list } from "./shapes.ts"
-import { oneOf, wholeNumber } from "./values.ts"
 
 /** The validated input of a run, completed with the settings of its runtime. */
 export interface CheckedInput {
