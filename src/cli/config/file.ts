@@ -2,10 +2,11 @@ import { existsSync, readFileSync, statSync } from "node:fs"
 import { readFile, realpath } from "node:fs/promises"
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path"
 import { pathToFileURL } from "node:url"
+import { foldersAbove } from "../../hosts/node/folders-above.ts"
 import { commandsRanIn, mayBePlanted, trustFile } from "../../hosts/node/shell/command-record.ts"
+import { parseJsonWithComments } from "../../lib/json-with-comments.ts"
 import { type OptionTable, UsageError } from "../arguments.ts"
 import { clip, reasonOf, shellWord } from "../format.ts"
-import { parseJsonWithComments } from "./json-with-comments.ts"
 import { checkSettings, type FileSettings, narrowed, programName } from "./settings.ts"
 
 export const configOptions = {
@@ -84,27 +85,6 @@ function readText(path: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-/**
- * The folder and its ancestors up to the repository root, without world-writable folders. A command could create a
- * repository or make a folder world-writable to hide the file above it, so neither counts where commands ran.
- */
-function foldersAbove(start: string): readonly string[] {
-  const folders = [resolve(start)]
-  for (let folder = resolve(start); folder !== dirname(folder) && !isRepository(folder); ) {
-    folder = dirname(folder)
-    if (!isOpenToAll(folder) || commandsRanIn(folder)) folders.push(folder)
-  }
-  return folders
-}
-
-function isRepository(folder: string): boolean {
-  return existsSync(join(folder, ".git")) && !commandsRanIn(dirname(folder))
-}
-
-function isOpenToAll(folder: string): boolean {
-  return ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o002) !== 0
 }
 
 /** A file that the user names is trusted: every setting in it applies, and from then on auto-discovery uses it. */

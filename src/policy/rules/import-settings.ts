@@ -1,0 +1,120 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { Matcher, PolicyDocument, PolicyRule, RuleVerdict } from "../../contract/policy.ts"
+import { canonicalJson, isJsonObject } from "../../lib/json.ts"
+import { kindOf } from "../../lib/known-keys.ts"
+import { problemsIn } from "./check-document.ts"
+import { verdictOf } from "./compile-rule.ts"
+import { listOf } from "./glob.ts"
+import { writers } from "./tool-shapes.ts"
+import { translateRule } from "./translate-rule.ts"
+
+/** A policy made from the settings of Claude Code, and everything that it does not contain. */
+export interface ImportedSettings {
+  readonly document: PolicyDocument
+  /** Number of permission rules that were translated, of all. */
+  readonly translated: number
+  readonly total: number
+  /** Settings that were left out or changed, each with the reason. */
+  readonly notes: readonly { readonly setting: string; readonly note: string }[]
+}
+
+/**
+ * Translates permission rules. A permission may only become narrower and a refusal only wider; a rule that cannot be
+ * translated is reported.
+ */
+export async function importClaudeSettings(settings: unknown): Promise<ImportedSettings> {
+  if (!isJsonObject(settings)) throw notSettings(`The settings are ${kindOf(settings)}, not an object.`)
+  const { permissions = {} } = settings
+  if (!isJsonObject(permissions)) throw notSettings(`permissions is ${kindOf(permissions)}, not an object.`)
+  const notes: { setting: string; note: string }[] = []
+  const found: { readonly setting: string; readonly rule: PolicyRule }[] = []
+  let total = 0
+  for (const verdict of ["deny", "ask", "allow"] as const) {
+    const given = permissions[verdict] ?? []
+    if (!Array.isArray(given)) throw notSettings(`permissions.${verdict} is ${kindOf(given)}, not a list.`)
+    for (const text of given) {
+      total++
+      const setting = `${verdict}: ${typeof text === "string" ? text : kindOf(text)}`
+      const result = typeof text === "string" ? translateRule(text, verdict) : { note: "It is not a text." }
+      if ("matcher" in result) found.push({ setting, rule: { [verdict]: result.matcher } })
+      if (result.note !== undefined) notes.push({ setting, note: result.note })
+    }
+  }
+  const mode = modeOf(permissions.defaultMode, notes)
+  for (const key of Object.keys(permissions)) {
+    if (!["allow", "ask", "deny", "defaultMode"].includes(key))
+      notes.push({ setting: `permissions.${key}`, note: leftOut })
+  }
+  for (const key of Object.keys(settings)) {
+    if (key !== "permissions" && key !== "$schema") notes.push({ setting: key, note: leftOut })
+  }
+  const reachable = await withoutUnreachable([...mode.rules, ...found], mode.default, notes)
+  const translated = reachable.filter((each) => found.includes(each)).length
+  const rules = grouped(reachable.map(({ rule }) => rule))
+  return { document: { version: 1, default: mode.default, rules }, translated, total, notes }
+}
+
+const leftOut = "It is not a permission rule and was left out."
+
+interface NamedRule {
+  readonly setting: string
+  readonly rule: PolicyRule
+}
+
+function modeOf(mode: unknown, notes: { setting: string; note: string }[]) {
+  const setting = `defaultMode: ${String(mode)}`
+  const none: readonly NamedRule[] = []
+  switch (mode) {
+    case undefined:
+    case "default":
+      return { default: "ask", rules: none } as const
+    case "acceptEdits":
+      return { default: "ask", rules: [{ setting, rule: { allow: { tool: writers, path: "**" } } }] } as const
+    case "plan":
+      return { default: "deny", rules: [{ setting, rule: { deny: { tool: writers } } }] } as const
+    case "dontAsk":
+      return { default: "deny", rules: none } as const
+    default:
+      notes.push({ setting, note: "It is not translated: whatever no rule allows is asked." })
+      return { default: "ask", rules: none } as const
+  }
+}
+
+/** The strictest rule decides in both, so such a rule never had an effect. */
+async function withoutUnreachable(
+  given: readonly NamedRule[],
+  fallback: RuleVerdict,
+  notes: { setting: string; note: string }[],
+): Promise<readonly NamedRule[]> {
+  const rules = given.map(({ rule }) => rule)
+  const problems = await problemsIn({ version: 1, default: fallback, rules })
+  const places = new Map(problems.map(({ place, message }) => [place.replace(/\].*$/, "]"), message]))
+  return given.filter(({ setting }, index) => {
+    const message = places.get(`rules[${index}]`)
+    if (message !== undefined)
+      notes.push({ setting, note: `The rule ${message.replace(/rules\[\d+\] /, "a stricter rule ")}.` })
+    return message === undefined
+  })
+}
+
+/** Rules that differ in one list of patterns become one. */
+function grouped(rules: readonly PolicyRule[]): readonly PolicyRule[] {
+  const groups = new Map<string, PolicyRule>()
+  for (const rule of rules) {
+    const verdict = verdictOf(rule)
+    const { command, path, url, ...rest } = rule[verdict] ?? { tool: [] }
+    const part = command !== undefined ? "command" : path !== undefined ? "path" : url !== undefined ? "url" : undefined
+    // Rules without a pattern differ in their tools.
+    const key = canonicalJson([verdict, part ?? "tool", ...(part === undefined ? [] : [listOf(rest.tool)])])
+    const merged = part ?? "tool"
+    const before = groups.get(key)?.[verdict]
+    const patterns = [...listOf(before?.[merged]), ...listOf(rule[verdict]?.[merged])]
+    const matcher: Matcher = { ...rest, ...before, [merged]: [...new Set(patterns)] }
+    groups.set(key, { [verdict]: matcher })
+  }
+  return [...groups.values()]
+}
+
+function notSettings(message: string): LonghaulError {
+  return new LonghaulError("config_invalid", message, { fix: "Pass a settings file that has permissions." })
+}

@@ -1,0 +1,101 @@
+import type { Matcher, RuleVerdict } from "../../contract/policy.ts"
+import { readers, writers } from "./tool-shapes.ts"
+
+/** A matcher with the same meaning; or a note why there is none. A note beside a matcher says what is different. */
+export type Translated = { readonly matcher: Matcher; readonly note?: string } | { readonly note: string }
+
+/** Translates a rule such as `Bash(git diff:*)`, `Read(./src/**)` or `mcp__mail__send`. */
+export function translateRule(text: string, verdict: RuleVerdict): Translated {
+  const [, name = "", content] = /^([\w*-]+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
+  const isPermission = verdict === "allow"
+  if (name.startsWith("mcp__")) return content === undefined ? fromServer(name, isPermission) : unknown
+  if (name === "Bash") return content === undefined ? { matcher: { tool: "Bash" } } : fromCommand(content, isPermission)
+  if (name === "WebFetch" && content !== undefined) return fromDomain(content, isPermission)
+  if (Object.hasOwn(wholeTools, name) && content === undefined) return { matcher: { tool: wholeTools[name] ?? [] } }
+  if (content === undefined || !pathTools.has(name)) return unknown
+  // Claude Code consults path rules only for these two; a refusal may become wider, a permission may not.
+  if (isPermission && name !== "Read" && name !== "Edit") {
+    return { note: `Claude Code ignores paths in rules for ${name}, so it allows nothing.` }
+  }
+  const tool = readerNames.has(name) ? readers : writers
+  const path = isPermission ? permittedPaths(content) : refusedPaths(content)
+  return path === undefined ? { note: "Its path cannot be expressed as a pattern." } : { matcher: { tool, path } }
+}
+
+const unknown = { note: "It names no tool that is known here." }
+
+const wholeTools: Readonly<Record<string, readonly string[]>> = {
+  Read: readers,
+  Edit: writers,
+  Write: ["Write"],
+  MultiEdit: ["MultiEdit"],
+  NotebookEdit: ["NotebookEdit"],
+  Glob: ["Glob"],
+  Grep: ["Grep"],
+  LS: ["List"],
+  WebFetch: ["WebFetch"],
+  WebSearch: ["WebSearch"],
+}
+
+const readerNames: ReadonlySet<string> = new Set(["Read", "Glob", "Grep", "LS"])
+const pathTools: ReadonlySet<string> = new Set([...readerNames, "Edit", "Write", "MultiEdit", "NotebookEdit"])
+
+/** `mcp__server`, `mcp__server__*` and `mcp__server__tool`. */
+function fromServer(name: string, isPermission: boolean): Translated {
+  const [, server = "", tool = "*"] = /^mcp__(.+?)(?:__(.+))?$/.exec(name) ?? []
+  if (isPermission && server.includes("*")) return { note: "A star in place of a server allows nothing." }
+  return { matcher: { tool: `mcp:${server}/${tool}` } }
+}
+
+function fromCommand(content: string, isPermission: boolean): Translated {
+  const words = content.replace(/:\*$/, " *").trim().split(/\s+/)
+  if (words[0] === "*" && words.length === 1) return { matcher: { tool: "Bash" } }
+  // A pattern is for one command, and its words are as the program receives them.
+  if (/[;&|<>()`$"'\\\n]/.test(content) || words[0] === "") {
+    return { note: "It is not the words of a single command." }
+  }
+  if (isPermission) return { matcher: { tool: "Bash", command: words.join(" ") } }
+  const last = words.length - 1
+  const wider = words.flatMap((word, index) => {
+    if (word === "*" && index < last) return ["**"]
+    // The star may reach beyond the word.
+    return word.includes("*") && word !== "*" && word !== "**" ? [word, "**"] : [word]
+  })
+  return { matcher: { tool: "Bash", command: wider.join(" ") } }
+}
+
+function fromDomain(content: string, isPermission: boolean): Translated {
+  const [, host] = /^domain:((?:\*\.)?[a-z0-9.-]+|\*)$/i.exec(content.trim()) ?? []
+  if (host === undefined) return { note: "It names no domain." }
+  const url = [`*://${host}/**`]
+  if (!isPermission && !host.startsWith("*")) url.push(`*://*.${host}/**`)
+  return { matcher: { tool: "WebFetch", url } }
+}
+
+/** `//p` is absolute, `/p` and `./p` start at the workspace. Undefined if it cannot be expressed. */
+function permittedPaths(content: string): readonly string[] | undefined {
+  const start = startOf(content)
+  if (start === undefined || /[?[\]{}!\\]/.test(content)) return undefined
+  // With a slash inside, a bare path starts at the workspace as well.
+  const isAnywhere = start.isBare && !start.path.replace(/\/$/, "").includes("/")
+  const path = start.path.endsWith("/") ? `${start.path}**` : start.path
+  return [isAnywhere ? `**/${path}` : path]
+}
+
+function refusedPaths(content: string): readonly string[] | undefined {
+  const start = startOf(content)
+  if (start === undefined || /[{}!\\]/.test(content)) return undefined
+  const path = start.path.replace(/\/$/, "").replaceAll(/\?|\[[^\]]*\]/g, "*")
+  const anywhere = start.isBare && !path.startsWith("**") ? `**/${path}` : path
+  // A folder is refused with everything in it.
+  return anywhere.endsWith("**") ? [anywhere] : [anywhere, `${anywhere}/**`]
+}
+
+function startOf(content: string): { readonly path: string; readonly isBare: boolean } | undefined {
+  const text = content.trim()
+  if (text === "" || /(^|\/)\.\.(\/|$)/.test(text) || /^~[^/]/.test(text)) return undefined
+  if (text.startsWith("//")) return { path: text.slice(1), isBare: false }
+  if (text.startsWith("~/")) return { path: text, isBare: false }
+  const [, anchor = "", path = ""] = /^(\.?\/)?(.*)$/s.exec(text) ?? []
+  return path === "" ? undefined : { path, isBare: anchor === "" }
+}
