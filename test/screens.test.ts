@@ -71,7 +71,7 @@ test.each(widths)("approving an edit renders correctly at %i columns", async (co
     columns,
   })
   person.type("Correct the tide.\r")
-  await person.asks("y/n/a? ")
+  await person.asks("y/n/a/e? ")
   person.type("y\r")
   await person.shows("done 2 turns")
   person.type("/exit\r")
@@ -84,10 +84,10 @@ test.each(widths)("denying and then always allowing a command renders correctly 
   const steps = [call("Bash", { command }), call("Bash", { command: "npm test" }), "All 12 pass."]
   const person = await personAt({ steps, ask: ["Bash"], shell, columns })
   person.type("Run the tests.\r")
-  await person.asks("y/n/a? ")
+  await person.asks("y/n/a/e? ")
   person.type("n Do not delete anything.\r")
   await person.shows("$ npm test", 2)
-  await person.asks("y/n/a? ")
+  await person.asks("y/n/a/e? ")
   person.type("a\r")
   await person.shows("done 3 turns")
   person.type("/exit\r")

@@ -85,6 +85,7 @@ export async function resumeAndShow(
   const runtimeChoice = { ...choice, ...(from !== undefined && { workspace: from }), ...(named && { model: named }) }
   const opened = await openRuntime(runtimeChoice, file, guard, {
     logger: choice.debug ? debugLogger(output) : undefined,
+    complain: output.complain,
   })
   const cwd = resolve(opened.workspace, began?.cwd ?? ".")
   const ask = askAtTerminal(output, { ...opened, cwd, machine: printsJson(choice) })

@@ -2,6 +2,7 @@ import { resolve } from "node:path"
 import type { Files } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { ModelSettings } from "../contract/model-settings.ts"
+import type { PolicySource } from "../contract/policy.ts"
 import type { Limits } from "../contract/result.ts"
 import type { Logger, RunInput, Runtime } from "../contract/run.ts"
 import type { Variables } from "../hosts/node/model-names.ts"
@@ -36,12 +37,19 @@ export interface OpenRuntime {
   readonly files: Files
 }
 
+export interface OpenOptions {
+  readonly questions?: boolean
+  readonly logger?: Logger | undefined
+  /** Receives warnings. */
+  readonly complain?: (message: string) => void
+}
+
 /** `questions`: the model may ask the person, and the run then waits for the answer. */
 export async function openRuntime(
   choice: RunChoice & Pick<GuardChoice, "ask">,
   file: ConfigFile | undefined,
   guard: Guard,
-  { questions = true, logger }: { readonly questions?: boolean; readonly logger?: Logger | undefined } = {},
+  { questions = true, logger, complain = () => {} }: OpenOptions = {},
 ): Promise<OpenRuntime> {
   const { createRuntime, defaultStoreRoot, nodeFiles } = await import("../hosts/node/index.ts")
   const { askUserTool, bashTool, fileTools } = await import("../tools/index.ts")
@@ -70,7 +78,7 @@ export async function openRuntime(
       ...(store !== undefined && { store: await storeAt(store) }),
       ...(allowedTools && { allowedTools }),
       ...(unknownPrice && { unknownPrice }),
-      policy: policyOf(guard),
+      policy: policyOf(guard, await foundPolicy(guard, workspace, toolNames, complain)),
       ...(hooks && { hooks }),
       ...(observers && { observers }),
       ...(resolvePricing && { resolvePricing }),
@@ -82,6 +90,26 @@ export async function openRuntime(
   } catch (error) {
     throw file && LonghaulError.is(error) ? withFile(error, file.path) : error
   }
+}
+
+/** The restrictions of the policy file in or above the workspace, unless the user named a file. */
+async function foundPolicy(
+  { policy }: Guard,
+  workspace: string,
+  tools: readonly string[],
+  complain: (message: string) => void,
+): Promise<readonly PolicySource[]> {
+  if (policy !== undefined) return []
+  const { findPolicyFile, loadFoundPolicy } = await import("../hosts/node/policy/load-policy.ts")
+  const path = findPolicyFile(workspace)
+  if (path === undefined) return []
+  const { sources, ignored } = await loadFoundPolicy(path, { tools })
+  if (ignored.length > 0) {
+    complain(
+      `${path} was found, so only its restrictions apply, not: ${ignored.join(", ")}. To apply all: --policy ${path}`,
+    )
+  }
+  return sources
 }
 
 /** Settings of each run besides its task. */

@@ -24,7 +24,7 @@ async function asked(
 ) {
   const running = start(args, takenForTerminal)
   if (early !== "") running.child.stdin.write(early)
-  await until(() => running.shown.stdout.includes("y/n/a? "))
+  await until(() => running.shown.stdout.includes("y/n/a/e? "))
   return running
 }
 

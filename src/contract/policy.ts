@@ -104,6 +104,12 @@ export interface PolicyDocument {
   readonly tests?: readonly PolicyTest[]
 }
 
+/** One document of a policy. `source` names it for people, for example `longhaul.policy.yaml`. */
+export interface PolicySource {
+  readonly document: PolicyDocument
+  readonly source: string
+}
+
 /** The settings of a policy. Every key is optional. */
 export interface Policy extends Omit<PolicyDocument, "services"> {
   /** Services that decide about each call: addresses, or clients of your own. */
@@ -117,6 +123,8 @@ export interface Policy extends Omit<PolicyDocument, "services"> {
   readonly askTimeoutMs?: number
   /** Asks a person. An exception or an unknown decision denies the call. */
   readonly onAsk?: (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>
+  /** Further documents: the rules of all of them apply. */
+  readonly documents?: readonly PolicySource[]
   /** A policy file. Names resolve in `longhaul/node` only. */
   readonly file?: string
 }

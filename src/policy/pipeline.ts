@@ -162,8 +162,8 @@ async function askServices({ services }: ActivePolicy, call: PolicyCall, { diges
 function askOfTier(policy: ActivePolicy, tool: string, risk: Risk) {
   const tier = tierOf(policy, tool, risk)
   if (!asksForTier(policy, tier)) return undefined
-  const text = `${tool} has ${tier} risk and needs approval.`
-  return { reason: reason("tier", "ask", text), ask: { text, isFirm: false } }
+  const given = reason("tier", "ask", `${tool} has ${tier} risk.`)
+  return { reason: given, ask: { text: `${tool} needs approval.`, isFirm: false } }
 }
 
 function tierOf({ rules }: ActivePolicy, tool: string, risk: Risk): Risk {

@@ -3,6 +3,7 @@ import type {
   Policy,
   PolicyService,
   PolicyServiceOptions,
+  PolicySource,
   RecordedPolicy,
   Rules,
   RunPolicy,
@@ -10,7 +11,7 @@ import type {
 import { checkKeys, keys, oneOf, wholeNumber } from "../lib/known-keys.ts"
 import { noRules } from "../policy/no-rules.ts"
 import type { ActivePolicy } from "../policy/pipeline.ts"
-import type { CompileOptions, PolicySource } from "../policy/rules/compile-rules.ts"
+import type { CompileOptions } from "../policy/rules/compile-rules.ts"
 import { list } from "./input/shapes.ts"
 
 /** What the host adds to a policy. Without it, there are no files, and paths are compared only as written. */
@@ -81,8 +82,8 @@ async function compiled(sources: readonly PolicySource[], host: PolicyHost, tool
 /** The rules of a policy and of its file. */
 async function sourcesOf(policy: Policy, host: PolicyHost): Promise<readonly PolicySource[]> {
   const { mode: _, preApproved: __, ask: ___, askTimeoutMs: ____, onAsk: _____, services: ______, ...rest } = policy
-  const { file, ...document } = rest
-  const own = Object.keys(document).length > 0 ? [{ document, source: "the policy" }] : []
+  const { file, documents = [], ...document } = rest
+  const own = [...documents, ...(Object.keys(document).length > 0 ? [{ document, source: "the policy" }] : [])]
   if (file === undefined) return own
   if (host.readFile) return [...(await host.readFile(file)), ...own]
   throw new LonghaulError("config_invalid", "policy.file needs a file system.", {
@@ -104,6 +105,7 @@ function checkPolicy(policy: Policy, known: readonly string[]): void {
   if (ask !== undefined) oneOf("policy.ask", ask, ["wait", "pause"])
   if (askTimeoutMs !== undefined) wholeNumber("policy.askTimeoutMs", askTimeoutMs)
   list("policy.preApproved", preApproved)
+  list("policy.documents", policy.documents)
   if (onAsk !== undefined && typeof onAsk !== "function") {
     throw new LonghaulError("config_invalid", "policy.onAsk is not a function.", {
       fix: "Pass a function that returns { decision }.",
@@ -125,5 +127,6 @@ const runPolicyKeys = keys<RunPolicy>()(
   "ask",
   "askTimeoutMs",
   "onAsk",
+  "documents",
 )
 const policyKeys = [...runPolicyKeys, "file", "tests"]

@@ -131,7 +131,7 @@ describe("a callback", () => {
       args: { n: 1 },
       tier: "high",
       model: "scripted:scripted",
-      question: "act has high risk and needs approval.",
+      question: "act needs approval.",
       always: { tool: "act" },
     })
     expect(requests[0]?.requestId).toMatch(/^\w{8,}/)

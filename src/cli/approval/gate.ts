@@ -1,5 +1,6 @@
+import { resolve } from "node:path"
 import type { JsonObject } from "../../contract/json.ts"
-import type { Policy } from "../../contract/policy.ts"
+import type { Policy, PolicySource } from "../../contract/policy.ts"
 import { closest } from "../../lib/closest.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { type OptionTable, UsageError } from "../arguments.ts"
@@ -14,6 +15,7 @@ export const guardOptions = {
     value: "<a,b>",
     help: 'Ask before these tools run ("all" for every tool); without a terminal, pause.',
   },
+  policy: { type: "string", value: "<file>", help: "Policy file that decides which calls run." },
   bash: { type: "boolean", help: "Let the model run shell commands with your permissions." },
   sandbox: {
     type: "string",
@@ -27,6 +29,7 @@ export interface GuardChoice {
   readonly ask?: string
   readonly bash?: boolean
   readonly sandbox?: string
+  readonly policy?: string
 }
 
 export interface Guard {
@@ -34,6 +37,8 @@ export interface Guard {
   readonly ask: readonly string[]
   readonly bash: boolean
   readonly sandbox: Sandbox
+  /** The policy file that the user named. Absolute. */
+  readonly policy?: string
 }
 
 /** The value given now, else the value the run was started with. */
@@ -45,7 +50,9 @@ export function guardOf(choice: GuardChoice, began?: Guard): Guard {
       `Use one of: ${sandboxes.join(", ")}.`,
     )
   }
+  const policy = choice.policy === undefined ? began?.policy : resolve(choice.policy)
   return {
+    ...(policy !== undefined && { policy }),
     ask: choice.ask === undefined ? (began?.ask ?? []) : namesIn(choice.ask),
     bash: choice.bash ?? began?.bash ?? false,
     sandbox,
@@ -70,8 +77,9 @@ function namesIn(list: string): readonly string[] {
 
 /** Stored with the run, so that a process that resumes it applies the same approvals. */
 export function guardMetadata(guard: Guard): JsonObject | undefined {
-  const { ask, bash, sandbox } = guard
-  return ask.length > 0 || bash || sandbox !== "off" ? { guard: { ask: [...ask], bash, sandbox } } : undefined
+  const { ask, bash, sandbox, policy } = guard
+  if (ask.length === 0 && !bash && sandbox === "off" && policy === undefined) return undefined
+  return { guard: { ask: [...ask], bash, sandbox, ...(policy !== undefined && { policy }) } }
 }
 
 export function recordedGuard(metadata: JsonObject | undefined): Guard | undefined {
@@ -79,15 +87,21 @@ export function recordedGuard(metadata: JsonObject | undefined): Guard | undefin
   if (!isJsonObject(guard)) return undefined
   const ask = Array.isArray(guard.ask) ? guard.ask.filter((name) => typeof name === "string") : []
   const sandbox = sandboxes.find((mode) => mode === guard.sandbox) ?? "off"
-  return { ask, bash: guard.bash === true, sandbox }
+  const policy = typeof guard.policy === "string" ? { policy: guard.policy } : {}
+  return { ask, bash: guard.bash === true, sandbox, ...policy }
 }
 
-/** `--bash` is an approval of Bash, unless `--ask` names it. Runs pause for other questions: `approve` answers them later. */
-export function policyOf({ ask, bash }: Guard): Policy {
+/**
+ * The policy of a run on the command line. A file that was found only restricts. `--bash` is an approval of Bash, unless `--ask` names it.
+ * Runs pause for other questions: `approve` answers them later.
+ */
+export function policyOf({ ask, bash, policy }: Guard, found: readonly PolicySource[] = []): Policy {
   const asked = ask.map((name) => [name === "all" ? "*" : name, "high"] as const)
   const isAsked = ask.includes("all") || ask.includes("Bash")
   return {
     ask: "pause",
+    ...(policy !== undefined && { file: policy }),
+    ...(found.length > 0 && { documents: found }),
     ...(bash && !isAsked && { preApproved: ["Bash"] }),
     ...(asked.length > 0 && { tiers: Object.fromEntries(asked) }),
   }

@@ -50,7 +50,8 @@ export function askInline(options: AskOptions): Ask {
     for (;;) {
       const preview = await previewCall(call, options)
       write("")
-      writeRows(paragraph(question), Number.POSITIVE_INFINITY)
+      // Without a rule, the question only says that the call needs approval.
+      if (!always) writeRows(paragraph(question), Number.POSITIVE_INFINITY)
       const isCut = writeRows(preview, mostRows)
       const again = reason === "unknown_outcome" ? " again" : ""
       const choices = [

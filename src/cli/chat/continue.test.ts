@@ -124,7 +124,7 @@ describe("run options in a chat", () => {
     await simulate({ script: boatman })
     await chat(["Write it down."], ["--ask", "Write", "--run-id", "c"])
     const running = start(["chat", "--continue"], takenForTerminal)
-    await until(() => running.shown.stdout.includes("y/n/a? "))
+    await until(() => running.shown.stdout.includes("y/n/a/e? "))
     expect(running.shown.stdout).toContain("+ tide")
     running.child.stdin.write("y\r")
     await until(() => running.shown.stdout.includes("It says: Created log.txt"))

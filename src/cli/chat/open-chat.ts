@@ -51,7 +51,7 @@ export async function openChat(choice: ChatChoice, output: Output, questions: bo
   const { model } = await chooseModel(choice.model ?? recordedModel(began?.model), file)
   const placed = { ...choice, model, ...(workspace !== undefined && { workspace }) }
   const logger = choice.debug ? debugLogger(output) : undefined
-  const opened = await openRuntime(placed, file, guard, { questions, logger })
+  const opened = await openRuntime(placed, file, guard, { questions, logger, complain: output.complain })
 
   const { limits, ...chosen } = await chosenInput(choice, opened)
   const settings = inputSettings(choice, file)

@@ -53,7 +53,10 @@ async function runTask(args: readonly string[], output: Output): Promise<number>
   const task = await readTask(positionals, output)
   const guard = guardOf(values)
   const metadata = guardMetadata(guard)
-  const opened = await openRuntime(values, file, guard, { logger: values.debug ? debugLogger(output) : undefined })
+  const opened = await openRuntime(values, file, guard, {
+    logger: values.debug ? debugLogger(output) : undefined,
+    complain: output.complain,
+  })
   const { limits, ...chosen } = await chosenInput(values, opened)
   const cwd = chosen.cwd ?? opened.workspace
   const json = printsJson(values)

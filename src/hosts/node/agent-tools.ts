@@ -5,14 +5,29 @@ import type { Brand } from "../../contract/brand.ts"
 import type { Environment } from "../../contract/env.ts"
 import { LonghaulError, StartupError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
+import type { Policy } from "../../contract/policy.ts"
 import type { Logger } from "../../contract/run.ts"
 import type { Tool, ToolContext, ToolOutcome, ToolSpec } from "../../contract/tool.ts"
+import { plainText } from "../../lib/content.ts"
 import { newNonce } from "../../lib/id.ts"
+import { isJsonObject } from "../../lib/json.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { persisting } from "../../lib/persist-artifact.ts"
 import { secretsIn } from "../../lib/secrets.ts"
-import { bashTool, createDispatcher, type DispatchCall, fileTools, readTools } from "../../tools/index.ts"
+import { localPolicy } from "../../policy/local.ts"
+import { restrictEnvironment } from "../../policy/restrict-environment.ts"
+import { policies } from "../../runtime/policies.ts"
+import {
+  bashTool,
+  createDispatcher,
+  type DispatchCall,
+  type Dispatcher,
+  fileTools,
+  readTools,
+} from "../../tools/index.ts"
 import { nodeFiles } from "./files/files.ts"
+import { nodePolicyHost } from "./policy/host.ts"
+import { resolvePath } from "./policy/resolve-path.ts"
 import { nodeSearch } from "./search/ripgrep.ts"
 import { nodeShell } from "./shell/shell.ts"
 import { withSessionFolder } from "./store/session-folder.ts"
@@ -43,6 +58,8 @@ export interface AgentToolsOptions {
   readonly persistArtifact?: PersistArtifact
   /** Additional tools. */
   readonly tools?: readonly Tool[]
+  /** Decides which calls run. Nothing can pause here: a question without `onAsk` denies. Default: every call runs. */
+  readonly policy?: Policy
   readonly logger?: Logger
 }
 
@@ -82,14 +99,62 @@ export function createAgentTools(options: AgentToolsOptions): AgentTools {
   )
   const keep = options.persistArtifact && persisting(options.persistArtifact)
   const close = async () => env.shell?.close()
+  const run = (call: DispatchCall, context: ToolContext) => dispatcher.dispatch(call, context, keep)
+  const dispatch = options.policy ? startup(() => guarded(options, root, dispatcher, run)) : run
   return Object.freeze<AgentTools>({
     listTools: () => dispatcher.listTools(),
     tool: (name) => dispatcher.tool(name),
-    dispatch: (call, options = {}) => dispatcher.dispatch(call, contextOf(env, root, options), keep),
-    callTool: (name, args, call = {}) => dispatcher.callTool(name, args, contextOf(env, root, call), keep),
+    dispatch: (call, options = {}) => dispatch(call, contextOf(env, root, options)),
+    async callTool(name, args, options = {}) {
+      const { status, output } = await dispatch({ name, args }, contextOf(env, root, options))
+      return { isError: status !== "ok", text: plainText(output, "\n") }
+    },
     close,
     [Symbol.asyncDispose]: close,
   })
+}
+
+/** Runs calls under the policy: each passes it before and after. */
+function guarded(
+  { policy, sandbox }: AgentToolsOptions,
+  root: string,
+  dispatcher: Dispatcher,
+  run: (call: DispatchCall, context: ToolContext) => Promise<ToolOutcome>,
+): typeof run {
+  const names = dispatcher.listTools().map(({ name }) => name)
+  const policyOf = policies(policy, nodePolicyHost, names)
+  const active = () => policyOf([])
+  const decisions = localPolicy({
+    policy: active,
+    workspace: root,
+    backend: "tools",
+    sandboxed: sandbox === "required",
+    riskOf: (name) => dispatcher.tool(name)?.risk ?? "high",
+  })
+  return async (call, context) => {
+    if (!isJsonObject(call.args)) return run(call, context)
+    const use = { sessionId: context.runId, toolName: call.name, toolInput: call.args, cwd: context.cwd }
+    const before = await decisions.preTool(use)
+    if (before.decision !== "allow") return refusal("denied", `${call.name} was denied: ${before.reason}`)
+    const toolInput = before.args ?? call.args
+    const final = { ...use, toolInput }
+    const { rules } = await active()
+    const asked = { ...final, tool: call.name, args: toolInput, callId: context.callId, runId: context.runId }
+    const place = { workspace: root, backend: "tools", sandboxed: sandbox === "required" }
+    const env = await restrictEnvironment(context.env, rules, { ...asked, ...place }, resolvePath)
+    const outcome = await run({ ...call, args: toolInput }, { ...context, env })
+    const text = plainText(outcome.output, "\n")
+    const after = await decisions.postTool(final, {
+      outcome: outcome.status === "ok" ? "ok" : "error",
+      toolOutput: text,
+    })
+    if (after.decision === "allow") return outcome
+    return refusal("error", `${call.name} ran, but its output was withheld: ${after.reason}`)
+  }
+}
+
+function refusal(status: "denied" | "error", text: string): ToolOutcome {
+  return { status, output: [{ type: "text", text }] }
 }
 
 function checkOptions(options: AgentToolsOptions): void {
@@ -109,6 +174,7 @@ const optionKeys = keys<AgentToolsOptions>()(
   "brand",
   "persistArtifact",
   "tools",
+  "policy",
   "logger",
 )
 

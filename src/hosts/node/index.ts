@@ -1,5 +1,4 @@
 import type { hash as Hash } from "node:crypto"
-import { homedir } from "node:os"
 import { isAbsolute, resolve } from "node:path"
 import { native } from "../../backends/native/index.ts"
 import type { Brand } from "../../contract/brand.ts"
@@ -18,7 +17,7 @@ import { nodeFetch } from "./http/guarded-fetch.ts"
 import { nodeTransport } from "./http/http-transport.ts"
 import { defaultModelName, namedModel, noModelFix } from "./model-names.ts"
 import { isDead, processOwner } from "./owner.ts"
-import { resolvePath } from "./policy/resolve-path.ts"
+import { nodePolicyHost } from "./policy/host.ts"
 import { nodeSearch } from "./search/ripgrep.ts"
 import { nodeShell } from "./shell/shell.ts"
 import { artifactsBeside, artifactsIn } from "./store/artifacts.ts"
@@ -69,7 +68,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       digest: sha256,
       secretValues: () => secretsIn(variables),
       isDead,
-      policy: { resolvePath, homeFolder: homedir() },
+      policy: nodePolicyHost,
       post: (allow) => nodeFetch({ allow, brand: config.brand ?? {} }).post,
       artifacts,
       again: (next) => createRuntime({ ...next, sandbox, ...(toolArtifactDir !== undefined && { toolArtifactDir }) }),

@@ -1,6 +1,13 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
-import type { PolicyCall, PolicyDocument, RuleDecision, Rules, RuleVerdict } from "../../contract/policy.ts"
+import type {
+  PolicyCall,
+  PolicyDocument,
+  PolicySource,
+  RuleDecision,
+  Rules,
+  RuleVerdict,
+} from "../../contract/policy.ts"
 import type { Risk } from "../../contract/tool.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import { compileLinearPattern } from "../../lib/linear-pattern.ts"
@@ -17,12 +24,6 @@ import { withValueAt } from "./pointer.ts"
 import { presets } from "./presets.ts"
 import { indexRules } from "./rule-index.ts"
 import { type PolicyTestResult, refuseFailed, runTests } from "./run-tests.ts"
-
-/** One document of a policy. `source` names it for people, for example `longhaul.policy.yaml`. */
-export interface PolicySource {
-  readonly document: PolicyDocument
-  readonly source: string
-}
 
 export interface CompileOptions {
   /** Without it, paths are compared only as written: use it wherever there is a file system. */

@@ -1,8 +1,7 @@
 import type { ToolCall } from "../../contract/backend.ts"
-import type { ApprovalDecision, ApprovalRequest } from "../../contract/policy.ts"
-import { Aborter, delay, onAbort, orAborted } from "../../lib/abort.ts"
+import type { ApprovalDecision } from "../../contract/policy.ts"
 import { newNonce } from "../../lib/id.ts"
-import { isJsonObject, whyNotJson } from "../../lib/json.ts"
+import { askPerson } from "../../policy/ask-person.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
 import { callDigest, decide, type Question, type Verdict } from "./decide.ts"
@@ -81,16 +80,14 @@ async function verdictOf(
   return { kind: "deny", reason: "a rule changes the arguments that were approved" }
 }
 
-async function answerOf(
-  run: OpenRun,
+function answerOf(
+  { policy, controls, key, input }: OpenRun,
   call: ToolCall,
   { question, always }: Question,
   requestId: string,
 ): Promise<ApprovalDecision> {
-  const { policy, controls, key, input } = run
-  const closing = new Aborter()
-  const unlink = onAbort(controls.signal, () => closing.abort())
-  const request: ApprovalRequest = {
+  const { model } = input
+  const request = {
     requestId,
     runId: key.runId,
     nodeId: key.nodeId,
@@ -98,31 +95,9 @@ async function answerOf(
     tool: call.name,
     args: call.args,
     tier: policy.rules.tier(call.name) ?? input.dispatcher.tool(call.name)?.risk ?? "high",
-    model: input.model ? `${input.model.provider}:${input.model.id}` : null,
+    model: model ? `${model.provider}:${model.id}` : null,
     question,
     ...(always && { always }),
-    signal: closing.signal,
   }
-  try {
-    const late = delay(policy.askTimeoutMs, closing.signal).then(() => tooLate)
-    const asking = orAborted(policy.onAsk?.(request), closing.signal)
-    return checkedDecision(await Promise.race([asking, late]))
-  } catch {
-    return failed
-  } finally {
-    unlink()
-    closing.abort()
-  }
-}
-
-const tooLate: ApprovalDecision = { decision: "deny", reason: "nobody decided in time" }
-const failed: ApprovalDecision = { decision: "deny", reason: "the approval callback failed" }
-
-function checkedDecision(given: unknown): ApprovalDecision {
-  if (!isJsonObject(given)) return failed
-  const { decision, reason, args } = given
-  if (decision === "deny") return { decision, ...(typeof reason === "string" && { reason }) }
-  if (decision === "always") return { decision }
-  if (decision !== "approve" || whyNotJson(args ?? null, "args") !== undefined) return failed
-  return { decision, ...(args !== undefined && { args }) }
+  return askPerson(policy, request, controls.signal)
 }

@@ -1,0 +1,107 @@
+import type { Json } from "../contract/json.ts"
+import type { AlwaysScope, PolicyCall, ServiceVerdict } from "../contract/policy.ts"
+import type { Risk } from "../contract/tool.ts"
+import { newNonce } from "../lib/id.ts"
+import { canonicalJson, isJsonObject } from "../lib/json.ts"
+import { sha256 } from "../lib/sha256.ts"
+import { askPerson } from "./ask-person.ts"
+import { type ActivePolicy, type CallDecision, decideCall, scanOutput } from "./pipeline.ts"
+import type { ToolPolicy, ToolUse, ToolUseOutput } from "./service/tool-use.ts"
+
+export interface LocalPolicyOptions {
+  readonly policy: () => Promise<ActivePolicy>
+  /** Absolute. */
+  readonly workspace: string
+  /** The name of the software that runs the tools. */
+  readonly backend: string
+  readonly sandboxed?: boolean
+  /** The risk of a tool. */
+  riskOf(tool: string): Risk
+}
+
+/** A policy for tools that other software runs, decided in this process. Nothing can pause there: a question without `onAsk` denies. */
+export function localPolicy(options: LocalPolicyOptions): ToolPolicy {
+  const allowed = new Map<string, AlwaysScope[]>()
+  return {
+    async preTool(use) {
+      const policy = await options.policy()
+      const scopes = allowed.get(use.sessionId) ?? []
+      const facts = { risk: options.riskOf(use.toolName), allowed: scopes, digest: digestOf(use) }
+      const decision = await decideCall(policy, callOf(use, options), facts)
+      if (decision.verdict !== "ask") return verdictOf(decision, use)
+      const given = await ask(policy, use, decision, facts.risk)
+      if (given.decision === "deny") return { decision: "deny", reason: given.reason ?? decision.question }
+      if (given.decision === "always" && decision.always) {
+        allowed.set(use.sessionId, [...scopes, decision.always])
+      }
+      const args = given.decision === "approve" && given.args !== undefined ? given.args : decision.args
+      const final = await decideCall(policy, { ...callOf(use, options), args }, { ...facts, isApproved: true })
+      if (final.verdict === "allow" && facts.digest(final.args) !== facts.digest(args)) {
+        return { decision: "deny", reason: "A rule changes the arguments that were approved." }
+      }
+      return verdictOf(final, use)
+    },
+    async postTool(use, output) {
+      const policy = await options.policy()
+      const blocked = await scanOutput(policy, callOf(use, options), textOf(output), digestOf(use))
+      return blocked ? { decision: "block", reason: blocked.text, ...ruleIn(blocked) } : { decision: "allow" }
+    },
+  }
+}
+
+function ask(policy: ActivePolicy, use: ToolUse, decision: CallDecision & { readonly verdict: "ask" }, risk: Risk) {
+  const { question, always, args, via } = decision
+  if (via === "pause" && policy.onAsk === undefined) {
+    return { decision: "deny", reason: `${question} Nothing can pause here: set policy.onAsk.` } as const
+  }
+  return askPerson(policy, {
+    requestId: newNonce(),
+    runId: use.sessionId,
+    nodeId: "main",
+    callId: use.toolUseId ?? newNonce(),
+    tool: use.toolName,
+    args,
+    tier: policy.rules.tier(use.toolName) ?? risk,
+    model: null,
+    question,
+    ...(always && { always }),
+  })
+}
+
+function verdictOf(decision: CallDecision, { toolInput }: ToolUse): ServiceVerdict {
+  if (decision.verdict !== "allow") {
+    const reason = decision.verdict === "deny" ? decision.reason : decision.question
+    return { decision: "deny", reason, ...ruleIn(decision.reasons[0]) }
+  }
+  const { args } = decision
+  if (canonicalJson(args) === canonicalJson(toolInput)) return { decision: "allow" }
+  if (isJsonObject(args)) return { decision: "allow", args }
+  return { decision: "deny", reason: "The changed arguments are not an object." }
+}
+
+function ruleIn(reason: { readonly rule?: string } | undefined) {
+  return reason?.rule === undefined ? {} : { rule: reason.rule }
+}
+
+function callOf(use: ToolUse, { workspace, backend, sandboxed = false }: LocalPolicyOptions): PolicyCall {
+  return {
+    tool: use.toolName,
+    args: use.toolInput,
+    callId: use.toolUseId ?? "",
+    runId: use.sessionId,
+    cwd: use.cwd ?? workspace,
+    workspace: use.workspace ?? workspace,
+    backend: use.backend ?? backend,
+    ...(use.agent !== undefined && { agent: use.agent }),
+    sandboxed,
+  }
+}
+
+function textOf({ outcome, toolOutput = "", stdout = "", stderr = "", durationMs }: ToolUseOutput) {
+  const text = [toolOutput, stdout, stderr].filter((part) => part !== "").join("\n")
+  return { outcome, text, ...(durationMs !== undefined && { durationMs }) }
+}
+
+function digestOf({ toolName }: ToolUse): (args: Json) => string {
+  return (args) => sha256(canonicalJson([toolName, args]))
+}
