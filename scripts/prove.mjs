@@ -114,6 +114,12 @@ const rows = [
     bar: "the same results from both",
   },
   {
+    name: "shell lines",
+    machine: ["test/machine/shell-fuzz.test.ts"],
+    env: { LONGHAUL_SHELL_LINES: "10000" },
+    bar: "10,000 readable lines in dash, bash and bash --posix: 0 executed commands that were not listed; broken readers are caught",
+  },
+  {
     name: "attacks",
     files: [
       ...["test/hostile-text.test.ts", "test/two-machines.test.ts", "src/hosts/node/store/tenants.test.ts"],
