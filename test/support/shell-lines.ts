@@ -77,7 +77,12 @@ function statement(random: Random, depth: number): string {
     case 13:
       return `x=${word(random, depth)}; ${command(random, depth)}`
     case 14:
-      return pick(random, [`[ -n ${word(random, depth)} ]`, `test ${word(random, depth)} = b`, `[ "$x" = "$(d)" ]`])
+      return pick(random, [
+        `[ -n ${word(random, depth)} ]`,
+        `test ${word(random, depth)} = b`,
+        `[ "$x" = "$(d)" ]`,
+        `[ "$y" "$x" ]`,
+      ])
     case 15:
       return `${pick(random, ATTACKS)} ${command(random, depth)}`
     default:

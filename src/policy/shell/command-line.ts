@@ -3,7 +3,10 @@ export type CommandLine = ReadableLine | UnreadableLine
 
 export interface ReadableLine {
   readonly isReadable: true
-  /** Every command in any branch, substitution or nested script, including those behind `env`, `xargs` and `sh -c`. */
+  /**
+   * Every command in any branch, substitution or nested script, including those behind `env`, `xargs` and `sh -c`, in no
+   * order. Empty if the line only assigns variables or opens files.
+   */
   readonly commands: readonly ShellCommand[]
   readonly redirects: readonly Redirect[]
   /** A `cd` makes relative paths of the line unknown. */
@@ -24,7 +27,10 @@ export interface ShellCommand {
   readonly variables: readonly string[]
 }
 
-/** `isFixed`: nothing in it expands, and `text` is exactly what the program receives. */
+/**
+ * `isFixed`: nothing in it expands, and `text` is exactly what the program receives. Otherwise `text` is its source, and it
+ * may become any number of arguments.
+ */
 export interface Word {
   readonly text: string
   readonly isFixed: boolean

@@ -55,9 +55,14 @@ class TreeReader implements WordVisitor {
   }
 
   substitution(script: ParsedScript): void {
+    const documents = this.#listing.hereDocumentsInSubstitutions
     this.#substitutions++
     this.script(script)
     this.#substitutions--
+    // Bash rewrites the text of a substitution, and joins what follows a here-document to the wrong command.
+    if (this.#listing.hereDocumentsInSubstitutions > documents && !isOneCommand(script)) {
+      rejectDifference("a here-document beside other commands in a substitution")
+    }
   }
 
   assignment(name: string): void {
@@ -158,6 +163,12 @@ class TreeReader implements WordVisitor {
     this.#word(value)
     return name
   }
+}
+
+function isOneCommand({ commands: [first, second] }: ParsedScript): boolean {
+  return (
+    second === undefined && first?.command.type === "Command" && first.command.name !== undefined && !first.background
+  )
 }
 
 /** `((` starts arithmetic in bash, and two subshells in sh. */
