@@ -84,7 +84,7 @@ test.each(widths)("denying and then always allowing a command renders correctly 
   const steps = [call("Bash", { command }), call("Bash", { command: "npm test" }), "All 12 pass."]
   const person = await personAt({ steps, ask: ["Bash"], shell, columns })
   person.type("Run the tests.\r")
-  await person.asks("y/n/a/e? ")
+  await person.asks("y/n/e? ")
   person.type("n Do not delete anything.\r")
   await person.shows("$ npm test", 2)
   await person.asks("y/n/a/e? ")

@@ -154,7 +154,7 @@ describe("approval of a call at the terminal", () => {
     await person.asks("y/n/e? ")
     expect(person.terminal.lines()).toContain("? The harbour master must agree.")
     person.type("a\r")
-    await person.shows("Type one of: y, n.")
+    await person.shows("Type one of: y, n, e.")
     await person.asks("y/n/e? ")
     person.type("y\r")
     await person.shows("Written.")
