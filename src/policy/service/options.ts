@@ -64,7 +64,8 @@ function numberIn(text: string | undefined): number | undefined {
 
 /** Empty where the platform has no environment variables. */
 function environment(): Variables {
-  const host: { readonly process?: { readonly env?: Variables } } = globalThis
+  // Safe: every step may be missing.
+  const host = globalThis as { readonly process?: { readonly env?: Variables } }
   return host.process?.env ?? {}
 }
 
