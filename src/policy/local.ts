@@ -1,32 +1,44 @@
 import type { Json } from "../contract/json.ts"
-import type { AlwaysScope, PolicyCall, ServiceVerdict } from "../contract/policy.ts"
+import type { AlwaysScope, Policy, PolicyCall, ServiceVerdict } from "../contract/policy.ts"
 import type { Risk } from "../contract/tool.ts"
 import { newNonce } from "../lib/id.ts"
 import { canonicalJson, isJsonObject } from "../lib/json.ts"
 import { sha256 } from "../lib/sha256.ts"
 import { askPerson } from "./ask-person.ts"
 import { type ActivePolicy, type CallDecision, decideCall, scanOutput } from "./pipeline.ts"
+import { type PolicyHost, policies } from "./policies.ts"
 import type { ToolPolicy, ToolUse, ToolUseOutput } from "./service/tool-use.ts"
 
-export interface LocalPolicyOptions {
-  readonly policy: () => Promise<ActivePolicy>
-  /** Absolute. */
+export interface ToolPolicyOptions {
+  /** The folder that the tools work in. Absolute. */
   readonly workspace: string
-  /** The name of the software that runs the tools. */
-  readonly backend: string
+  /** Files, and where paths lead: `nodePolicyHost` of `longhaul/node`. Default: paths are compared only as written. */
+  readonly host?: PolicyHost
+  /** The name of the software that runs the tools, for rules with `backend`. Default `tools`. */
+  readonly backend?: string
+  /** True if commands never run without a sandbox. Default false. */
   readonly sandboxed?: boolean
-  /** The risk of a tool. */
-  riskOf(tool: string): Risk
+  /** The risk of each tool. Default: of the built-in tools their own, of others medium. */
+  readonly riskOf?: (tool: string) => Risk | undefined
+  /** Names of the tools, to find misspelt ones in rules. */
+  readonly tools?: readonly string[]
 }
 
-/** A policy for tools that other software runs, decided in this process. Nothing can pause there: a question without `onAsk` denies. */
-export function localPolicy(options: LocalPolicyOptions): ToolPolicy {
+/** A policy for tools that other software runs, decided in this process. */
+export function toolPolicy(policy: Policy, options: ToolPolicyOptions): ToolPolicy {
+  const activePolicy = policies(policy, options.host ?? {}, options.tools ?? [])
+  return localPolicy(() => activePolicy([]), options)
+}
+
+/** Nothing can pause here: a question without `onAsk` denies. */
+export function localPolicy(activePolicy: () => Promise<ActivePolicy>, options: ToolPolicyOptions): ToolPolicy {
+  const riskOf = (tool: string) => options.riskOf?.(tool) ?? (tool === "Bash" ? "high" : "medium")
   const allowed = new Map<string, AlwaysScope[]>()
   return {
     async preTool(use) {
-      const policy = await options.policy()
+      const policy = await activePolicy()
       const scopes = allowed.get(use.sessionId) ?? []
-      const facts = { risk: options.riskOf(use.toolName), allowed: scopes, digest: digestOf(use) }
+      const facts = { risk: riskOf(use.toolName), allowed: scopes, digest: digestOf(use) }
       const decision = await decideCall(policy, callOf(use, options), facts)
       if (decision.verdict !== "ask") return verdictOf(decision, use)
       const given = await ask(policy, use, decision, facts.risk)
@@ -42,7 +54,7 @@ export function localPolicy(options: LocalPolicyOptions): ToolPolicy {
       return verdictOf(final, use)
     },
     async postTool(use, output) {
-      const policy = await options.policy()
+      const policy = await activePolicy()
       const blocked = await scanOutput(policy, callOf(use, options), textOf(output), digestOf(use))
       return blocked ? { decision: "block", reason: blocked.text, ...ruleIn(blocked) } : { decision: "allow" }
     },
@@ -83,7 +95,7 @@ function ruleIn(reason: { readonly rule?: string } | undefined) {
   return reason?.rule === undefined ? {} : { rule: reason.rule }
 }
 
-function callOf(use: ToolUse, { workspace, backend, sandboxed = false }: LocalPolicyOptions): PolicyCall {
+function callOf(use: ToolUse, { workspace, backend = "tools", sandboxed = false }: ToolPolicyOptions): PolicyCall {
   return {
     tool: use.toolName,
     args: use.toolInput,

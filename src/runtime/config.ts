@@ -21,11 +21,11 @@ import { checkKeys, keys, LARGEST_LIMIT, oneOf, shown, wholeNumber } from "../li
 import { persisting } from "../lib/persist-artifact.ts"
 import { sha256 } from "../lib/sha256.ts"
 import type { ActivePolicy } from "../policy/pipeline.ts"
+import { type PolicyHost, policies } from "../policy/policies.ts"
 import { createDispatcher, type Dispatcher, type DispatcherOptions, selectTools } from "../tools/kernel/dispatch.ts"
 import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
 import { checkShapes } from "./input/shapes.ts"
-import { type PolicyHost, policies } from "./policies.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
 
 /** The defaults that a composition root provides in addition to the caller's configuration. */

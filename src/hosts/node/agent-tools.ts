@@ -15,8 +15,8 @@ import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { persisting } from "../../lib/persist-artifact.ts"
 import { secretsIn } from "../../lib/secrets.ts"
 import { localPolicy } from "../../policy/local.ts"
+import { policies } from "../../policy/policies.ts"
 import { restrictEnvironment } from "../../policy/restrict-environment.ts"
-import { policies } from "../../runtime/policies.ts"
 import {
   bashTool,
   createDispatcher,
@@ -124,10 +124,8 @@ function guarded(
   const names = dispatcher.listTools().map(({ name }) => name)
   const policyOf = policies(policy, nodePolicyHost, names)
   const active = () => policyOf([])
-  const decisions = localPolicy({
-    policy: active,
+  const decisions = localPolicy(active, {
     workspace: root,
-    backend: "tools",
     sandboxed: sandbox === "required",
     riskOf: (name) => dispatcher.tool(name)?.risk ?? "high",
   })

@@ -5,13 +5,13 @@ import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
 import { ServiceFailure } from "./exchange.ts"
 
 /** A text for the service, cut at a character, with a note of what is missing. */
-export interface CappedText {
+interface CappedText {
   readonly text: string
   /** Present if it was cut. */
   readonly cut?: { readonly bytes: number; readonly kept: number }
 }
 
-export function capped(text: string, maxBytes: number): CappedText {
+function capped(text: string, maxBytes: number): CappedText {
   const bytes = utf8Length(text)
   if (bytes <= maxBytes) return { text }
   const { text: prefix } = truncateUtf8(text, { maxBytes })

@@ -52,7 +52,7 @@ export function messageOf(error: unknown): string {
 }
 
 /** The output as the policy sees it. */
-export function textOf(output: unknown): string {
+function textOf(output: unknown): string {
   if (typeof output === "string") return output
   try {
     return JSON.stringify(output) ?? String(output)

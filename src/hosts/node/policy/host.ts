@@ -1,5 +1,5 @@
 import { homedir } from "node:os"
-import type { PolicyHost } from "../../../runtime/policies.ts"
+import type { PolicyHost } from "../../../policy/policies.ts"
 import { resolvePath } from "./resolve-path.ts"
 
 /** What Node adds to a policy: files, and where paths lead. */

@@ -8,11 +8,10 @@ import type {
   Rules,
   RunPolicy,
 } from "../contract/policy.ts"
-import { checkKeys, keys, oneOf, wholeNumber } from "../lib/known-keys.ts"
-import { noRules } from "../policy/no-rules.ts"
-import type { ActivePolicy } from "../policy/pipeline.ts"
-import type { CompileOptions } from "../policy/rules/compile-rules.ts"
-import { list } from "./input/shapes.ts"
+import { checkKeys, keys, kindOf, oneOf, wholeNumber } from "../lib/known-keys.ts"
+import { noRules } from "./no-rules.ts"
+import type { ActivePolicy } from "./pipeline.ts"
+import type { CompileOptions } from "./rules/compile-rules.ts"
 
 /** What the host adds to a policy. Without it, there are no files, and paths are compared only as written. */
 export interface PolicyHost extends Pick<CompileOptions, "resolvePath" | "homeFolder"> {
@@ -71,7 +70,7 @@ async function activate(all: readonly Policy[], host: PolicyHost, tools: readonl
 async function compiled(sources: readonly PolicySource[], host: PolicyHost, tools: readonly string[]): Promise<Rules> {
   if (sources.length === 0) return noRules
   const { resolvePath, homeFolder } = host
-  const { compileRules } = await import("../policy/rules/compile-rules.ts")
+  const { compileRules } = await import("./rules/compile-rules.ts")
   return compileRules(sources, {
     tools,
     ...(resolvePath && { resolvePath }),
@@ -94,7 +93,7 @@ async function sourcesOf(policy: Policy, host: PolicyHost): Promise<readonly Pol
 async function readyService(service: PolicyServiceOptions | PolicyService): Promise<PolicyService> {
   if ("decide" in service) return service
   const { url, onOutage = "closed" } = service
-  const { PolicyClient, serviceOf } = await import("../policy/service/index.ts")
+  const { PolicyClient, serviceOf } = await import("./service/index.ts")
   return serviceOf(PolicyClient.fromEnvFor(url, { enforcementFailureMode: onOutage }))
 }
 
@@ -104,13 +103,20 @@ function checkPolicy(policy: Policy, known: readonly string[]): void {
   if (mode !== undefined) oneOf("policy.mode", mode, ["auto", "ask", "deny"])
   if (ask !== undefined) oneOf("policy.ask", ask, ["wait", "pause"])
   if (askTimeoutMs !== undefined) wholeNumber("policy.askTimeoutMs", askTimeoutMs)
-  list("policy.preApproved", preApproved)
-  list("policy.documents", policy.documents)
+  checkList("policy.preApproved", preApproved)
+  checkList("policy.documents", policy.documents)
   if (onAsk !== undefined && typeof onAsk !== "function") {
     throw new LonghaulError("config_invalid", "policy.onAsk is not a function.", {
       fix: "Pass a function that returns { decision }.",
     })
   }
+}
+
+function checkList(name: string, value: unknown): void {
+  if (value === undefined || Array.isArray(value)) return
+  throw new LonghaulError("config_invalid", `${name} is ${kindOf(value)}, not an array.`, {
+    fix: `Pass ${name} as an array.`,
+  })
 }
 
 const runPolicyKeys = keys<RunPolicy>()(
