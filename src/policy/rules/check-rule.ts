@@ -141,7 +141,7 @@ function checkToolParts(
 
 function checkPath(place: string, pattern: string, problems: Problems, { hasHomeFolder }: RuleCheckOptions): void {
   if (/(^|\/)\.\.(\/|$)/.test(pattern)) {
-    problems.add(place, "contains ..", "Start at the workspace, at / or at ~/.")
+    problems.add(place, "contains a parent folder (..)", "Start at the workspace, at / or at ~/.")
   } else if (/\{[^}]*,[^}]*\}/.test(pattern)) {
     problems.add(place, "contains braces, which are not special here", "Write a list of patterns.")
   } else if (pattern.startsWith("!")) {

@@ -1,6 +1,6 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
-import type { PolicyCall, PolicyDocument, RuleDecision, Rules, RuleVerdict } from "../../contract/policy.ts"
+import type { PolicyCall, PolicyDocument, PolicyRule, RuleDecision, Rules, RuleVerdict } from "../../contract/policy.ts"
 import type { Risk } from "../../contract/tool.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import { compileLinearPattern } from "../../lib/linear-pattern.ts"
@@ -15,6 +15,7 @@ import { hiddenPathsFrom } from "./hidden-paths.ts"
 import { absolutePath } from "./path-pattern.ts"
 import { withValueAt } from "./pointer.ts"
 import { presets } from "./presets.ts"
+import { restrictingPart } from "./restrict.ts"
 import { indexRules } from "./rule-index.ts"
 import { type PolicyTestResult, refuseFailed, runTests } from "./run-tests.ts"
 
@@ -22,6 +23,8 @@ import { type PolicyTestResult, refuseFailed, runTests } from "./run-tests.ts"
 export interface PolicySource {
   readonly document: PolicyDocument
   readonly source: string
+  /** It was found and not named: only what restricts applies. The caller must not use its `services`. */
+  readonly restrictsOnly?: boolean
 }
 
 export interface CompileOptions {
@@ -40,7 +43,9 @@ export interface CompiledRules extends Rules {
   /** A decision, and the decisions about each part of the call before any rewrite. */
   explain(call: PolicyCall): Promise<{ readonly decision: RuleDecision; readonly steps: readonly Step[] }>
   /** All rules, for people. */
-  readonly names: readonly string[]
+  readonly all: readonly { readonly name: string; readonly rule: PolicyRule }[]
+  readonly default: RuleVerdict | undefined
+  readonly unparsed: PolicyDocument["unparsed"]
 }
 
 /**
@@ -70,7 +75,8 @@ export async function testPolicy(
   const results: PolicyTestResult[] = []
   for (const [index, { document, source }] of sources.entries()) {
     if (document.tests === undefined) continue
-    const rules = await compileChecked(sources.slice(0, index + 1), options)
+    const whole = sources.slice(0, index + 1).map((each) => ({ ...each, restrictsOnly: false }))
+    const rules = await compileChecked(whole, options)
     results.push(...(await runTests(rules, document.tests, source)))
   }
   return results
@@ -78,26 +84,25 @@ export async function testPolicy(
 
 async function compileChecked(sources: readonly PolicySource[], options: CompileOptions): Promise<CompiledRules> {
   const { resolvePath, homeFolder } = options
-  const all = sources.flatMap(withPreset)
+  const all = sources.flatMap(withPreset).map(applicable)
   const resolvePattern = (pattern: string) => realPattern(pattern, resolvePath, homeFolder)
+  const named = all.flatMap(({ rules }) => rules)
   const rules = await Promise.all(
-    all.flatMap(({ document, source }) =>
-      (document.rules ?? []).map((rule, index) =>
-        compileRule(rule, `rules[${index}] of ${source}`, { homeFolder, resolvePattern }),
-      ),
-    ),
+    named.map(({ name, rule }) => compileRule(rule, name, { homeFolder, resolvePattern })),
   )
   const context: DecisionContext = {
     rulesOf: indexRules(rules),
-    default: strictest(all.map(({ document }) => document.default)),
-    unparsed: strictestUnparsed(all.map(({ document }) => document.unparsed)),
+    default: strictest(all.map(({ settings }) => settings.default)),
+    unparsed: strictestUnparsed(all.map(({ settings }) => settings.unparsed)),
     findPaths: pathFinder(resolvePath, homeFolder),
     readLine: lineReader(options.readLine),
   }
   const scan = await compileOutput(all)
   const hasOutput = (tool: string) => scan.rules.some((rule) => rule.isFor(tool))
   return {
-    names: rules.map(({ name }) => name),
+    all: named,
+    default: context.default,
+    unparsed: context.unparsed,
     decide: async (call) => (await decideInRounds(call, context)).decision,
     explain: (call) => decideInRounds(call, context),
     allowsAtOnce: (tool) => !hasOutput(tool) && allows(tool, rules, context) !== "sometimes",
@@ -113,8 +118,21 @@ async function compileChecked(sources: readonly PolicySource[], options: Compile
 function withPreset(given: PolicySource): readonly PolicySource[] {
   const name = given.document.extends
   const preset = name === undefined || !Object.hasOwn(presets, name) ? undefined : presets[name]
-  if (preset !== undefined) return [{ document: preset, source: `preset ${name}` }, given]
-  return [given]
+  return preset === undefined ? [given] : [{ ...given, document: preset, source: `preset ${name}` }, given]
+}
+
+/** The rules and settings of a document that apply. */
+interface Applicable {
+  readonly source: string
+  readonly rules: readonly { readonly name: string; readonly rule: PolicyRule }[]
+  readonly settings: Pick<PolicyDocument, "default" | "unparsed" | "output" | "tiers">
+}
+
+function applicable({ document, source, restrictsOnly = false }: PolicySource): Applicable {
+  const rules = (document.rules ?? []).map((rule, index) => ({ name: `rules[${index}] of ${source}`, rule }))
+  if (!restrictsOnly) return { source, rules, settings: document }
+  const { settings, keeps } = restrictingPart(document)
+  return { source, rules: rules.filter(({ rule }) => keeps(rule)), settings }
 }
 
 const mostRounds = 3
@@ -210,9 +228,9 @@ function allows(
   return context.default === undefined ? "never" : "sometimes"
 }
 
-async function compileOutput(all: readonly PolicySource[]) {
-  const compiled = all.flatMap(({ document, source }) =>
-    (document.output ?? []).map(async ({ block, reason }, index) => {
+async function compileOutput(all: readonly Applicable[]) {
+  const compiled = all.flatMap(({ settings, source }) =>
+    (settings.output ?? []).map(async ({ block, reason }, index) => {
       const names = listOf(block.tool).map(compileName)
       return {
         isFor: (tool: string) => names.some((fits) => fits(tool)),
@@ -234,9 +252,9 @@ async function compileOutput(all: readonly PolicySource[]) {
 
 const risks: readonly Risk[] = ["low", "medium", "high"]
 
-function tierFinder(all: readonly PolicySource[]): Rules["tier"] {
-  const tiers = all.flatMap(({ document }) =>
-    Object.entries(document.tiers ?? {}).map(([pattern, risk]) => ({ fits: compileName(pattern), risk })),
+function tierFinder(all: readonly Applicable[]): Rules["tier"] {
+  const tiers = all.flatMap(({ settings }) =>
+    Object.entries(settings.tiers ?? {}).map(([pattern, risk]) => ({ fits: compileName(pattern), risk })),
   )
   return (tool) => {
     const ranks = tiers.filter(({ fits }) => fits(tool)).map(({ risk }) => risks.indexOf(risk))
