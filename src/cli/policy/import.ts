@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises"
-import { parseJsonWithComments } from "../../lib/json-with-comments.ts"
+import { parseJsonWithComments } from "../../hosts/node/json-with-comments.ts"
 import { importClaudeSettings } from "../../policy/rules/import-settings.ts"
 import { onlyPositional, UsageError } from "../arguments.ts"
 import { reasonOf, visible } from "../format.ts"

@@ -1,4 +1,4 @@
-import type { Json } from "../contract/json.ts"
+import type { Json } from "../../contract/json.ts"
 
 /**
  * Parses JSON with comments and trailing commas. Throws a SyntaxError that names the line and quotes no value, which
