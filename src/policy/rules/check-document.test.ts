@@ -50,6 +50,11 @@ test.each<[string, unknown, string]>([
     "rules[0].allow.path cannot allow commands",
   ],
   [
+    "a permission for commands by the whole line",
+    rules({ allow: { tool: "*", args: { "/command": "git .*" } } }),
+    "rules[0].allow.args cannot allow commands by /command",
+  ],
+  [
     "a path with a parent segment",
     rules({ deny: { tool: "Read", path: "../a" } }),
     "rules[0].deny.path contains a parent folder",

@@ -9,7 +9,7 @@ import { type CompiledRule, compileRule, isForTool, isUnconditional } from "./co
 import type { DecisionContext } from "./decide-call.ts"
 import { decideInRounds, type Explained } from "./decide-in-rounds.ts"
 import { pathFinder, type ResolvePath } from "./find-paths.ts"
-import { compileName, listOf } from "./glob.ts"
+import { compileTool, listOf } from "./glob.ts"
 import { hiddenPathsFrom } from "./hidden-paths.ts"
 import { absolutePath } from "./path-pattern.ts"
 import { presets } from "./presets.ts"
@@ -152,7 +152,7 @@ function allows(
 async function compileOutput(all: readonly Applicable[]) {
   const compiled = all.flatMap(({ settings, source }) =>
     (settings.output ?? []).map(async ({ block, reason }, index) => {
-      const names = listOf(block.tool).map(compileName)
+      const names = listOf(block.tool).map(compileTool)
       return {
         isFor: (tool: string) => names.some((fits) => fits(tool)),
         pattern: await compileLinearPattern(block.pattern),
@@ -175,7 +175,7 @@ const risks: readonly Risk[] = ["low", "medium", "high"]
 
 function tierFinder(all: readonly Applicable[]): Rules["tier"] {
   const tiers = all.flatMap(({ settings }) =>
-    Object.entries(settings.tiers ?? {}).map(([pattern, risk]) => ({ fits: compileName(pattern), risk })),
+    Object.entries(settings.tiers ?? {}).map(([pattern, risk]) => ({ fits: compileTool(pattern), risk })),
   )
   return (tool) => {
     const ranks = tiers.filter(({ fits }) => fits(tool)).map(({ risk }) => risks.indexOf(risk))

@@ -1,12 +1,12 @@
 import type { PolicyRule } from "../../contract/policy.ts"
 import { programName } from "./command-pattern.ts"
-import { compileName, listOf } from "./glob.ts"
+import { compileTool, listOf } from "./glob.ts"
 
 /** What a permission for commands really allows, if that is more than it looks like. */
 export function openPermissions(rules: readonly { readonly name: string; readonly rule: PolicyRule }[]) {
   return rules.flatMap(({ name, rule }) => {
     const { allow } = rule
-    if (allow === undefined || !listOf(allow.tool).some((tool) => compileName(tool)("Bash"))) return []
+    if (allow === undefined || !listOf(allow.tool).some((tool) => compileTool(tool)("Bash"))) return []
     if (allow.path !== undefined || allow.url !== undefined) return []
     if (allow.command === undefined) return [{ rule: name, note: "allows every command that can be read" }]
     return listOf(allow.command).flatMap((pattern) => {
