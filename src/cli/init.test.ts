@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
 import { commandLine } from "../../test/support/command-line.ts"
-import { parseJsonWithComments } from "../lib/json-with-comments.ts"
+import { parseJsonWithComments } from "../hosts/node/json-with-comments.ts"
 import { checkSettings } from "./config/settings.ts"
 
 const { place, longhaul, json } = commandLine()

@@ -190,10 +190,10 @@ export interface FetchOptions {
   readonly maxBytes: number
   /** Covers everything: DNS, redirects, body. */
   readonly timeoutMs: number
+  /** Called with the target of each redirect before it is requested; rejects with a `ToolError` to refuse it. */
+  readonly admit?: (url: string) => Promise<void>
   /** Another origin that a redirect leads to receives only `accept`, `accept-language` and `user-agent`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Throws a `ToolError` for an address that a redirect must not lead to. */
-  readonly checkRedirect?: (url: string) => Promise<void>
 }
 
 export interface FetchedBody {

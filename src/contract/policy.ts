@@ -108,6 +108,8 @@ export interface PolicyDocument {
 export interface PolicySource {
   readonly document: PolicyDocument
   readonly source: string
+  /** It was found and not named: only what restricts applies, and not its services. */
+  readonly restrictsOnly?: boolean
 }
 
 /** The settings of a policy. Every key is optional. */

@@ -54,7 +54,9 @@ async function activate(all: readonly Policy[], host: PolicyHost, tools: readonl
   const settings: Policy = Object.assign({}, ...all)
   const { mode = "ask", ask, onAsk, askTimeoutMs = 60_000 } = settings
   const sources = (await Promise.all(all.map((policy) => sourcesOf(policy, host)))).flat()
-  const services = [...sources.map(({ document }) => document), ...all].flatMap((given) => given.services ?? [])
+  // A file that was only found must not name a service: it would receive the calls.
+  const trusted = sources.flatMap(({ document, restrictsOnly }) => (restrictsOnly ? [] : [document]))
+  const services = [...trusted, ...all].flatMap((given) => given.services ?? [])
   return {
     mode,
     rules: await compiled(sources, host, tools),

@@ -1,7 +1,7 @@
-import type { Environment, GuardedFetch } from "../contract/env.ts"
+import type { Environment } from "../contract/env.ts"
 import type { PolicyCall, Rules } from "../contract/policy.ts"
-import { ToolError } from "../contract/tool.ts"
 import { isJsonObject } from "../lib/json.ts"
+import { admitRedirects } from "./admit-redirects.ts"
 import { hidePaths } from "./hide-paths.ts"
 import type { ResolvePath } from "./rules/find-paths.ts"
 
@@ -14,19 +14,7 @@ export async function restrictEnvironment(
 ): Promise<Environment> {
   const hides = rules.hidesPaths ? await rules.hiddenFrom(call) : undefined
   const visible = hides ? hidePaths(env, hides, resolvePath) : env
-  return env.fetch ? { ...visible, fetch: decidingRedirects(env.fetch, rules, call) } : visible
-}
-
-function decidingRedirects(fetch: GuardedFetch, rules: Rules, call: PolicyCall): GuardedFetch {
-  const checkRedirect = async (url: string) => {
-    const args = isJsonObject(call.args) ? { ...call.args, url } : { url }
-    const { verdict } = await rules.decide({ ...call, args })
-    if (verdict === "deny" || verdict === "ask") {
-      throw new ToolError("denied", `The policy does not allow the redirect to ${new URL(url).host}.`)
-    }
-  }
-  return {
-    get: (url, options) => fetch.get(url, { ...options, checkRedirect }),
-    post: (url, body, options) => fetch.post(url, body, options),
-  }
+  if (env.fetch === undefined || !isJsonObject(call.args) || typeof call.args.url !== "string") return visible
+  const { verdict } = await rules.decide(call)
+  return admitRedirects(visible, rules, call, verdict)
 }

@@ -49,7 +49,16 @@ test.each<[string, unknown, string]>([
     rules({ allow: { tool: "Bash", path: "x" } }),
     "rules[0].allow.path cannot allow commands",
   ],
-  ["a path with a parent segment", rules({ deny: { tool: "Read", path: "../a" } }), "rules[0].deny.path contains .."],
+  [
+    "a permission for commands by the whole line",
+    rules({ allow: { tool: "*", args: { "/command": "git .*" } } }),
+    "rules[0].allow.args cannot allow commands by /command",
+  ],
+  [
+    "a path with a parent segment",
+    rules({ deny: { tool: "Read", path: "../a" } }),
+    "rules[0].deny.path contains a parent folder",
+  ],
   ["a path with braces", rules({ deny: { tool: "Read", path: "*.{a,b}" } }), "contains braces"],
   ["a path that starts with !", rules({ deny: { tool: "Read", path: "!a" } }), "starts with !"],
   ["a path of another user", rules({ deny: { tool: "Read", path: "~root/a" } }), "home folder of another user"],

@@ -65,7 +65,7 @@ export async function problemsIn(value: unknown, options: CheckOptions = {}): Pr
   return problems.found
 }
 
-export function invalidDocument(source: string, problems: readonly Problem[]): LonghaulError {
+function invalidDocument(source: string, problems: readonly Problem[]): LonghaulError {
   const [first] = problems
   const lines = problems.map(({ place, message }) => `${place === "" ? "The document" : place} ${message}.`)
   const isOne = problems.length === 1

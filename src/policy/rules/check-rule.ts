@@ -3,6 +3,7 @@ import { closest } from "../../lib/closest.ts"
 import { whyNotJson } from "../../lib/json.ts"
 import { keys, kindOf } from "../../lib/known-keys.ts"
 import { compileLinearPattern, PatternError } from "../../lib/linear-pattern.ts"
+import { compileTool } from "./glob.ts"
 import { parsePointer } from "./pointer.ts"
 import type { Problems } from "./problems.ts"
 import { builtInTools, hasPart } from "./tool-shapes.ts"
@@ -133,6 +134,14 @@ function checkToolParts(
       )
     }
   }
+  if (
+    verdict === "allow" &&
+    given.args?.["/command"] !== undefined &&
+    tools.some((tool) => compileTool(tool)("Bash"))
+  ) {
+    // The whole line would be compared: one command could let others pass.
+    problems.add(`${place}.args`, "cannot allow commands by /command", "Allow each command by `command`.")
+  }
   if (verdict === "allow" && given.path !== undefined && tools.some((tool) => tool === "Bash")) {
     const fix = "Allow commands by `command`; a command may use other paths than those it names."
     problems.add(`${place}.path`, "cannot allow commands", fix)
@@ -141,7 +150,7 @@ function checkToolParts(
 
 function checkPath(place: string, pattern: string, problems: Problems, { hasHomeFolder }: RuleCheckOptions): void {
   if (/(^|\/)\.\.(\/|$)/.test(pattern)) {
-    problems.add(place, "contains ..", "Start at the workspace, at / or at ~/.")
+    problems.add(place, "contains a parent folder (..)", "Start at the workspace, at / or at ~/.")
   } else if (/\{[^}]*,[^}]*\}/.test(pattern)) {
     problems.add(place, "contains braces, which are not special here", "Write a list of patterns.")
   } else if (pattern.startsWith("!")) {

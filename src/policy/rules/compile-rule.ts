@@ -2,7 +2,7 @@ import type { Json } from "../../contract/json.ts"
 import type { AskVia, Matcher, PolicyCall, PolicyRule, RuleVerdict } from "../../contract/policy.ts"
 import { compileLinearPattern, type LinearPattern } from "../../lib/linear-pattern.ts"
 import { type CommandPattern, type CommandWords, compileCommand } from "./command-pattern.ts"
-import { compileName, listOf, matchesParts } from "./glob.ts"
+import { compileName, compileTool, listOf, matchesParts } from "./glob.ts"
 import { compilePath, isPermitted, isRefused, type PathPattern, type PathSpellings } from "./path-pattern.ts"
 import { leavesOf, parsePointer, valueAt } from "./pointer.ts"
 import type { Part } from "./tool-shapes.ts"
@@ -159,7 +159,7 @@ async function compileMatcher(matcher: Matcher, { homeFolder, resolvePattern }: 
     pattern: await compileLinearPattern(`\\A(?:${source})\\z`),
   }))
   return {
-    tools: listOf(matcher.tool).map(compileName),
+    tools: listOf(matcher.tool).map(compileTool),
     commands: given(matcher.command, compileCommand),
     paths: matcher.path === undefined ? undefined : paths,
     urls: given(matcher.url, compileUrl)?.filter((pattern) => pattern !== undefined),

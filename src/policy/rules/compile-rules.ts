@@ -1,27 +1,19 @@
 import { LonghaulError } from "../../contract/error.ts"
-import type { Json } from "../../contract/json.ts"
-import type {
-  PolicyCall,
-  PolicyDocument,
-  PolicySource,
-  RuleDecision,
-  Rules,
-  RuleVerdict,
-} from "../../contract/policy.ts"
+import type { PolicyCall, PolicyDocument, PolicyRule, PolicySource, Rules, RuleVerdict } from "../../contract/policy.ts"
 import type { Risk } from "../../contract/tool.ts"
-import { canonicalJson } from "../../lib/json.ts"
 import { compileLinearPattern } from "../../lib/linear-pattern.ts"
 import type { CommandLine } from "../shell/command-line.ts"
 import { alwaysScopeOf, coversCall } from "./always-scope.ts"
 import { checkDocument } from "./check-document.ts"
 import { type CompiledRule, compileRule, isForTool, isUnconditional } from "./compile-rule.ts"
-import { type DecisionContext, type Step, stepsOf, strictness } from "./decide-call.ts"
+import type { DecisionContext } from "./decide-call.ts"
+import { decideInRounds, type Explained } from "./decide-in-rounds.ts"
 import { pathFinder, type ResolvePath } from "./find-paths.ts"
-import { compileName, listOf } from "./glob.ts"
+import { compileTool, listOf } from "./glob.ts"
 import { hiddenPathsFrom, refusesPaths } from "./hidden-paths.ts"
 import { absolutePath } from "./path-pattern.ts"
-import { withValueAt } from "./pointer.ts"
 import { presets } from "./presets.ts"
+import { restrictingPart } from "./restrict.ts"
 import { indexRules } from "./rule-index.ts"
 import { type PolicyTestResult, refuseFailed, runTests } from "./run-tests.ts"
 
@@ -38,10 +30,11 @@ export interface CompileOptions {
 
 /** Rules that can also show how they decide. */
 export interface CompiledRules extends Rules {
-  /** A decision, and the decisions about each part of the call before any rewrite. */
-  explain(call: PolicyCall): Promise<{ readonly decision: RuleDecision; readonly steps: readonly Step[] }>
+  explain(call: PolicyCall): Promise<Explained>
   /** All rules, for people. */
-  readonly names: readonly string[]
+  readonly all: readonly { readonly name: string; readonly rule: PolicyRule }[]
+  readonly default: RuleVerdict | undefined
+  readonly unparsed: PolicyDocument["unparsed"]
 }
 
 /**
@@ -71,7 +64,8 @@ export async function testPolicy(
   const results: PolicyTestResult[] = []
   for (const [index, { document, source }] of sources.entries()) {
     if (document.tests === undefined) continue
-    const rules = await compileChecked(sources.slice(0, index + 1), options)
+    const whole = sources.slice(0, index + 1).map((each) => ({ ...each, restrictsOnly: false }))
+    const rules = await compileChecked(whole, options)
     results.push(...(await runTests(rules, document.tests, source)))
   }
   return results
@@ -79,26 +73,25 @@ export async function testPolicy(
 
 async function compileChecked(sources: readonly PolicySource[], options: CompileOptions): Promise<CompiledRules> {
   const { resolvePath, homeFolder } = options
-  const all = sources.flatMap(withPreset)
+  const all = sources.flatMap(withPreset).map(applicable)
   const resolvePattern = (pattern: string) => realPattern(pattern, resolvePath, homeFolder)
+  const named = all.flatMap(({ rules }) => rules)
   const rules = await Promise.all(
-    all.flatMap(({ document, source }) =>
-      (document.rules ?? []).map((rule, index) =>
-        compileRule(rule, `rules[${index}] of ${source}`, { homeFolder, resolvePattern }),
-      ),
-    ),
+    named.map(({ name, rule }) => compileRule(rule, name, { homeFolder, resolvePattern })),
   )
   const context: DecisionContext = {
     rulesOf: indexRules(rules),
-    default: strictest(all.map(({ document }) => document.default)),
-    unparsed: strictestUnparsed(all.map(({ document }) => document.unparsed)),
+    default: strictest(all.map(({ settings }) => settings.default)),
+    unparsed: strictestUnparsed(all.map(({ settings }) => settings.unparsed)),
     findPaths: pathFinder(resolvePath, homeFolder),
     readLine: lineReader(options.readLine),
   }
   const scan = await compileOutput(all)
   const hasOutput = (tool: string) => scan.rules.some((rule) => rule.isFor(tool))
   return {
-    names: rules.map(({ name }) => name),
+    all: named,
+    default: context.default,
+    unparsed: context.unparsed,
     decide: async (call) => (await decideInRounds(call, context)).decision,
     explain: (call) => decideInRounds(call, context),
     allowsAtOnce: (tool) => !hasOutput(tool) && allows(tool, rules, context) !== "sometimes",
@@ -116,84 +109,21 @@ async function compileChecked(sources: readonly PolicySource[], options: Compile
 function withPreset(given: PolicySource): readonly PolicySource[] {
   const name = given.document.extends
   const preset = name === undefined || !Object.hasOwn(presets, name) ? undefined : presets[name]
-  if (preset !== undefined) return [{ document: preset, source: `preset ${name}` }, given]
-  return [given]
+  return preset === undefined ? [given] : [{ ...given, document: preset, source: `preset ${name}` }, given]
 }
 
-const mostRounds = 3
-
-/** Rewritten arguments are decided again, so that no rule is bypassed by another one's change. */
-async function decideInRounds(
-  given: PolicyCall,
-  context: DecisionContext,
-): Promise<{ readonly decision: RuleDecision; readonly steps: readonly Step[] }> {
-  let call = given
-  let first: readonly Step[] | undefined
-  const rewrites: RuleDecision["reasons"][number][] = []
-  for (let round = 0; ; round++) {
-    const steps = await stepsOf(call, context)
-    first ??= steps
-    const decision = combine(steps)
-    const isChanged = call !== given
-    const changed = decision.verdict === "deny" ? { args: call.args, rules: [] } : rewritten(call.args, steps)
-    if (changed === undefined || (changed.rules.length > 0 && round === mostRounds)) {
-      const text =
-        changed === undefined
-          ? "Rules change the same argument in different ways."
-          : `Rules still change the arguments after ${mostRounds} rounds.`
-      const reasons = [{ stage: "rule", verdict: "deny", text } as const, ...rewrites, ...decision.reasons]
-      return { decision: { verdict: "deny", reasons }, steps: first }
-    }
-    if (changed.rules.length === 0) {
-      const reasons = [...decision.reasons, ...rewrites]
-      return { decision: { ...decision, ...(isChanged && { args: call.args }), reasons }, steps: first }
-    }
-    for (const { name, reason } of changed.rules) {
-      rewrites.push({ stage: "rule", verdict: "rewrite", text: reason ?? "Arguments were changed.", rule: name })
-    }
-    call = { ...call, args: changed.args }
-  }
+/** The rules and settings of a document that apply. */
+interface Applicable {
+  readonly source: string
+  readonly rules: readonly { readonly name: string; readonly rule: PolicyRule }[]
+  readonly settings: Pick<PolicyDocument, "default" | "unparsed" | "output" | "tiers">
 }
 
-function combine(steps: readonly Step[]): RuleDecision {
-  const sorted =
-    steps.length === 1 ? steps : [...steps].sort((left, right) => strictness(right.verdict) - strictness(left.verdict))
-  const verdict = sorted[0]?.verdict
-  const vias = verdict === "ask" ? sorted.filter((step) => step.verdict === "ask").map(({ via }) => via) : []
-  const via = vias.includes("pause") ? "pause" : vias.includes("wait") ? "wait" : undefined
-  return {
-    ...(verdict !== undefined && { verdict }),
-    ...(via !== undefined && { via }),
-    reasons: sorted.flatMap(({ reasons }) => reasons),
-  }
-}
-
-interface Rewritten {
-  readonly args: Json
-  /** The rules that changed something. */
-  readonly rules: readonly CompiledRule[]
-}
-
-/** Undefined if two rules disagree: order means nothing, so neither may win. */
-function rewritten(given: Json, steps: readonly Step[]): Rewritten | undefined {
-  const changing = new Set(steps.flatMap(({ rules }) => rules.filter(({ changes }) => changes.length > 0)))
-  let args = given
-  const rules: CompiledRule[] = []
-  const values = new Map<string, string>()
-  for (const rule of changing) {
-    const before = args
-    for (const { parts, value } of rule.changes) {
-      const place = parts.join("/")
-      const text = canonicalJson(value)
-      if ((values.get(place) ?? text) !== text) return undefined
-      values.set(place, text)
-      const changed = withValueAt(args, parts, value)
-      if (changed === undefined) return undefined
-      args = changed
-    }
-    if (canonicalJson(before) !== canonicalJson(args)) rules.push(rule)
-  }
-  return { args, rules }
+function applicable({ document, source, restrictsOnly = false }: PolicySource): Applicable {
+  const rules = (document.rules ?? []).map((rule, index) => ({ name: `rules[${index}] of ${source}`, rule }))
+  if (!restrictsOnly) return { source, rules, settings: document }
+  const { settings, keeps } = restrictingPart(document)
+  return { source, rules: rules.filter(({ rule }) => keeps(rule)), settings }
 }
 
 /** Whether rules allow all calls of a tool, say nothing about any, or something else. */
@@ -213,10 +143,10 @@ function allows(
   return context.default === undefined ? "never" : "sometimes"
 }
 
-async function compileOutput(all: readonly PolicySource[]) {
-  const compiled = all.flatMap(({ document, source }) =>
-    (document.output ?? []).map(async ({ block, reason }, index) => {
-      const names = listOf(block.tool).map(compileName)
+async function compileOutput(all: readonly Applicable[]) {
+  const compiled = all.flatMap(({ settings, source }) =>
+    (settings.output ?? []).map(async ({ block, reason }, index) => {
+      const names = listOf(block.tool).map(compileTool)
       return {
         isFor: (tool: string) => names.some((fits) => fits(tool)),
         pattern: await compileLinearPattern(block.pattern),
@@ -237,9 +167,9 @@ async function compileOutput(all: readonly PolicySource[]) {
 
 const risks: readonly Risk[] = ["low", "medium", "high"]
 
-function tierFinder(all: readonly PolicySource[]): Rules["tier"] {
-  const tiers = all.flatMap(({ document }) =>
-    Object.entries(document.tiers ?? {}).map(([pattern, risk]) => ({ fits: compileName(pattern), risk })),
+function tierFinder(all: readonly Applicable[]): Rules["tier"] {
+  const tiers = all.flatMap(({ settings }) =>
+    Object.entries(settings.tiers ?? {}).map(([pattern, risk]) => ({ fits: compileTool(pattern), risk })),
   )
   return (tool) => {
     const ranks = tiers.filter(({ fits }) => fits(tool)).map(({ risk }) => risks.indexOf(risk))

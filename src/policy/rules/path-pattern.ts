@@ -65,6 +65,8 @@ export function spell(written: string, real: string | undefined, bases: PathBase
   if (written.startsWith("~/") && bases.homeFolder !== undefined) {
     absolutes.add(absolutePath(bases.homeFolder, written.slice(2)))
   }
+  if (/^file:/i.test(written) && URL.canParse(written))
+    absolutes.add(absolutePath("/", decoded(new URL(written).pathname)))
   if (real !== undefined) absolutes.add(absolutePath("/", real))
   const roots = bases.workspaces.map((folder) => partsOf(folder.normalize("NFC")))
   return { spellings: Array.from(absolutes, (path) => spellingOf(path, roots)), isKnown: !written.includes("\0") }
@@ -86,6 +88,14 @@ function spellingOf(path: string, roots: readonly (readonly string[])[]): PathSp
     foldedAbsolute,
     inside: depth === undefined ? undefined : absolute.slice(depth),
     foldedInside: foldedDepth === undefined ? undefined : foldedAbsolute.slice(foldedDepth),
+  }
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
   }
 }
 

@@ -141,9 +141,33 @@ test("a path pattern with many stars takes no exponential time", async () => {
   expect(await verdictOf(rules, policyCall("Read", { path: "aab/".repeat(2000) }))).toBe("tier")
 })
 
-test("a tool of unknown shape has its path in path or file_path", async () => {
+test("a tool of unknown shape has its paths in arguments that usually hold them", async () => {
   const rules = [{ deny: { tool: "mcp:disk/*", path: "secrets/**" } }]
-  expect(await verdictOf(rules, policyCall("mcp:disk/get", { path: "secrets/a" }))).toBe("deny")
-  expect(await verdictOf(rules, policyCall("mcp:disk/get", { file_path: "secrets/a" }))).toBe("deny")
+  for (const args of [
+    { path: "secrets/a" },
+    { file_path: "secrets/a" },
+    { paths: ["a", "secrets/a"] },
+    { source: "a", destination: "secrets/a" },
+    { uri: "file:///ws/secrets/a" },
+    { uri: "FILE:///ws/%73ecrets/a" },
+    { path: { name: "secrets/a" } },
+  ]) {
+    expect(await verdictOf(rules, policyCall("mcp:disk/get", args))).toBe("deny")
+  }
   expect(await verdictOf(rules, policyCall("mcp:disk/get", { name: "secrets/a" }))).toBe("tier")
+  const allow = { default: "deny", rules: [{ allow: { tool: "mcp:disk/*", path: "src/**" } }] } as const
+  expect(await verdictOf(allow, policyCall("mcp:disk/move", { source: "src/a", destination: "/etc/a" }))).toBe("deny")
+  expect(await verdictOf(allow, policyCall("mcp:disk/get", { paths: ["src/a", "src/b"] }))).toBe("allow")
+  expect(await verdictOf(allow, policyCall("mcp:disk/get", { paths: ["src/a", "b"] }))).toBe("deny")
+  expect(await verdictOf(allow, policyCall("mcp:disk/get", { paths: [] }))).toBe("deny")
+})
+
+test("a glob pattern that leaves its folder counts as a path", async () => {
+  const allow = { default: "deny", rules: [{ allow: { tool: "Glob", path: "**" } }] } as const
+  for (const pattern of ["/etc/**", "../**", "src/../../x/*", "~/x", "/*"]) {
+    expect(await verdictOf(allow, policyCall("Glob", { pattern }))).toBe("deny")
+  }
+  expect(await verdictOf(allow, policyCall("Glob", { pattern: "src/**/*.ts" }))).toBe("allow")
+  const deny = [{ deny: { tool: "Glob", path: "/etc/**" } }]
+  expect(await verdictOf(deny, policyCall("Glob", { pattern: "/etc/p*" }))).toBe("deny")
 })

@@ -24,7 +24,7 @@ export async function runTests(
 }
 
 /** A complete call from the parts that matter to rules. */
-export function callOf(call: PolicyTest["call"]): PolicyCall {
+function callOf(call: PolicyTest["call"]): PolicyCall {
   const { workspace = "/workspace", cwd = workspace, backend = "native", args = {} } = call
   const agent = call.agent === undefined ? {} : { agent: call.agent }
   return { tool: call.tool, args, cwd, workspace, backend, ...agent, callId: "test", runId: "test", sandboxed: false }

@@ -43,9 +43,14 @@ export type Part = string | undefined
 /** The paths that a call reads or writes. The parser of patches is loaded when it is needed. */
 export async function pathsIn(tool: string, args: Json): Promise<readonly Part[]> {
   if (tool === "ApplyPatch") return patchPaths(memberOf(args, "patch"))
-  const given = pathNames.map((name) => memberOf(args, name)).filter((value) => value !== undefined)
-  if (given.length === 0 && searchers.includes(tool)) return ["."]
-  return given.map(textOf)
+  const names = builtInTools.includes(tool) ? pathNames : [...pathNames, ...otherPathNames]
+  const given = names.flatMap((name) => {
+    const value = memberOf(args, name)
+    return value === undefined ? [] : Array.isArray(value) && value.length > 0 ? value.map(textOf) : [textOf(value)]
+  })
+  const start = tool === "Glob" ? startOfGlob(memberOf(args, "pattern")) : undefined
+  if (given.length === 0 && searchers.includes(tool)) given.push(".")
+  return start === undefined ? given : [...given, start]
 }
 
 export function urlsIn(args: Json): readonly Part[] {
@@ -61,6 +66,14 @@ export function commandIn(args: Json): string | null | undefined {
 
 /** Other frameworks name the argument differently. */
 const pathNames = ["path", "file_path", "filePath", "notebook_path"]
+/** Used by tools of unknown shape. */
+const otherPathNames = ["paths", "file", "files", "filename", "source", "destination", "directory", "folder", "uri"]
+
+/** Our Glob stays in its folder; in other frameworks a pattern can leave it. */
+function startOfGlob(pattern: Json | undefined): Part {
+  if (typeof pattern !== "string" || !/^[/~]|(^|\/)\.\.(\/|$)/.test(pattern)) return undefined
+  return /^[^*?[{]*(?=\/|$)/.exec(pattern)?.[0] || "/"
+}
 
 async function patchPaths(patch: Json | undefined): Promise<readonly Part[]> {
   if (typeof patch !== "string") return [undefined]

@@ -1,7 +1,7 @@
 import type { Matcher, PolicyDocument, PolicyRule, RuleVerdict } from "../../contract/policy.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import { verdictOf } from "./compile-rule.ts"
-import { compileName, listOf } from "./glob.ts"
+import { compileTool, listOf } from "./glob.ts"
 
 interface Unreachable {
   readonly place: string
@@ -37,7 +37,7 @@ function makesUnreachable(strict: PolicyRule, weak: PolicyRule): boolean {
 /** True only if it is certain. */
 function includes(outer: Matcher, inner: Matcher): boolean {
   const toolsFit = listOf(inner.tool).every((tool) =>
-    listOf(outer.tool).some((pattern) => pattern === tool || compileName(pattern)(tool)),
+    listOf(outer.tool).some((pattern) => pattern === tool || compileTool(pattern)(tool)),
   )
   if (!toolsFit) return false
   for (const key of ["command", "path", "url", "agent", "backend", "workspace"] as const) {

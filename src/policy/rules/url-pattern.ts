@@ -52,8 +52,9 @@ function compileHost(pattern: string): ((hostname: string) => boolean) | undefin
 /** Undefined for spellings that programs read differently. */
 function plainUrl(text: string): URL | undefined {
   // Programs disagree about user info, backslashes, white space and escaped separators.
-  if (/[\\\s\p{Cc}]|%2f|%5c|%00/iu.test(text) || !URL.canParse(text)) return undefined
+  if (/[\\\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
+  if (/%2f|%5c|%00/i.test(url.pathname)) return undefined
   const isPlain = (url.protocol === "https:" || url.protocol === "http:") && !/^[^/?#]*:\/*[^/?#]*@/.test(text)
   return isPlain && url.username === "" && url.password === "" ? url : undefined
 }

@@ -9,6 +9,7 @@ const allowDocs = {
 test.each([
   ["the host and path", "https://docs.example.com/api/a", "allow"],
   ["a query", "https://docs.example.com/api/a?b=c", "allow"],
+  ["an escaped slash in the query", "https://docs.example.com/api/a?b=%2Fc", "allow"],
   ["the host in upper case", "https://DOCS.example.com/api/a", "allow"],
   ["a label below", "https://a.wiki.example.com/x", "allow"],
   ["two labels below", "https://a.b.wiki.example.com/x", "allow"],

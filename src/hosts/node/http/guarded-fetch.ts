@@ -49,7 +49,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
         if (url.protocol === "https:" && next.protocol === "http:") {
           throw new ToolError("denied", `${url.host} redirects from https to http, which is not followed.`)
         }
-        await options.checkRedirect?.(next.href)
+        await options.admit?.(next.href)
         if (next.origin !== url.origin) headers = harmless(headers)
         url = next
       }

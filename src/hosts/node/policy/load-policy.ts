@@ -1,11 +1,9 @@
 import { existsSync } from "node:fs"
 import { realpath } from "node:fs/promises"
-import { homedir } from "node:os"
 import { basename, dirname, join, resolve } from "node:path"
 import type { PolicyDocument, PolicySource } from "../../../contract/policy.ts"
 import { isOurs } from "../../../lib/own-names.ts"
 import { type CheckOptions, checkDocument } from "../../../policy/rules/check-document.ts"
-import { compileRules } from "../../../policy/rules/compile-rules.ts"
 import { presets } from "../../../policy/rules/presets.ts"
 import { restrictingPart } from "../../../policy/rules/restrict.ts"
 import { insidePath } from "../files/confine.ts"
@@ -35,13 +33,12 @@ export async function loadPolicyFile(path: string, options: CheckOptions = {}): 
 export async function loadFoundPolicy(path: string, options: CheckOptions = {}): Promise<LoadedPolicy> {
   const folder = await realpath(dirname(path))
   const sources = await readChain(path, options, { mayExecute: false, within: folder })
-  // The tests are for the whole file.
-  await compileRules(sources, { homeFolder: homedir(), ...(options.tools && { tools: options.tools }) })
-  const parts = sources.map(({ document, source }) => ({ source, ...restrictingPart(document) }))
   return {
     path,
-    sources: parts.map(({ document, source }) => ({ document, source })),
-    ignored: parts.flatMap(({ source, leftOut }) => leftOut.map((setting) => `${setting} of ${source}`)),
+    sources: sources.map((each) => ({ ...each, restrictsOnly: true })),
+    ignored: sources.flatMap(({ document, source }) =>
+      restrictingPart(document).leftOut.map((setting) => `${setting} of ${source}`),
+    ),
   }
 }
 
@@ -91,7 +88,7 @@ async function readChain(start: string, options: CheckOptions, access: Access): 
     const document = await checkDocument(value, path, { hasHomeFolder: true, ...options, mayExtendFiles: true })
     if (text !== undefined && access.within === undefined) trustFile(path, text)
     const base = baseOf(document, path)
-    sources.unshift({ document: base === undefined ? document : withoutExtends(document), source: nameOf(path) })
+    sources.unshift({ document: base === undefined ? document : withoutExtends(document), source: basename(path) })
     path = base
   }
   return sources
@@ -117,9 +114,4 @@ function baseOf({ extends: base }: PolicyDocument, path: string): string | undef
 
 function withoutExtends({ extends: _, ...document }: PolicyDocument): PolicyDocument {
   return document
-}
-
-/** For people: short, and the same on every machine. */
-function nameOf(path: string): string {
-  return basename(path)
 }

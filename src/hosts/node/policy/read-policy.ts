@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises"
 import { extname } from "node:path"
 import { pathToFileURL } from "node:url"
 import { LonghaulError } from "../../../contract/error.ts"
-import { parseJsonWithComments } from "../../../lib/json-with-comments.ts"
+import { parseJsonWithComments } from "../json-with-comments.ts"
 
 /** The content of a policy file, before it is checked. */
 export interface PolicyText {

@@ -18,7 +18,10 @@ export function parseJsonWithComments(text: string): Json {
 
   function readValue(depth: number): Json {
     if (depth > deepest) throw wrong(here().line, `brackets are nested more than ${deepest} levels deep`)
-    if (isNext("{")) return Object.fromEntries(readItems("}", () => readEntry(depth)))
+    if (isNext("{")) {
+      const names = new Set<string>()
+      return Object.fromEntries(readItems("}", () => readEntry(depth, names)))
+    }
     if (isNext("[")) return readItems("]", () => readValue(depth + 1))
     return readScalar()
   }
@@ -34,9 +37,13 @@ export function parseJsonWithComments(text: string): Json {
     return items
   }
 
-  function readEntry(depth: number): [string, Json] {
-    if (!here().text.startsWith('"')) throw wrong(here().line, "a key in double quotes is missing")
+  function readEntry(depth: number, names: Set<string>): [string, Json] {
+    const { text, line } = here()
+    if (!text.startsWith('"')) throw wrong(line, "a key in double quotes is missing")
     const key = String(readScalar())
+    // Only the last one would count.
+    if (names.has(key)) throw wrong(line, `the key ${JSON.stringify(key)} is given twice`)
+    names.add(key)
     expect(":", `the colon after ${JSON.stringify(key)}`)
     return [key, readValue(depth + 1)]
   }
