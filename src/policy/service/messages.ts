@@ -51,14 +51,14 @@ export function outputVerdict(answer: JsonObject): ServiceVerdict {
   throw misunderstood("an unknown verdict")
 }
 
-function explained({ reason, rule }: JsonObject, decision: string) {
+function explained({ reason, rule }: JsonObject, decision: keyof typeof reasonless) {
   return {
     reason: typeof reason === "string" && reason !== "" ? reason.slice(0, LONGEST_REASON) : reasonless[decision],
     ...(typeof rule === "string" && { rule: rule.slice(0, LONGEST_REASON) }),
-  } as { readonly reason: string; readonly rule?: string }
+  }
 }
 
-const reasonless: Readonly<Record<string, string>> = {
+const reasonless = {
   deny: "The policy service denied the call.",
   ask: "The policy service requires an approval.",
   block: "The policy service blocked the output.",
