@@ -1,18 +1,17 @@
 import { resolve } from "node:path"
-import { LonghaulError } from "../../contract/error.ts"
 import type { AgentTools } from "../../hosts/node/agent-tools.ts"
-import type { Served } from "../../hosts/node/http/serve.ts"
 import { newNonce } from "../../lib/id.ts"
 import { type Command, commonOptions, noPositionals, numberOption, parseCommandLine, UsageError } from "../arguments.ts"
 import type { Output } from "../output.ts"
+import { aborted, givenToken, listening, stopSignal } from "../serving.ts"
 import { version } from "../version.ts"
 
 const sandboxes = ["off", "auto", "required"] as const
 const tokenName = "LONGHAUL_MCP_TOKEN"
-const shortestToken = 16
 
 const options = {
   root: { type: "string", value: "<dir>", help: "Folder that the tools work in. Default: the current one." },
+  policy: { type: "string", value: "<file>", help: "Policy file that decides which calls run." },
   "read-only": { type: "boolean", help: "Serve only tools that change nothing." },
   sandbox: {
     type: "string",
@@ -41,11 +40,12 @@ export const command: Command = {
     if (!values.http && (values.host !== undefined || port !== undefined)) {
       throw new UsageError("--host and --port require --http.", "Add --http, or omit them.")
     }
-    const token = values.http ? givenToken() : undefined
+    const token = values.http ? givenToken(tokenName) : undefined
     const root = resolve(values.root ?? ".")
     const sandbox = sandboxOption(values.sandbox)
     const { createAgentTools } = await import("../../hosts/node/agent-tools.ts")
-    const tools = createAgentTools({ root, sandbox, readOnly: values["read-only"] ?? false })
+    const policy = values.policy === undefined ? {} : { policy: { file: resolve(values.policy) } }
+    const tools = createAgentTools({ root, sandbox, readOnly: values["read-only"] ?? false, ...policy })
     const start: Start = { tools, root, json: values.json ?? false, stop: stopSignal() }
     try {
       if (values.http) await overHttp(start, { host: values.host, port, token }, output)
@@ -106,27 +106,6 @@ async function overHttp({ tools, root, json, stop }: Start, place: Place, output
   await served.close()
 }
 
-async function listening(host: string, port: number, listen: () => Promise<Served>): Promise<Served> {
-  try {
-    return await listen()
-  } catch (cause) {
-    if (!(cause instanceof Error && "syscall" in cause)) throw cause
-    throw new LonghaulError("config_invalid", `Cannot listen on ${host}:${port}: ${cause.message}.`, {
-      cause,
-      fix: "Choose another --host or --port, or omit them.",
-    })
-  }
-}
-
-function givenToken(): string | undefined {
-  const token = process.env[tokenName]
-  if (!token) return undefined
-  if (token.length >= shortestToken && /^[\w.~+/=-]+$/.test(token)) return token
-  throw new LonghaulError("config_invalid", `${tokenName} is not a valid token.`, {
-    fix: `Use at least ${shortestToken} letters, digits or any of ._~+/=-, or unset it: a new one is then printed.`,
-  })
-}
-
 function sandboxOption(given: string = "off"): (typeof sandboxes)[number] {
   const mode = sandboxes.find((name) => name === given)
   if (mode !== undefined) return mode
@@ -135,17 +114,4 @@ function sandboxOption(given: string = "off"): (typeof sandboxes)[number] {
 
 function namesOf(tools: AgentTools): readonly string[] {
   return tools.listTools().map(({ name }) => name)
-}
-
-function stopSignal(): AbortController {
-  const stop = new AbortController()
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stop.abort())
-  return stop
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener("abort", () => resolve(), { once: true })
-  })
 }

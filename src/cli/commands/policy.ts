@@ -15,6 +15,9 @@ const options = {
     value: "<name>",
     help: "check: a tool of your own that rules may name. Repeat it for more.",
   },
+  host: { type: "string", value: "<address>", help: "serve: address to listen on. Default: 127.0.0.1." },
+  port: { type: "string", value: "<n>", help: "serve: port to listen on. Default: any free one." },
+  audit: { type: "string", value: "<file>", help: "serve: audit log. Default: policy-audit.jsonl." },
   ...commonOptions,
 } as const
 
@@ -24,11 +27,12 @@ const subcommands: Readonly<Record<string, () => Promise<{ readonly subcommand: 
   test: () => import("../policy/test.ts"),
   explain: () => import("../policy/explain.ts"),
   import: () => import("../policy/import.ts"),
+  serve: () => import("../policy/serve.ts"),
 }
 
 export const command: Command = {
-  summary: "Check, test, explain or import a policy file.",
-  usage: "<check <file> | test [file] | explain '<call>' | import <settings.json>>",
+  summary: "Check, test, explain, import or serve a policy file.",
+  usage: "<check <file> | test [file] | explain '<call>' | import <settings.json> | serve <file>>",
   options,
   completes: Object.keys(subcommands),
   notes: [
@@ -36,6 +40,7 @@ export const command: Command = {
     "test     Run the tests of a file, or of the file found here or above.",
     "explain  Show which rule decides a call and why. Nothing is run.",
     "import   Translate .claude/settings.json. Permissions only get narrower, refusals only wider.",
+    "serve    Answer policy clients over HTTP until Ctrl-C. The API key is LONGHAUL_POLICY_API_KEY, else a new one.",
     `Example: longhaul policy explain '{"tool":"Bash","args":{"command":"git push --force"}}'`,
     "Exit codes: 0 valid, 1 invalid or a test failed, 2 usage error.",
   ],

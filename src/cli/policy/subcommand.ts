@@ -9,5 +9,8 @@ export interface PolicyValues {
   readonly policy?: string
   readonly workspace?: string
   readonly tool?: readonly string[]
+  readonly host?: string
+  readonly port?: string
+  readonly audit?: string
   readonly json?: boolean
 }
