@@ -22,7 +22,7 @@ export function admitRedirects(
     if (target.verdict === "allow" || (target.verdict === undefined && verdict === undefined)) return
     if (target.verdict === "ask" && verdict === "ask" && hostOf(url) === hostOf(given)) return
     const why = target.reasons[0]?.text ?? "The policy does not allow it."
-    throw new ToolError("denied", `The redirect to ${url.slice(0, 200)} was not followed. ${why}`)
+    throw new ToolError("denied", `The policy does not allow the redirect to ${url.slice(0, 200)}. ${why}`)
   }
   const options = (own: FetchOptions): FetchOptions => ({ ...own, admit })
   // An environment may follow redirects without asking: then at least nothing from there is returned.

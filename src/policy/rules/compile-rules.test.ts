@@ -168,13 +168,17 @@ describe("documents", () => {
     expect(await verdictOf(document, read)).toBe("allow")
   })
 
-  test("the highest tier of all patterns is used", async () => {
-    const compiled = await compile({ tiers: { "mcp:*/*": "high", "mcp:a/b": "low", Read: "medium" } })
-    expect([compiled.tier("mcp:a/b"), compiled.tier("Read"), compiled.tier("Write")]).toEqual([
+  test("the tier of a name precedes those of patterns, of which the highest counts", async () => {
+    const tiers = { "mcp:*/*": "high", "mcp:a/*": "low", "mcp:a/b": "low", Read: "medium" } as const
+    const { tier } = await compile({ tiers })
+    expect([tier("mcp:a/b"), tier("mcp:a/c"), tier("Read"), tier("Write")]).toEqual([
+      "low",
       "high",
       "medium",
       undefined,
     ])
+    const more = [tiers, { "mcp:a/b": "high" } as const].map((each) => ({ document: { tiers: each }, source: "x" }))
+    expect((await compileRules(more)).tier("mcp:a/b")).toBe("high")
   })
 
   test("an output rule blocks the outputs of its tools", async () => {

@@ -167,13 +167,17 @@ async function compileOutput(all: readonly Applicable[]) {
 
 const risks: readonly Risk[] = ["low", "medium", "high"]
 
+/** In each document a name precedes patterns; of several documents the highest tier counts. */
 function tierFinder(all: readonly Applicable[]): Rules["tier"] {
-  const tiers = all.flatMap(({ settings }) =>
-    Object.entries(settings.tiers ?? {}).map(([pattern, risk]) => ({ fits: compileTool(pattern), risk })),
+  const tiers = all.map(({ settings }) =>
+    Object.entries(settings.tiers ?? {}).map(([name, risk]) => ({ name, fits: compileTool(name), risk })),
   )
   return (tool) => {
-    const ranks = tiers.filter(({ fits }) => fits(tool)).map(({ risk }) => risks.indexOf(risk))
-    return ranks.length === 0 ? undefined : risks[Math.max(...ranks)]
+    const found = tiers.flatMap((own) => {
+      const named = own.filter(({ name }) => name === tool)
+      return named.length > 0 ? named : own.filter(({ fits }) => fits(tool))
+    })
+    return found.length === 0 ? undefined : risks[Math.max(...found.map(({ risk }) => risks.indexOf(risk)))]
   }
 }
 
