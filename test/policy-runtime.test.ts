@@ -72,7 +72,7 @@ test("a redirect is decided like the first address", async () => {
     tools,
     policy: policy([`http://127.0.0.1:${port}/**`, `http://127.0.0.1:${targetPort}/**`]),
   })
-  expect(narrow.results[0]).toContain("was not followed")
+  expect(narrow.results[0]).toContain("The policy does not allow the redirect")
   expect(wide.results[0]).toContain("SENTINEL")
   target.close()
   source.close()

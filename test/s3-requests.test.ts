@@ -56,7 +56,8 @@ test.each(["once", "none"])(
     console.log(`requests per turn with one ${name} tool: ${told(perTurn)}; a whole run of 2 turns: ${told(short)}`)
     // Besides these, the inbox is read every 5 seconds, and state.json written every 20.
     expect(total).toBeLessThanOrEqual(3)
-    expect(total).toBeGreaterThanOrEqual(1)
+    // On a busy machine the flushes of two turns can go together.
+    expect(total).toBeGreaterThan(0)
   },
 )
 
