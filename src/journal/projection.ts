@@ -17,12 +17,14 @@ export interface ProjectedCall {
   readonly wireId: string | undefined
   readonly name: string
   readonly args: Json
-  /** The arguments to run, if the policy changed the model's. */
+  /** The arguments to run, if the policy or a person changed the model's. */
   finalArgs: Json | undefined
   /** Unix milliseconds. */
   readonly calledAt: number
   /** The effect in the recorded intent, if there is one. */
   intent: Effect | undefined
+  /** Identifies the arguments of the intent. */
+  intentDigest: string | undefined
   outcome: ToolOutcome | undefined
   durationMs: number
 }
@@ -196,8 +198,8 @@ export class RunProjection {
         this.ask = { request: record }
         break
       case "approval-result":
-        if (this.ask?.request.callId === record.callId) this.ask.decision = record
-        if (record.always) this.allowed.push(record.always)
+        this.#decide(record)
+        this.#rewrite(record)
         break
       case "policy-decision":
         this.#rewrite(record)
@@ -297,12 +299,22 @@ export class RunProjection {
     this.#carried = ""
   }
 
-  #announce({ callId, effect }: RunRecord & { readonly type: "tool-intent" }): void {
+  /** An approval is for one execution: the intent uses it up. */
+  #announce({ callId, effect, digest }: RunRecord & { readonly type: "tool-intent" }): void {
+    if (this.ask?.request.callId === callId) this.ask = undefined
     const call = this.calls.get(callId)
-    if (call) call.intent = effect
+    if (!call) return
+    call.intent = effect
+    call.intentDigest = digest
   }
 
-  #rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" }): void {
+  /** A decision that a fork copied was about the call of the other run. */
+  #decide(record: RunRecord & { readonly type: "approval-result" }): void {
+    if (this.ask?.request.callId === record.callId && !this.#isCopied(record)) this.ask.decision = record
+    if (record.always) this.allowed.push(record.always)
+  }
+
+  #rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" | "approval-result" }): void {
     const call = this.calls.get(callId)
     if (call && args !== undefined) call.finalArgs = args
   }
@@ -334,7 +346,13 @@ export class RunProjection {
 
   #openCall(record: RunRecord & { readonly type: "tool-call" }): void {
     const { at, callId, wireId, name, args } = record
-    const state = { finalArgs: undefined, intent: undefined, outcome: undefined, durationMs: 0 }
+    const state = {
+      finalArgs: undefined,
+      intent: undefined,
+      intentDigest: undefined,
+      outcome: undefined,
+      durationMs: 0,
+    }
     const call = { callId, wireId, name, args, calledAt: at, ...state }
     this.calls.set(callId, call)
     this.#stepCalls.push(call)

@@ -13,6 +13,7 @@ import type {
   ServiceVerdict,
 } from "../contract/policy.ts"
 import type { Risk } from "../contract/tool.ts"
+import { isJsonObject, jsonCopy } from "../lib/json.ts"
 
 /** A policy that is ready to decide. */
 export interface ActivePolicy extends Pick<Policy, "ask" | "onAsk"> {
@@ -79,9 +80,7 @@ export async function scanOutput(
   const blocked = contained(() => rules.scan(call.tool, output.text), reason("output", "block", FAILED))
   if (blocked) return blocked
   for (const service of services) {
-    const verdict = await service
-      .scan({ ...call, digest: digest(call.args) }, output)
-      .catch((): ServiceVerdict => ({ decision: "block", reason: FAILED }))
+    const verdict = await verdictOf("block", () => service.scan(boundCall(call, digest), output))
     if (verdict.decision !== "allow") return ofService(verdict, "block")
   }
   return undefined
@@ -142,14 +141,12 @@ async function askServices({ services }: ActivePolicy, call: PolicyCall, { diges
   const reasons: DecisionReason[] = []
   const asks: Ask[] = []
   for (const service of services) {
-    const verdict = await service
-      .decide({ ...call, digest: digest(call.args) })
-      .catch((): ServiceVerdict => ({ decision: "deny", reason: FAILED }))
+    const verdict = await verdictOf("deny", () => service.decide(boundCall(call, digest)))
     if (verdict.decision === "allow") {
       if (verdict.opened !== undefined) reasons.push(reason("service", "allow", verdict.opened))
       if (verdict.args === undefined || digest(verdict.args) === digest(call.args)) continue
       reasons.push(reason("service", "rewrite", "A policy service changed the arguments."))
-      return { reasons, asks, args: verdict.args }
+      return { reasons, asks, args: jsonCopy(verdict.args) }
     }
     const given = ofService(verdict, verdict.decision === "ask" ? "ask" : "deny")
     reasons.push(given)
@@ -157,6 +154,30 @@ async function askServices({ services }: ActivePolicy, call: PolicyCall, { diges
     asks.push({ text: given.text, isFirm: true })
   }
   return { reasons, asks }
+}
+
+/** The call for a service, which cannot change it. */
+function boundCall(call: PolicyCall, digest: (args: Json) => string) {
+  return { ...call, args: jsonCopy(call.args), digest: digest(call.args) }
+}
+
+/** An exception and a verdict that is not understood are `failed`: a service may be any object of the host. */
+async function verdictOf(failed: "deny" | "block", ask: () => Promise<ServiceVerdict>): Promise<ServiceVerdict> {
+  try {
+    const verdict: unknown = await ask()
+    // Safe: checked by `isVerdict`.
+    if (isVerdict(verdict)) return verdict as ServiceVerdict
+  } catch {
+    // Reported below.
+  }
+  return { decision: failed, reason: FAILED }
+}
+
+function isVerdict(value: unknown): boolean {
+  if (!isJsonObject(value)) return false
+  const { decision, args, reason } = value
+  if (decision === "allow") return args === undefined || isJsonObject(args)
+  return (decision === "deny" || decision === "ask" || decision === "block") && typeof reason === "string"
 }
 
 function askOfTier(policy: ActivePolicy, tool: string, risk: Risk) {

@@ -6,7 +6,7 @@ import type { AlwaysScope, AskVia, PolicyCall } from "../../contract/policy.ts"
 import type { AskReason } from "../../contract/result.ts"
 import type { Tool, ToolOutcome } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
-import { canonicalJson } from "../../lib/json.ts"
+import { canonicalJson, jsonCopy } from "../../lib/json.ts"
 import { noRules } from "../../policy/no-rules.ts"
 import * as pipeline from "../../policy/pipeline.ts"
 import type { ResolvedConfig } from "../config.ts"
@@ -97,8 +97,9 @@ export function callDigest(config: ResolvedConfig, { name, args }: Pick<ToolCall
   return config.digest(canonicalJson([name, args, cwd]))
 }
 
+/** The call for a hook, which cannot change it. */
 export function hookedCall(run: HookedRun, { callId, name, args }: ToolCall): HookedCall {
-  return { ...run, callId, name, args }
+  return { ...run, callId, name, args: jsonCopy(args) }
 }
 
 async function decideByPolicy(

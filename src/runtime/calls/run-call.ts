@@ -2,6 +2,7 @@ import type { Suspended, ToolCall } from "../../contract/backend.ts"
 import type { Environment } from "../../contract/env.ts"
 import type { Json } from "../../contract/json.ts"
 import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
+import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, waitForApproval } from "./ask.ts"
@@ -127,8 +128,10 @@ export class CallRunner {
     return outcome
   }
 
-  async #decideAndExecute(call: ToolCall): Promise<ToolOutcome | Suspended> {
+  async #decideAndExecute(announced: ToolCall): Promise<ToolOutcome | Suspended> {
     const run = this.#run
+    // Listeners have received the announced one: a change of theirs must not run.
+    const call = { ...announced, args: jsonCopy(announced.args) }
     this.#deciding ??= new Turnstile()
     await this.#deciding.enter(false)
     let verdict: Verdict
@@ -147,10 +150,9 @@ export class CallRunner {
       this.#deciding.leave()
     }
     if (verdict.kind === "deny") return this.record(call, denied(call, verdict.reason))
-    const { args } = verdict
-    return args === call.args
-      ? this.execute(call)
-      : this.execute({ ...call, args }, changedBy("the policy or a reviewer", args))
+    if (verdict.args === call.args) return this.execute(call)
+    const args = jsonCopy(verdict.args)
+    return this.execute({ ...call, args }, changedBy("the policy or a reviewer", args))
   }
 
   async #executeEarly(call: ToolCall): Promise<ToolOutcome> {
@@ -185,8 +187,8 @@ const notBegun: ExecuteOptions = { begun: false }
 const suspended: Suspended = { status: "suspended" }
 
 /** The options of a call that runs with arguments other than the model's. */
-export function changedBy(author: string, args: Json, begun = false): ExecuteOptions {
-  return { begun, note: `Run with arguments that ${author} changed: ${JSON.stringify(args)}` }
+export function changedBy(author: string, args: Json): ExecuteOptions {
+  return { begun: false, note: `Run with arguments that ${author} changed: ${JSON.stringify(args)}` }
 }
 
 function intentOf(config: ResolvedConfig, { key, input }: OpenRun, call: ToolCall, effect: Effect) {
