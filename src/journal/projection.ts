@@ -161,9 +161,7 @@ export class RunProjection {
         this.#resume(record)
         break
       case "choice":
-        this.backend = record.backend
-        this.model = record.model
-        this.schemaEnforced = record.schemaEnforced === true
+        this.#choose(record)
         break
       case "session":
         this.sessionId = record.ref.id
@@ -199,7 +197,6 @@ export class RunProjection {
         break
       case "approval-result":
         this.#decide(record)
-        this.#rewrite(record)
         break
       case "policy-decision":
         this.#rewrite(record)
@@ -215,8 +212,7 @@ export class RunProjection {
         this.#closeStep()
         break
       case "run-pause":
-        this.status = "paused"
-        this.pause = { reason: record.reason, at: record.at }
+        this.#pauseRun(record)
         break
       case "run-remove":
         this.runId = record.runId
@@ -257,6 +253,12 @@ export class RunProjection {
     if (record.policy) this.policies.push(record.policy)
     this.#reportTo(record.webhook)
     this.#loseReserve()
+  }
+
+  #choose({ backend, model, schemaEnforced = false }: RunRecord & { readonly type: "choice" }): void {
+    this.backend = backend
+    this.model = model
+    this.schemaEnforced = schemaEnforced
   }
 
   #warn(record: RunRecord & { readonly type: "warning" }): void {
@@ -312,6 +314,12 @@ export class RunProjection {
   #decide(record: RunRecord & { readonly type: "approval-result" }): void {
     if (this.ask?.request.callId === record.callId && !this.#isCopied(record)) this.ask.decision = record
     if (record.always) this.allowed.push(record.always)
+    this.#rewrite(record)
+  }
+
+  #pauseRun({ reason, at }: RunRecord & { readonly type: "run-pause" }): void {
+    this.status = "paused"
+    this.pause = { reason, at }
   }
 
   #rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" | "approval-result" }): void {

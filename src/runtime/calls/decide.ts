@@ -4,8 +4,7 @@ import type { HookedCall, HookedRun } from "../../contract/hooks.ts"
 import type { Json } from "../../contract/json.ts"
 import type { AlwaysScope, AskVia, PolicyCall } from "../../contract/policy.ts"
 import type { AskReason } from "../../contract/result.ts"
-import type { Tool, ToolOutcome } from "../../contract/tool.ts"
-import { plainText } from "../../lib/content.ts"
+import type { Tool } from "../../contract/tool.ts"
 import { canonicalJson, jsonCopy } from "../../lib/json.ts"
 import { noRules } from "../../policy/no-rules.ts"
 import * as pipeline from "../../policy/pipeline.ts"
@@ -55,28 +54,6 @@ export async function decide(
   const question = questionOf(tool, ruled.args)
   if (question !== undefined) return { kind: "ask", args: ruled.args, reason: "input", question, via: "pause" }
   return (await askGate(run, { ...call, args: ruled.args }, options)) ?? ruled
-}
-
-/** Applies the policy to the output of a call. An output that is withheld becomes an error that states the reason. */
-export async function releaseOutput(
-  config: ResolvedConfig,
-  run: OpenRun,
-  call: ToolCall,
-  outcome: ToolOutcome,
-  durationMs: number,
-): Promise<ToolOutcome> {
-  const { policy, journal } = run
-  if (policy.services.length === 0 && !policy.rules.scansOutput) return outcome
-  const output = {
-    outcome: outcome.status === "ok" ? "ok" : "error",
-    text: plainText(outcome.output, "\n"),
-    durationMs,
-  } as const
-  const blocked = await pipeline.scanOutput(policy, policyCall(config, run, call), output, digestOf(config, run, call))
-  if (blocked === undefined) return outcome
-  journal.append({ type: "policy-decision", callId: call.callId, verdict: "block", reasons: [blocked] })
-  const text = `${call.name} ran, but its output was withheld: ${blocked.text}`
-  return { status: "error", output: [{ type: "text", text }] }
 }
 
 /** The environment of a call, without the paths and the redirects that the policy refuses to it. */
@@ -147,7 +124,12 @@ async function askGate({ hooks }: OpenRun, call: ToolCall, { edited = false, isA
   return { kind: "deny", reason: "the approval gate failed" } satisfies Verdict
 }
 
-function policyCall(config: ResolvedConfig, { key, input }: OpenRun, { callId, name, args }: ToolCall): PolicyCall {
+/** A call as the policy sees it. */
+export function policyCall(
+  config: ResolvedConfig,
+  { key, input }: OpenRun,
+  { callId, name, args }: ToolCall,
+): PolicyCall {
   return {
     tool: name,
     args,
@@ -160,7 +142,8 @@ function policyCall(config: ResolvedConfig, { key, input }: OpenRun, { callId, n
   }
 }
 
-function digestOf(config: ResolvedConfig, { input }: OpenRun, { name }: ToolCall) {
+/** Digests of a call with other arguments. */
+export function digestOf(config: ResolvedConfig, { input }: OpenRun, { name }: ToolCall) {
   return (args: Json) => callDigest(config, { name, args }, input.recordedCwd)
 }
 

@@ -6,16 +6,8 @@ import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, waitForApproval } from "./ask.ts"
-import {
-  allowsAtOnce,
-  callDigest,
-  decide,
-  environmentFor,
-  hookedCall,
-  type Question,
-  releaseOutput,
-  type Verdict,
-} from "./decide.ts"
+import { OutputCheck, scansOutput } from "./check-output.ts"
+import { allowsAtOnce, callDigest, decide, environmentFor, hookedCall, type Question, type Verdict } from "./decide.ts"
 import { Overflow } from "./overflow.ts"
 import { Turnstile } from "./turnstile.ts"
 
@@ -170,8 +162,12 @@ export class CallRunner {
     const started = performance.now()
     const env = await environmentFor(this.#config, this.#run, call, this.#overflow.env)
     const context = contextOf(env, this.#run, call)
-    const outcome = await this.#run.input.dispatcher.dispatch(call, context, this.#overflow.keeperOf(call))
-    return releaseOutput(this.#config, this.#run, call, outcome, performance.now() - started)
+    const { dispatcher } = this.#run.input
+    const keep = this.#overflow.keeperOf(call)
+    if (!scansOutput(this.#run, call.name)) return dispatcher.dispatch(call, context, keep)
+    const check = new OutputCheck(this.#config, this.#run, call, keep)
+    const unseen = { ...context, progress: () => {} }
+    return check.release(await dispatcher.dispatch(call, unseen, check.keep), performance.now() - started)
   }
 
   #mayStartEarly(name: string): boolean {

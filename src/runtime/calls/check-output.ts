@@ -1,0 +1,54 @@
+import type { ToolCall } from "../../contract/backend.ts"
+import type { DecisionReason, ServiceOutput } from "../../contract/policy.ts"
+import type { ToolOutcome } from "../../contract/tool.ts"
+import { plainText } from "../../lib/content.ts"
+import * as pipeline from "../../policy/pipeline.ts"
+import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
+import type { ResolvedConfig } from "../config.ts"
+import type { OpenRun } from "../open-run.ts"
+import { digestOf, policyCall } from "./decide.ts"
+
+/** True if the policy may withhold outputs of a tool, so that nothing of them is passed on before it has decided. */
+export function scansOutput({ policy }: OpenRun, tool: string): boolean {
+  return policy.services.length > 0 || policy.rules.scansOutput(tool)
+}
+
+/** Applies the policy to the output of one call. */
+export class OutputCheck {
+  readonly #config: ResolvedConfig
+  readonly #run: OpenRun
+  readonly #call: ToolCall
+  readonly #keep: KeepWhole | undefined
+  #blocked: DecisionReason | undefined
+
+  /** `keep` saves an output that is too long. */
+  constructor(config: ResolvedConfig, run: OpenRun, call: ToolCall, keep: KeepWhole | undefined) {
+    this.#config = config
+    this.#run = run
+    this.#call = call
+    this.#keep = keep
+  }
+
+  /** Scans an output before it is cut. A blocked one is not saved: another tool could read it. */
+  readonly keep: KeepWhole = async (artifact) => {
+    this.#blocked = await this.#scan({ outcome: "ok", text: new TextDecoder().decode(artifact.bytes) })
+    return this.#blocked ? null : ((await this.#keep?.(artifact)) ?? null)
+  }
+
+  /** The outcome to pass on. An output that is withheld becomes an error that states the reason. */
+  async release(outcome: ToolOutcome, durationMs: number): Promise<ToolOutcome> {
+    const text = plainText(outcome.output, "\n")
+    const blocked =
+      this.#blocked ?? (await this.#scan({ outcome: outcome.status === "ok" ? "ok" : "error", text, durationMs }))
+    if (blocked === undefined) return outcome
+    const { callId, name } = this.#call
+    this.#run.journal.append({ type: "policy-decision", callId, verdict: "block", reasons: [blocked] })
+    const withheld = `${name} ran, but its output was withheld: ${blocked.text}`
+    return { status: "error", output: [{ type: "text", text: withheld }] }
+  }
+
+  #scan(output: ServiceOutput): Promise<DecisionReason | undefined> {
+    const call = policyCall(this.#config, this.#run, this.#call)
+    return pipeline.scanOutput(this.#run.policy, call, output, digestOf(this.#config, this.#run, this.#call))
+  }
+}
