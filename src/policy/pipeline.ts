@@ -31,6 +31,12 @@ export type CallDecision = { readonly args: Json; readonly reasons: readonly Dec
   | { readonly verdict: "ask"; readonly via: AskVia; readonly question: string; readonly always?: AlwaysScope }
 )
 
+/** `blocked`: the output is withheld. `opened`: services that let it pass because they were silent. */
+export interface OutputDecision {
+  readonly blocked?: DecisionReason
+  readonly opened: readonly DecisionReason[]
+}
+
 /** What the runtime knows about a call beside the call itself. */
 export interface CallFacts {
   /** The tool's own risk. */
@@ -70,20 +76,22 @@ export async function decideCall(policy: ActivePolicy, call: PolicyCall, facts: 
   return { verdict: "ask", args, reasons, via, question: strictest.text, ...(always && { always }) }
 }
 
-/** The reason to withhold an output, also that of a failed call. Undefined: it may be passed on. */
+/** Decides whether an output may be passed on, also that of a failed call. */
 export async function scanOutput(
   { rules, services }: ActivePolicy,
   call: PolicyCall,
   output: ServiceOutput,
   digest: (args: Json) => string,
-): Promise<DecisionReason | undefined> {
+): Promise<OutputDecision> {
+  const opened: DecisionReason[] = []
   const blocked = contained(() => rules.scan(call.tool, output.text), reason("output", "block", FAILED))
-  if (blocked) return blocked
+  if (blocked) return { blocked, opened }
   for (const service of services) {
     const verdict = await verdictOf("block", () => service.scan(boundCall(call, digest), output))
-    if (verdict.decision !== "allow") return ofService(verdict, "block")
+    if (verdict.decision !== "allow") return { blocked: ofService(verdict, "block"), opened }
+    if (verdict.opened !== undefined) opened.push(reason("service", "allow", verdict.opened))
   }
-  return undefined
+  return { opened }
 }
 
 /** A question of one stage. `isFirm`: only a person can answer it, not the allow-list. */

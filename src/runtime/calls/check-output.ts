@@ -38,17 +38,25 @@ export class OutputCheck {
   /** The outcome to pass on. An output that is withheld becomes an error that states the reason. */
   async release(outcome: ToolOutcome, durationMs: number): Promise<ToolOutcome> {
     const text = plainText(outcome.output, "\n")
-    const blocked =
-      this.#blocked ?? (await this.#scan({ outcome: outcome.status === "ok" ? "ok" : "error", text, durationMs }))
+    const status = outcome.status === "ok" ? "ok" : "error"
+    const blocked = this.#blocked ?? (await this.#scan({ outcome: status, text, durationMs }))
     if (blocked === undefined) return outcome
-    const { callId, name } = this.#call
-    this.#run.journal.append({ type: "policy-decision", callId, verdict: "block", reasons: [blocked] })
+    const { name } = this.#call
+    this.#record("block", [blocked])
     const withheld = `${name} ran, but its output was withheld: ${blocked.text}`
     return { status: "error", output: [{ type: "text", text: withheld }] }
   }
 
-  #scan(output: ServiceOutput): Promise<DecisionReason | undefined> {
+  /** The reason to withhold an output. */
+  async #scan(output: ServiceOutput): Promise<DecisionReason | undefined> {
     const call = policyCall(this.#config, this.#run, this.#call)
-    return pipeline.scanOutput(this.#run.policy, call, output, digestOf(this.#config, this.#run, this.#call))
+    const digest = digestOf(this.#config, this.#run, this.#call)
+    const { blocked, opened } = await pipeline.scanOutput(this.#run.policy, call, output, digest)
+    if (opened.length > 0) this.#record("allow", opened)
+    return blocked
+  }
+
+  #record(verdict: "allow" | "block", reasons: readonly DecisionReason[]): void {
+    this.#run.journal.append({ type: "policy-decision", callId: this.#call.callId, verdict, reasons })
   }
 }
