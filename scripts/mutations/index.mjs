@@ -1,8 +1,19 @@
+import { mutations as approvals } from "./approvals.mjs"
 import { mutations as confinement } from "./confinement.mjs"
 import { mutations as effects } from "./effects.mjs"
 import { mutations as journal } from "./journal.mjs"
 import { mutations as money } from "./money.mjs"
 import { mutations as ownership } from "./ownership.mjs"
+import { mutations as policy } from "./policy.mjs"
 import { mutations as results } from "./results.mjs"
 
-export const mutations = [...journal, ...money, ...effects, ...ownership, ...confinement, ...results]
+export const mutations = [
+  ...journal,
+  ...money,
+  ...effects,
+  ...ownership,
+  ...confinement,
+  ...policy,
+  ...approvals,
+  ...results,
+]
