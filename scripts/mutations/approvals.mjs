@@ -8,7 +8,6 @@ const replays = (name) => ["test/approval-replays.test.ts", name]
 const scopes = (name) => ["test/approval-scopes.test.ts", name]
 const approvals = (name) => ["test/promises/approvals.test.ts", name]
 const crash = (name) => ["test/policy-crash.test.ts", name]
-const runtime = (name) => ["test/policy-runtime.test.ts", name]
 
 export const mutations = [
   mutation(
