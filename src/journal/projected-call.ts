@@ -1,0 +1,33 @@
+import type { RunRecord } from "../contract/event.ts"
+import type { Json } from "../contract/json.ts"
+import type { Effect, ToolOutcome } from "../contract/tool.ts"
+import type { FinishedCall } from "./parts.ts"
+
+/** A tool call according to the journal. All objects have the same shape from the start, because a long run has many. */
+export interface ProjectedCall {
+  readonly callId: string
+  readonly wireId: string | undefined
+  readonly name: string
+  readonly args: Json
+  /** The arguments to run, if the policy or a person changed the model's. */
+  finalArgs: Json | undefined
+  /** Unix milliseconds. */
+  readonly calledAt: number
+  /** The effect in the recorded intent, if there is one. */
+  intent: Effect | undefined
+  /** Identifies the arguments of the intent. */
+  intentDigest: string | undefined
+  outcome: ToolOutcome | undefined
+  durationMs: number
+}
+
+/** A call as the model made it. */
+export function openedCall(record: RunRecord & { readonly type: "tool-call" }): ProjectedCall {
+  const { at, callId, wireId, name, args } = record
+  const state = { finalArgs: undefined, intent: undefined, intentDigest: undefined, outcome: undefined, durationMs: 0 }
+  return { callId, wireId, name, args, calledAt: at, ...state }
+}
+
+export function hasOutcome(call: ProjectedCall): call is ProjectedCall & FinishedCall {
+  return call.outcome !== undefined
+}
