@@ -7,6 +7,7 @@ import { type Journal, type TakeOptions, takeRun } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
 import { RunProjection } from "../journal/projection.ts"
 import { canonicalJson } from "../lib/json.ts"
+import type { Redactor } from "../policy/redact/redactor.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
 import { RunHooks } from "./hooks.ts"
@@ -29,6 +30,8 @@ export interface OpenRun {
   readonly controls: RunControls
   readonly ledger: Ledger
   readonly hooks: RunHooks
+  /** Knows the secrets of the runtime and of the run's model. */
+  readonly redactor: Redactor
   /** Present if the answer must have a form. */
   readonly output?: OutputCheck
   /** The error of the limit that the run has reached. */
@@ -115,6 +118,7 @@ export async function openRun(
     hooks: new RunHooks(config.hooks, { runId, nodeId, signal: controls.signal }, (slot, kind) => {
       journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
     }),
+    redactor: config.redactorOf(model),
     pendingSteers: [],
     ...(kept && { history: kept }),
     ...(form && { output: new OutputCheck(form, model?.enforcesSchema === true) }),

@@ -10,7 +10,8 @@ import type { Tool, ToolContext, ToolOutcome, ToolSpec } from "../../contract/to
 import { newNonce } from "../../lib/id.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { persisting } from "../../lib/persist-artifact.ts"
-import { secretsIn } from "../../lib/secrets.ts"
+import { secretsIn } from "../../policy/redact/names.ts"
+import { createRedactor } from "../../policy/redact/redactor.ts"
 import { bashTool, createDispatcher, type DispatchCall, fileTools, readTools } from "../../tools/index.ts"
 import { nodeFiles } from "./files/files.ts"
 import { nodeSearch } from "./search/ripgrep.ts"
@@ -73,11 +74,12 @@ export function createAgentTools(options: AgentToolsOptions): AgentTools {
   const root = checkedRoot(options.root)
   const env = startup(() => environmentOf(options, root))
   const ours = options.readOnly ? readTools() : [...fileTools(), bashTool()]
+  const redactor = createRedactor({}, secretsIn(process.env))
   const dispatcher = startup(() =>
     createDispatcher([...ours, ...(options.tools ?? [])], {
       ...options.limits,
       ...(options.logger && { logger: options.logger }),
-      secrets: () => secretsIn(process.env),
+      redact: redactor.text,
     }),
   )
   const keep = options.persistArtifact && persisting(options.persistArtifact)

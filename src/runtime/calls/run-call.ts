@@ -5,6 +5,7 @@ import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
 import { newNonce } from "../../lib/id.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
+import { callKey } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
 import { allowsAtOnce, decide, hookedCall, type Verdict } from "./decide.ts"
 import { Overflow } from "./overflow.ts"
@@ -149,9 +150,14 @@ export class CallRunner {
     return (await onRecord) ? this.record(call, outcome, durationMs) : outcome
   }
 
-  #dispatch(call: ToolCall): Promise<ToolOutcome> {
+  /** Only here a call has the values of its secrets. */
+  async #dispatch(call: ToolCall): Promise<ToolOutcome> {
+    const { redactor, key, input } = this.#run
+    const expanded = redactor.expand(call.args)
+    const args = expanded === undefined ? this.#config.undeclared.find(callKey(key, call), call.args) : expanded
+    if (args === undefined) return withoutSecret(call)
     const context = contextOf(this.#overflow.env, this.#run, call)
-    return this.#run.input.dispatcher.dispatch(call, context, this.#overflow.keeperOf(call))
+    return input.dispatcher.dispatch({ ...call, args }, context, this.#overflow.keeperOf(call), redactor.text)
   }
 
   #mayStartEarly(name: string): boolean {
@@ -186,7 +192,7 @@ function contextOf(env: Environment, run: OpenRun, { callId }: ToolCall): ToolCo
     callId,
     cwd: run.input.cwd,
     env,
-    progress: (message) => run.show({ type: "tool-progress", callId, message }),
+    progress: (message) => run.show({ type: "tool-progress", callId, message: run.redactor.text(message) }),
   }
 }
 
@@ -210,6 +216,12 @@ function notStarted({ name }: ToolCall): ToolOutcome {
 /** A backend error: an effect whose call is not recorded could not be found after a crash. */
 function notOnRecord({ name }: ToolCall): ToolOutcome {
   return { status: "denied", output: [{ type: "text", text: `${name} was not started: its call is not recorded.` }] }
+}
+
+/** The journal has only a mask of a secret that nobody declared: the masked text must not run. */
+function withoutSecret({ name }: ToolCall): ToolOutcome {
+  const text = `${name} was not run by this process: its arguments contain a secret that only an earlier process had. Check before you try again.`
+  return { status: "unknown", output: [{ type: "text", text }] }
 }
 
 function unknown({ name }: ToolCall): ToolOutcome {

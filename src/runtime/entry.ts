@@ -1,0 +1,99 @@
+import type { BackendEvent, ToolCall } from "../contract/backend.ts"
+import type { Ephemeral } from "../contract/event.ts"
+import type { RedactedStream } from "../policy/redact/stream.ts"
+import type { OpenRun } from "./open-run.ts"
+import { redactFailure, type UndeclaredTokens } from "./secrets.ts"
+
+/** Where the output of a backend enters: it is redacted here, once, before the journal, listeners and the next request. */
+export class Entry {
+  readonly #run: OpenRun
+  readonly #undeclared: UndeclaredTokens
+  /** Unfinished texts by id. */
+  readonly #streams = new Map<string, RedactedStream>()
+
+  constructor(run: OpenRun, undeclared: UndeclaredTokens) {
+    this.#run = run
+    this.#undeclared = undeclared
+  }
+
+  /** The event as it may be recorded. */
+  event<Event extends BackendEvent>(event: Event): Event {
+    // Safe: each case returns an event of the same type.
+    return this.#redacted(event) as Event
+  }
+
+  #redacted(event: BackendEvent): BackendEvent {
+    const { redactor } = this.#run
+    switch (event.type) {
+      case "text-end":
+        this.#finish("text-delta", event.id)
+        return { ...event, text: event.partial ? redactor.cut(event.text) : redactor.text(event.text) }
+      case "reasoning-end": {
+        this.#finish("reasoning-delta", event.id)
+        const { opaque, ...plain } = event
+        const text = redactor.text(event.text)
+        // A signature is valid for the exact text only.
+        const isIntact = opaque !== undefined && text === event.text && redactor.json(opaque) === opaque
+        return { ...plain, text, ...(isIntact && { opaque }) }
+      }
+      case "tool-call": {
+        const { opaque, origin, ...plain } = event
+        if (opaque === undefined || redactor.json(opaque) !== opaque) return redactor.json(plain)
+        return { ...redactor.json(plain), opaque, ...(origin !== undefined && { origin }) }
+      }
+      case "retry":
+        this.#streams.clear()
+        return { ...event, failure: redactFailure(redactor, event.failure) }
+      case "steer":
+      case "warning":
+        // Redacted where they were given, or written by the runtime.
+        return redactor.again(event)
+      case "usage":
+      case "session":
+        return redactor.json(event)
+    }
+  }
+
+  /** The call with references instead of secrets: this form is recorded, shown and approved. */
+  call(call: ToolCall): ToolCall {
+    const { redactor, key } = this.#run
+    const args = redactor.json(call.args)
+    if (args === call.args) return call
+    if (redactor.expand(args) === undefined) this.#undeclared.keep(callKey(key, call), args, call.args)
+    return { ...call, args }
+  }
+
+  show(event: Ephemeral): void {
+    const { redactor } = this.#run
+    switch (event.type) {
+      case "text-delta":
+      case "reasoning-delta": {
+        let stream = this.#streams.get(event.id)
+        if (stream === undefined) {
+          stream = redactor.stream()
+          this.#streams.set(event.id, stream)
+        }
+        const delta = stream.push(event.delta)
+        if (delta !== "") this.#run.show({ ...event, delta })
+        return
+      }
+      case "tool-progress":
+        this.#run.show({ ...event, message: redactor.text(event.message) })
+        return
+      default:
+        this.#run.show(event)
+    }
+  }
+
+  /** Shows what a stream held back, before the end of its text is published. */
+  #finish(type: "text-delta" | "reasoning-delta", id: string): void {
+    const delta = this.#streams.get(id)?.end()
+    this.#streams.delete(id)
+    if (delta) this.#run.show({ type, id, delta })
+  }
+}
+
+/** Identifies a call in every process. */
+export function callKey({ runId, nodeId }: OpenRun["key"], { callId }: Pick<ToolCall, "callId">): string {
+  return `${runId}/${nodeId}/${callId}`
+}
