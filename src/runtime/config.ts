@@ -89,7 +89,9 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const { model, owner, allowedTools, disabledTools = [] } = config
   requireJson("owner", owner)
   const store = config.store ?? defaults.store()
-  const redactorOf = redactorSource(config, store, defaults.secretValues?.() ?? {})
+  const resolveModel = (given: Model | string) => checkedModel(given, defaults)
+  const ownModel = model ? resolveModel(model) : undefined
+  const redactorOf = redactorSource(config, store, defaults.secretValues?.() ?? {}, ownModel)
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
   warnOfWeakSecrets(redactorOf().weak, logger)
   const tools = selectTools(config.tools ?? [], {
@@ -105,12 +107,11 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const artifacts =
     config.artifacts ??
     (persist ? { ...defaults.artifacts, save: (_run, artifact) => persist(artifact) } : defaults.artifacts)
-  const resolveModel = (given: Model | string) => checkedModel(given, defaults)
   return Object.freeze({
     workspace: config.workspace ?? ".",
     store,
     workspaceId: checkedId("workspaceId", config.workspaceId ?? "default"),
-    ...(model && { model: resolveModel(model) }),
+    ...(ownModel && { model: ownModel }),
     resolveModel,
     backend: config.backend ?? defaults.backend(),
     tools,

@@ -107,7 +107,7 @@ function patience({ signal }: RunControls): { readonly signal: AbortSignal; rele
 const POST_RUN_GRACE_MS = 5_000
 
 function redacted(config: ResolvedConfig, error: LonghaulError): LonghaulError {
-  const failure = redactFailure(config.redactorOf(config.model), error.toJSON())
+  const failure = redactFailure(config.redactorOf(), error.toJSON())
   return new LonghaulError(failure.code, failure.message, failure)
 }
 

@@ -5,7 +5,7 @@ import type { Logger, RuntimeConfig } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
 import { createRedactor, type Redactor } from "../policy/redact/redactor.ts"
 
-/** Returns the redactor for runs with this model: it knows the runtime's secrets and those of the model's requests. */
+/** Returns the redactor for runs with this model, by default the runtime's: it knows the secrets of both. */
 export type RedactorOf = (model?: Model) => Redactor
 
 type Named = Readonly<Record<string, string>>
@@ -18,6 +18,7 @@ export function redactorSource(
   { secrets = {}, webhook }: Pick<RuntimeConfig, "secrets" | "webhook">,
   store: Store,
   found: Named,
+  ownModel: Model | undefined,
 ): RedactorOf {
   const own: Record<string, string> = { ...found, ...prefixed("store", store.credentials?.() ?? {}) }
   for (const [index, value] of [webhook?.secret ?? []].flat().entries()) own[`webhook/secret${index + 1}`] = value
@@ -35,7 +36,7 @@ export function redactorSource(
     byModel = new WeakMap()
   }
 
-  const redactorOf: RedactorOf = (model) => {
+  const redactorOf: RedactorOf = (model = ownModel) => {
     if (!isFixed) refresh()
     const key = model ?? none
     const known = byModel.get(key)

@@ -7,7 +7,7 @@ export interface Form {
   readonly text: string
 }
 
-/** All spellings of a value, one layer of encoding deep (JSON: two). Short values get only those that stay specific. */
+/** All spellings of a value, one layer of encoding deep (JSON: three). Short values get only those that stay specific. */
 export function formsOf(value: string): readonly Form[] {
   const forms = new Map<string, string>()
   const add = (prefix: string, spellings: Spellings) => {
@@ -29,8 +29,11 @@ export function formsOf(value: string): readonly Form[] {
 type Spellings = Readonly<Record<string, string>>
 
 function spellingsOf(value: string): Spellings {
+  const bytes = value.length < SHORTEST_ENCODED ? {} : byteSpellings(value)
+  // JSON, URLs and HTML leave most keys as they are.
+  if (/^[\w.-]*$/.test(value)) return { "": value, ...bytes }
   const plain = { "": value, ...jsonSpellings(value), ...percentSpellings(value) }
-  return value.length < SHORTEST_ENCODED ? plain : { ...plain, ...byteSpellings(value), ...htmlSpellings(value) }
+  return value.length < SHORTEST_ENCODED ? plain : { ...plain, ...bytes, ...htmlSpellings(value) }
 }
 
 function jsonSpellings(value: string): Spellings {
@@ -45,6 +48,8 @@ function jsonSpellings(value: string): Spellings {
     "json-ascii-upper": ascii.replace(/\\u[0-9a-f]{4}/g, (code) => `\\u${code.slice(2).toUpperCase()}`),
     "json-html": html,
     "json-twice": insideQuotes(json),
+    // Our own errors quote values as JSON.
+    "json-thrice": insideQuotes(insideQuotes(json)),
     "json-ascii-twice": insideQuotes(ascii),
   }
 }

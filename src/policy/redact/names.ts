@@ -3,11 +3,14 @@ export function isSecretName(name: string): boolean {
   return /(keys?|token|secrets?|passwords?|passwd|passphrase|credentials?|authorization|cookie)$/i.test(name)
 }
 
-/** The variables whose names say that they are secret. Shorter values are ordinary words. */
+/** The variables whose names say that they are secret, and passwords in addresses. Shorter values are ordinary words. */
 export function secretsIn(variables: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found: Record<string, string> = {}
-  for (const [name, value] of Object.entries(variables)) {
-    if (value && value.trim().length >= SHORTEST && isSecretName(name)) found[name] = value
+  for (const [name, value = ""] of Object.entries(variables)) {
+    if (value.trim().length < SHORTEST) continue
+    if (isSecretName(name)) found[name] = value
+    const password = /^[a-z][a-z0-9+.-]*:\/\/[^\s/@:]*:([^\s/@]+)@/i.exec(value)?.[1] ?? ""
+    if (password.length >= SHORTEST) found[`${name}/password`] = password
   }
   return found
 }
