@@ -27,7 +27,7 @@ export function anthropic(options: AnthropicOptions): Model {
     id: options.model,
     enforcesSchema: enforcesSchema(options.model),
     maxOutputTokens: options.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS,
-    credentials: () => credentialsOf(url, headers),
+    credentials: () => credentialsOf(options.baseUrl ?? url, headers),
     converse: (setup) =>
       new WireConversation(
         {
