@@ -73,7 +73,8 @@ export class CallRunner {
     const { callId, args } = call
     const digest = this.digestOf(call)
     const ticket = newNonce()
-    run.asked = { type: "approval-request", callId, digest, ticket, reason, question, ...(edited && { args }) }
+    const asked = run.redactor.again(question)
+    run.asked = { type: "approval-request", callId, digest, ticket, reason, question: asked, ...(edited && { args }) }
     run.journal.append(run.asked)
     return suspended
   }
