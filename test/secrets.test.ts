@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
@@ -17,6 +17,7 @@ import {
 } from "../src/hosts/node/index.ts"
 import { RunProjection } from "../src/journal/projection.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
+import { bashTool } from "../src/tools/index.ts"
 import {
   declared,
   leaksIn,
@@ -26,6 +27,7 @@ import {
   ofWebhook,
   type Sentinel,
   sentinels,
+  tokens,
 } from "./secrets/sentinels.ts"
 
 let root = ""
@@ -285,6 +287,30 @@ test("a literal reference from a model, a tool or a user is never expanded", asy
   const result = await runtime.run({ runId: "r", task: literal })
   expect(received).toEqual([{ [literal]: literal }])
   expect(JSON.stringify([result, sinks.events])).not.toMatch(/\{\{secret:[^:]/)
+})
+
+test.each([
+  ["a known value", declared.SPECIAL],
+  ["an undeclared token", tokens[0]],
+])("%s in the long output of a command is masked before it is cut or saved", async (_, sentinel) => {
+  const value = sentinel?.value ?? ""
+  const workspace = join(root, "workspace")
+  mkdirSync(workspace)
+  // So many that every cut is inside or next to one.
+  writeFileSync(join(workspace, "long.txt"), `é \xff ${value}|`.repeat(8_000))
+  const { runtime, sinks } = await scene(
+    [{ parts: [{ toolCall: { name: "Bash", args: { command: "cat long.txt" } } }] }, "Done."],
+    { workspace, tools: [bashTool()] },
+  )
+  const result = await runtime.run({ runId: "r", task: "Go." })
+  sinks.results.push(result)
+  expect(result).toMatchObject({
+    status: "done",
+    toolCalls: [{ status: "ok", result: expect.stringContaining("{{secret:") }],
+  })
+  expect(filesBelow(join(root, "store")).some((path) => path.includes("toolResults/command"))).toBe(true)
+  if (sentinel) expectNoLeak(sentinel, sinks)
+  expect(JSON.stringify([result, sinks.events])).not.toContain(JSON.stringify(value.slice(0, 12)).slice(1, -1))
 })
 
 test("a secret that cannot be masked is config_invalid when the runtime is created", () => {

@@ -11,7 +11,8 @@ import { newNonce } from "../../lib/id.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { persisting } from "../../lib/persist-artifact.ts"
 import { secretsIn } from "../../policy/redact/names.ts"
-import { createRedactor } from "../../policy/redact/redactor.ts"
+import { createRedactor, type Redactor } from "../../policy/redact/redactor.ts"
+import { redactedShell } from "../../runtime/calls/overflow.ts"
 import { bashTool, createDispatcher, type DispatchCall, fileTools, readTools } from "../../tools/index.ts"
 import { nodeFiles } from "./files/files.ts"
 import { nodeSearch } from "./search/ripgrep.ts"
@@ -72,9 +73,12 @@ export interface CallOptions {
 export function createAgentTools(options: AgentToolsOptions): AgentTools {
   startup(() => checkOptions(options))
   const root = checkedRoot(options.root)
-  const env = startup(() => environmentOf(options, root))
-  const ours = options.readOnly ? readTools() : [...fileTools(), bashTool()]
   const redactor = createRedactor({}, secretsIn(process.env))
+  const env = withRedactedShell(
+    startup(() => environmentOf(options, root)),
+    redactor,
+  )
+  const ours = options.readOnly ? readTools() : [...fileTools(), bashTool()]
   const dispatcher = startup(() =>
     createDispatcher([...ours, ...(options.tools ?? [])], {
       ...options.limits,
@@ -122,6 +126,10 @@ function environmentOf(options: AgentToolsOptions, root: string) {
   if (readOnly) return Object.freeze<Environment>({ files: nodeFiles({ roots: [], readOnlyRoots: allowed }), search })
   const env = { files: nodeFiles({ roots: allowed }), search, shell: nodeShell({ root, sandbox }) }
   return Object.freeze(withSessionFolder(env, join(defaultSpillFolder(), newNonce())))
+}
+
+function withRedactedShell(env: Environment, redactor: Redactor): Environment {
+  return env.shell ? Object.freeze({ ...env, shell: redactedShell(env.shell, redactor) }) : env
 }
 
 function contextOf(env: Environment, root: string, { signal, cwd, onProgress }: CallOptions): ToolContext {

@@ -75,7 +75,9 @@ function percentSpellings(value: string): Spellings {
 function byteSpellings(value: string): Spellings {
   const bytes = new TextEncoder().encode(value)
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
-  const spellings: Record<string, string> = { hex, "hex-upper": hex.toUpperCase() }
+  // One character for each byte: how the output of a command is read.
+  const utf8 = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")
+  const spellings: Record<string, string> = { utf8, hex, "hex-upper": hex.toUpperCase() }
   for (const offset of [0, 1, 2]) {
     const text = base64At(bytes, offset)
     spellings[`base64-${offset}`] = text

@@ -34,7 +34,7 @@ export class CallRunner {
   constructor(config: ResolvedConfig, run: OpenRun) {
     this.#config = config
     this.#run = run
-    this.#overflow = new Overflow(config, run.key)
+    this.#overflow = new Overflow(config, run.key, run.redactor)
   }
 
   call(call: ToolCall): Promise<ToolOutcome | Suspended> {
