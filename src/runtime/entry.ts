@@ -1,6 +1,8 @@
 import type { BackendEvent, ToolCall } from "../contract/backend.ts"
 import type { Ephemeral } from "../contract/event.ts"
+import type { Json } from "../contract/json.ts"
 import type { RedactedStream } from "../policy/redact/stream.ts"
+import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
 import { redactFailure, type UndeclaredTokens } from "./secrets.ts"
 
@@ -91,6 +93,12 @@ export class Entry {
     this.#streams.delete(id)
     if (delta) this.#run.show({ type, id, delta })
   }
+}
+
+/** The arguments with the values of their secrets; undefined if this process does not have all of them. */
+export function realArgs({ undeclared }: ResolvedConfig, { redactor, key }: OpenRun, call: ToolCall): Json | undefined {
+  const expanded = redactor.expand(call.args)
+  return expanded === undefined ? undeclared.find(callKey(key, call), call.args) : expanded
 }
 
 /** Identifies a call in every process. */

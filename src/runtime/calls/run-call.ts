@@ -5,7 +5,7 @@ import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
 import { newNonce } from "../../lib/id.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
-import { callKey } from "../entry.ts"
+import { realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
 import { allowsAtOnce, decide, hookedCall, type Verdict } from "./decide.ts"
 import { Overflow } from "./overflow.ts"
@@ -153,9 +153,8 @@ export class CallRunner {
 
   /** Only here a call has the values of its secrets. */
   async #dispatch(call: ToolCall): Promise<ToolOutcome> {
-    const { redactor, key, input } = this.#run
-    const expanded = redactor.expand(call.args)
-    const args = expanded === undefined ? this.#config.undeclared.find(callKey(key, call), call.args) : expanded
+    const { redactor, input } = this.#run
+    const args = realArgs(this.#config, this.#run, call)
     if (args === undefined) return withoutSecret(call)
     const context = contextOf(this.#overflow.env, this.#run, call)
     return input.dispatcher.dispatch({ ...call, args }, context, this.#overflow.keeperOf(call), redactor.text)
