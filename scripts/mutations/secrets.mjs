@@ -41,7 +41,7 @@ export const mutations = [
   ),
   mutation(
     "secrets: the arguments of a call are recorded as they are",
-    [["src/runtime/entry.ts", "return redactor.json(plain)", "return plain"]],
+    [["src/runtime/entry.ts", "{ ...plain, ...redactor.json(partsOf(event)) }", "{ ...plain }"]],
     nowhere,
   ),
   mutation(

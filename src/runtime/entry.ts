@@ -40,8 +40,9 @@ export class Entry {
       }
       case "tool-call": {
         const { opaque, origin, ...plain } = event
-        if (opaque === undefined || redactor.json(opaque) !== opaque) return redactor.json(plain)
-        return { ...redactor.json(plain), opaque, ...(origin !== undefined && { origin }) }
+        const recorded = { ...plain, ...redactor.json(partsOf(event)) }
+        if (opaque === undefined || redactor.json(opaque) !== opaque) return recorded
+        return { ...recorded, opaque, ...(origin !== undefined && { origin }) }
       }
       case "retry":
         this.#streams.clear()
@@ -50,9 +51,13 @@ export class Entry {
       case "warning":
         // Redacted where they were given, or written by the runtime.
         return redactor.again(event)
-      case "usage":
+      case "usage": {
+        const { model, requestId } = event
+        const named = requestId === undefined ? {} : { requestId: redactor.text(requestId) }
+        return { ...event, model: redactor.text(model), ...named }
+      }
       case "session":
-        return redactor.json(event)
+        return { ...event, ref: redactor.json(event.ref) }
     }
   }
 
@@ -93,6 +98,11 @@ export class Entry {
     this.#streams.delete(id)
     if (delta) this.#run.show({ type, id, delta })
   }
+}
+
+/** The model's own words in a call. */
+function partsOf({ name, wireId, args }: BackendEvent & { readonly type: "tool-call" }) {
+  return wireId === undefined ? { name, args } : { name, wireId, args }
 }
 
 /** The arguments with the values of their secrets; undefined if this process does not have all of them. */

@@ -54,7 +54,14 @@ export function redactorSource(
 export function redactFailure(redactor: Redactor, failure: Failure): Failure {
   const clean = redactor.cut(failure.message)
   const message = clean.length > LONGEST_MESSAGE ? `${clean.slice(0, LONGEST_MESSAGE)}…` : clean
-  return { ...redactor.json({ ...failure, message: "" }), message }
+  const { fix, requestId, data } = failure
+  return {
+    ...failure,
+    message,
+    ...(fix !== undefined && { fix: redactor.text(fix) }),
+    ...(requestId !== undefined && { requestId: redactor.text(requestId) }),
+    ...(data !== undefined && { data: redactor.json(data) }),
+  }
 }
 
 /** A logger that gets neither secrets nor values with secret names. */

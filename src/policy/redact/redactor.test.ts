@@ -151,6 +151,16 @@ describe("known values", () => {
     expect(redactor.text("line MIIEvQIBADANBgkqhkiG9w0BAQ, short")).toBe("line {{secret:PEM:line2}}, short")
   })
 
+  test("a secret that is a number is masked and restored where JSON writes it without quotes", () => {
+    const redactor = createRedactor({ PIN: "73519264" })
+    const args = { pin: 73519264, list: [73519264, 1], text: "73519264" }
+    const masked = { pin: "{{secret:PIN:number}}", list: ["{{secret:PIN:number}}", 1], text: "{{secret:PIN}}" }
+    expect(redactor.json(args)).toEqual(masked)
+    expect(redactor.expand(redactor.json(args))).toEqual(args)
+    const literal = { pin: "{{secret:PIN:number}}" }
+    expect(redactor.expand(redactor.json(literal))).toEqual(literal)
+  })
+
   test("media are not scanned, their names are", () => {
     const redactor = createRedactor({ NAME: "correct-horse-battery" })
     const part = {

@@ -5,7 +5,7 @@ import { checkSecret, maskable, SHORTEST } from "./secret-values.ts"
 import { OPENING, RedactedStream } from "./stream.ts"
 import { findTokens } from "./token-search.ts"
 import { type Hit, type Sought, ValueSearch } from "./value-search.ts"
-import { rewriteTexts } from "./walk.ts"
+import { type Rewrite, rewriteTexts } from "./walk.ts"
 
 /**
  * Replaces secrets by references: `{{secret:NAME}}` for a known value, `{{secret:NAME:form}}` for an encoding of it,
@@ -14,7 +14,7 @@ import { rewriteTexts } from "./walk.ts"
 export interface Redactor {
   /** For text that enters: also escapes literal references, so that they are never expanded. */
   text(text: string): string
-  /** The same for every text and key of a value. Returns the same object if nothing was found. */
+  /** The same for every text, key and number of a value. Returns the same object if nothing was found. */
   json<Value>(value: Value): Value
   /** For a text that may end within a secret, because it was cut. */
   cut(text: string): string
@@ -38,7 +38,7 @@ export function createRedactor(
   secrets: Readonly<Record<string, string>>,
   found: Readonly<Record<string, string>> = {},
 ): Redactor {
-  const { sought, expansions, weak } = collect(secrets, found)
+  const { sought, numbers, expansions, weak } = collect(secrets, found)
   const values = sought.length > 0 ? new ValueSearch(sought) : undefined
 
   function redact(text: string, isEntering: boolean, before?: number): string {
@@ -57,11 +57,11 @@ export function createRedactor(
     return redacted + (isEntering ? escaped(rest) : rest)
   }
 
-  const entering = (text: string) => redact(text, true)
-  const again = (text: string) => redact(text, false)
+  const entering: Rewrite = (value) => (typeof value === "string" ? redact(value, true) : (numbers.get(value) ?? value))
+  const again: Rewrite = (value) => (typeof value === "string" ? redact(value, false) : value)
   const stream = () => new RedactedStream(values, (text, before) => redact(text, true, before))
   return {
-    text: entering,
+    text: (text) => redact(text, true),
     json: (value) => rewriteTexts(value, entering),
     cut(text) {
       const pieces = stream()
@@ -87,6 +87,8 @@ export function createRedactor(
 
 interface Collected {
   readonly sought: readonly Sought[]
+  /** References of secrets that are numbers, which JSON writes without quotes. */
+  readonly numbers: ReadonlyMap<number, string>
   /** Texts by reference. */
   readonly expansions: ReadonlyMap<string, string>
   readonly weak: readonly string[]
@@ -94,6 +96,7 @@ interface Collected {
 
 function collect(secrets: Readonly<Record<string, string>>, found: Readonly<Record<string, string>>): Collected {
   const references = new Map<string, string>()
+  const numbers = new Map<number, string>()
   const expansions = new Map<string, string>()
   const weak: string[] = []
   const add = (name: string, value: string) => {
@@ -102,6 +105,10 @@ function collect(secrets: Readonly<Record<string, string>>, found: Readonly<Reco
       if (!name.includes("/")) expansions.set(reference, form.text)
       if (!references.has(form.text)) references.set(form.text, reference)
     }
+    if (String(Number(value)) !== value) return
+    const reference = `{{secret:${name}:number}}`
+    numbers.set(Number(value), reference)
+    if (!name.includes("/")) expansions.set(reference, value)
   }
   for (const [name, given] of Object.entries(secrets)) {
     const value = checkSecret(name, given)
@@ -115,7 +122,7 @@ function collect(secrets: Readonly<Record<string, string>>, found: Readonly<Reco
     // A second value of a declared name must not be restored as the first one.
     add(Object.hasOwn(secrets, name) ? `other/${name}` : name, value)
   }
-  return { sought: [...references].map(([text, reference]) => ({ text, reference })), expansions, weak }
+  return { sought: [...references].map(([text, reference]) => ({ text, reference })), numbers, expansions, weak }
 }
 
 /** Token formats are searched only between known values, which have better names. */
@@ -136,11 +143,13 @@ function escaped(text: string): string {
   return text.includes(OPENING) ? text.replace(/\{\{secret:(?!:)/g, "{{secret::") : text
 }
 
-function expandIn(text: string, restore: (reference: string) => string): string {
-  if (!text.includes(OPENING)) return text
-  return text.replace(/\{\{secret:(?::|[^{}:\s]{1,80}(?::[a-z0-9-]{1,40})?\}\})/g, (found) =>
+function expandIn(text: string | number, restore: (reference: string) => string): string | number {
+  if (typeof text === "number" || !text.includes(OPENING)) return text
+  const expanded = text.replace(/\{\{secret:(?::|[^{}:\s]{1,80}(?::[a-z0-9-]{1,40})?\}\})/g, (found) =>
     found === "{{secret::" ? OPENING : restore(found),
   )
+  // The reference of a number stands alone: it was never part of a text.
+  return /^\{\{secret:[^{}:\s]{1,80}:number\}\}$/.test(text) ? Number(expanded) : expanded
 }
 
 function maskNamed<Value>(value: Value): Value {
