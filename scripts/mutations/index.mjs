@@ -4,5 +4,6 @@ import { mutations as journal } from "./journal.mjs"
 import { mutations as money } from "./money.mjs"
 import { mutations as ownership } from "./ownership.mjs"
 import { mutations as results } from "./results.mjs"
+import { mutations as secrets } from "./secrets.mjs"
 
-export const mutations = [...journal, ...money, ...effects, ...ownership, ...confinement, ...results]
+export const mutations = [...journal, ...money, ...effects, ...ownership, ...confinement, ...results, ...secrets]
