@@ -151,7 +151,13 @@ test("a run is resumed in a workspace at another path, and Bash works there", as
   const store = fsStore(join(folder, "store"))
   const bash = { parts: [{ toolCall: { name: "Bash", args: { command: "pwd" } } }] }
   const runtimeIn = (workspace: string) =>
-    createRuntime({ store, workspace, model: scriptedModel([bash, "Done."]), tools: [bashTool()] })
+    createRuntime({
+      store,
+      workspace,
+      model: scriptedModel([bash, "Done."]),
+      tools: [bashTool()],
+      policy: { preApproved: ["Bash"] },
+    })
   await runtimeIn(before).run({ runId: "r", task: "Look.", cwd: join(before, "notes"), slice: { turns: 1 } })
   renameSync(before, after)
   const result = await runtimeIn(after).resume({ runId: "r" })

@@ -196,8 +196,7 @@ export class RunProjection {
         this.ask = { request: record }
         break
       case "approval-result":
-        if (this.ask?.request.callId === record.callId) this.ask.decision = record
-        if (record.always) this.allowed.push(record.always)
+        this.#decide(record)
         break
       case "policy-decision":
         this.#rewrite(record)
@@ -217,9 +216,7 @@ export class RunProjection {
         this.pause = { reason: record.reason, at: record.at }
         break
       case "run-remove":
-        this.runId = record.runId
-        this.nodeId = record.nodeId
-        this.removed = true
+        this.#remove(record)
         break
       case "run-end":
         this.#end(record)
@@ -300,6 +297,17 @@ export class RunProjection {
   #announce({ callId, effect }: RunRecord & { readonly type: "tool-intent" }): void {
     const call = this.calls.get(callId)
     if (call) call.intent = effect
+  }
+
+  #decide(record: RunRecord & { readonly type: "approval-result" }): void {
+    if (this.ask?.request.callId === record.callId) this.ask.decision = record
+    if (record.always) this.allowed.push(record.always)
+  }
+
+  #remove({ runId, nodeId }: RunRecord & { readonly type: "run-remove" }): void {
+    this.runId = runId
+    this.nodeId = nodeId
+    this.removed = true
   }
 
   #rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" }): void {
