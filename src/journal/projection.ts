@@ -212,8 +212,7 @@ export class RunProjection {
         this.#closeStep()
         break
       case "run-pause":
-        this.status = "paused"
-        this.pause = { reason: record.reason, at: record.at }
+        this.#pause(record)
         break
       case "run-remove":
         this.#remove(record)
@@ -302,6 +301,11 @@ export class RunProjection {
   #decide(record: RunRecord & { readonly type: "approval-result" }): void {
     if (this.ask?.request.callId === record.callId) this.ask.decision = record
     if (record.always) this.allowed.push(record.always)
+  }
+
+  #pause({ reason, at }: RunRecord & { readonly type: "run-pause" }): void {
+    this.status = "paused"
+    this.pause = { reason, at }
   }
 
   #remove({ runId, nodeId }: RunRecord & { readonly type: "run-remove" }): void {
