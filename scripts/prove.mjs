@@ -131,6 +131,7 @@ const rows = [
       ...["test/hostile-text.test.ts", "test/two-machines.test.ts", "src/hosts/node/store/tenants.test.ts"],
       ...["src/cli/config/attacks.test.ts", "src/cli/config/planted.test.ts", "src/cli/plain-json.test.ts"],
       ...["src/cli/approval/call-preview.test.ts", "src/runtime/input/unknown-keys.test.ts"],
+      ...["attacks", "replays", "scopes"].map((name) => `test/approval-${name}.test.ts`),
     ],
     machine: ["escapes", "planted", "tenants", "hidden"].map((name) => `test/machine/sandbox-${name}.test.ts`),
     env: { LONGHAUL_GROWTH: "1" },

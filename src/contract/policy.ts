@@ -195,8 +195,8 @@ export interface Rules {
   allowsAtOnce(tool: string): boolean
   /** Whether the rules allow every call of the tool, so that its tier asks nobody. */
   allowsAlways(tool: string): boolean
-  /** False: no output rule exists, and `scan` need not be called. */
-  readonly scansOutput: boolean
+  /** False: no output rule applies to the tool, and `scan` need not be called. */
+  scansOutput(tool: string): boolean
   /** The reason to withhold an output, if any. */
   scan(tool: string, output: string): DecisionReason | undefined
   /** False: `hiddenFrom` returns undefined for every call. */

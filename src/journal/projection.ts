@@ -17,12 +17,14 @@ export interface ProjectedCall {
   readonly wireId: string | undefined
   readonly name: string
   readonly args: Json
-  /** The arguments to run, if the policy changed the model's. */
+  /** The arguments to run, if the policy or a person changed the model's. */
   finalArgs: Json | undefined
   /** Unix milliseconds. */
   readonly calledAt: number
   /** The effect in the recorded intent, if there is one. */
   intent: Effect | undefined
+  /** Identifies the arguments of the intent. */
+  intentDigest: string | undefined
   outcome: ToolOutcome | undefined
   durationMs: number
 }
@@ -159,9 +161,7 @@ export class RunProjection {
         this.#resume(record)
         break
       case "choice":
-        this.backend = record.backend
-        this.model = record.model
-        this.schemaEnforced = record.schemaEnforced === true
+        this.#choose(record)
         break
       case "session":
         this.sessionId = record.ref.id
@@ -253,6 +253,12 @@ export class RunProjection {
     this.#loseReserve()
   }
 
+  #choose({ backend, model, schemaEnforced = false }: RunRecord & { readonly type: "choice" }): void {
+    this.backend = backend
+    this.model = model
+    this.schemaEnforced = schemaEnforced
+  }
+
   #warn(record: RunRecord & { readonly type: "warning" }): void {
     if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
     this.warnings.push({
@@ -293,14 +299,20 @@ export class RunProjection {
     this.#carried = ""
   }
 
-  #announce({ callId, effect }: RunRecord & { readonly type: "tool-intent" }): void {
+  /** An approval is for one execution: the intent uses it up. */
+  #announce({ callId, effect, digest }: RunRecord & { readonly type: "tool-intent" }): void {
+    if (this.ask?.request.callId === callId) this.ask = undefined
     const call = this.calls.get(callId)
-    if (call) call.intent = effect
+    if (!call) return
+    call.intent = effect
+    call.intentDigest = digest
   }
 
+  /** A decision that a fork copied was about the call of the other run. */
   #decide(record: RunRecord & { readonly type: "approval-result" }): void {
-    if (this.ask?.request.callId === record.callId) this.ask.decision = record
+    if (this.ask?.request.callId === record.callId && !this.#isCopied(record)) this.ask.decision = record
     if (record.always) this.allowed.push(record.always)
+    this.#rewrite(record)
   }
 
   #pause({ reason, at }: RunRecord & { readonly type: "run-pause" }): void {
@@ -314,7 +326,7 @@ export class RunProjection {
     this.removed = true
   }
 
-  #rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" }): void {
+  #rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" | "approval-result" }): void {
     const call = this.calls.get(callId)
     if (call && args !== undefined) call.finalArgs = args
   }
@@ -346,7 +358,13 @@ export class RunProjection {
 
   #openCall(record: RunRecord & { readonly type: "tool-call" }): void {
     const { at, callId, wireId, name, args } = record
-    const state = { finalArgs: undefined, intent: undefined, outcome: undefined, durationMs: 0 }
+    const state = {
+      finalArgs: undefined,
+      intent: undefined,
+      intentDigest: undefined,
+      outcome: undefined,
+      durationMs: 0,
+    }
     const call = { callId, wireId, name, args, calledAt: at, ...state }
     this.calls.set(callId, call)
     this.#stepCalls.push(call)

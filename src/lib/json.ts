@@ -15,6 +15,12 @@ export function canonicalJson(value: Json): string {
   return `{${inside}}`
 }
 
+/** The value as it is recorded, which the owner of the original cannot change. */
+export function jsonCopy<Value extends Json>(value: Value): Value {
+  // Safe: written and read as JSON, it is the same value.
+  return typeof value === "object" && value !== null ? (JSON.parse(JSON.stringify(value)) as Value) : value
+}
+
 /**
  * Why a value cannot be written as JSON; undefined if it can. Nesting is bounded, because writing recurses: a value
  * parsed in one place might not be writable in another with less stack.

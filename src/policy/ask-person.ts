@@ -1,6 +1,6 @@
 import type { ApprovalDecision, ApprovalRequest } from "../contract/policy.ts"
 import { Aborter, delay, onAbort, orAborted } from "../lib/abort.ts"
-import { isJsonObject, whyNotJson } from "../lib/json.ts"
+import { isJsonObject, jsonCopy, whyNotJson } from "../lib/json.ts"
 import type { ActivePolicy } from "./pipeline.ts"
 
 /** Calls `onAsk`. No decision in time, an exception and an unknown decision deny the call. `stop`: closes the question. */
@@ -13,7 +13,10 @@ export async function askPerson(
   const unlink = onAbort(stop, () => closing.abort())
   try {
     const late = delay(askTimeoutMs, closing.signal).then(() => tooLate)
-    const asking = orAborted(onAsk?.({ ...request, signal: closing.signal }), closing.signal)
+    const asking = orAborted(
+      onAsk?.({ ...request, args: jsonCopy(request.args), signal: closing.signal }),
+      closing.signal,
+    )
     return checkedDecision(await Promise.race([asking, late]))
   } catch {
     return failed
@@ -32,5 +35,5 @@ function checkedDecision(given: unknown): ApprovalDecision {
   if (decision === "deny") return { decision, ...(typeof reason === "string" && { reason }) }
   if (decision === "always") return { decision }
   if (decision !== "approve" || whyNotJson(args ?? null, "args") !== undefined) return failed
-  return { decision, ...(args !== undefined && { args }) }
+  return { decision, ...(args !== undefined && { args: jsonCopy(args) }) }
 }

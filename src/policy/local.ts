@@ -59,7 +59,7 @@ export function localPolicy(activePolicy: () => Promise<ActivePolicy>, options: 
     },
     async postTool(use, output) {
       const policy = await activePolicy()
-      const blocked = await scanOutput(policy, callOf(use, options), textOf(output), digestOf(use))
+      const { blocked } = await scanOutput(policy, callOf(use, options), textOf(output), digestOf(use))
       return blocked ? { decision: "block", reason: blocked.text, ...ruleIn(blocked) } : { decision: "allow" }
     },
   }

@@ -6,7 +6,7 @@ export const noRules: Rules = {
   decide: async () => ({ reasons: [] }),
   allowsAtOnce: () => true,
   allowsAlways: () => false,
-  scansOutput: false,
+  scansOutput: () => false,
   scan: () => undefined,
   hidesPaths: false,
   hiddenFrom: async () => undefined,

@@ -13,7 +13,7 @@ import type {
   ServiceVerdict,
 } from "../contract/policy.ts"
 import type { Risk } from "../contract/tool.ts"
-import { canonicalJson } from "../lib/json.ts"
+import { canonicalJson, isJsonObject, jsonCopy } from "../lib/json.ts"
 
 /** A policy that is ready to decide. */
 export interface ActivePolicy extends Pick<Policy, "ask" | "onAsk"> {
@@ -30,6 +30,12 @@ export type CallDecision = { readonly args: Json; readonly reasons: readonly Dec
   | { readonly verdict: "deny"; readonly reason: string }
   | { readonly verdict: "ask"; readonly via: AskVia; readonly question: string; readonly always?: AlwaysScope }
 )
+
+/** `blocked`: the output is withheld. `opened`: services that let it pass because they were silent. */
+export interface OutputDecision {
+  readonly blocked?: DecisionReason
+  readonly opened: readonly DecisionReason[]
+}
 
 /** What the runtime knows about a call beside the call itself. */
 export interface CallFacts {
@@ -72,22 +78,22 @@ export async function decideCall(policy: ActivePolicy, call: PolicyCall, facts: 
   return { verdict: "ask", args, reasons, via, question: strictest.text, ...(always && { always }) }
 }
 
-/** The reason to withhold an output, also that of a failed call. Undefined: it may be passed on. */
+/** Decides whether an output may be passed on, also that of a failed call. */
 export async function scanOutput(
   { rules, services }: ActivePolicy,
   call: PolicyCall,
   output: ServiceOutput,
   digest: (args: Json) => string,
-): Promise<DecisionReason | undefined> {
+): Promise<OutputDecision> {
+  const opened: DecisionReason[] = []
   const blocked = contained(() => rules.scan(call.tool, output.text), reason("output", "block", FAILED))
-  if (blocked) return blocked
+  if (blocked) return { blocked, opened }
   for (const service of services) {
-    const verdict = await service
-      .scan({ ...call, digest: digest(call.args) }, output)
-      .catch((): ServiceVerdict => ({ decision: "block", reason: FAILED }))
-    if (verdict.decision !== "allow") return ofService(verdict, "block")
+    const verdict = await verdictOf("block", () => service.scan(boundCall(call, digest(call.args)), output))
+    if (verdict.decision !== "allow") return { blocked: ofService(verdict, "block"), opened }
+    if (verdict.opened !== undefined) opened.push(reason("service", "allow", verdict.opened))
   }
-  return undefined
+  return { opened }
 }
 
 /** A question of one stage. `isFirm`: only a person can answer it, not the allow-list. */
@@ -146,15 +152,13 @@ async function askServices({ services }: ActivePolicy, call: PolicyCall, { diges
   const asks: Ask[] = []
   const args = services.length > 0 ? mask(call.args) : call.args
   for (const service of services) {
-    const verdict = await service
-      .decide({ ...call, args, digest: digest(call.args) })
-      .catch((): ServiceVerdict => ({ decision: "deny", reason: FAILED }))
+    const verdict = await verdictOf("deny", () => service.decide(boundCall({ ...call, args }, digest(call.args))))
     if (verdict.decision === "allow") {
       if (verdict.opened !== undefined) reasons.push(reason("service", "allow", verdict.opened))
       if (verdict.args === undefined || canonicalJson(verdict.args) === canonicalJson(args)) continue
       if (args !== call.args) return { reasons, asks, denied: reason("service", "deny", SECRETS_REWRITTEN) }
       reasons.push(reason("service", "rewrite", "A policy service changed the arguments."))
-      return { reasons, asks, args: verdict.args }
+      return { reasons, asks, args: jsonCopy(verdict.args) }
     }
     const given = ofService(verdict, verdict.decision === "ask" ? "ask" : "deny")
     reasons.push(given)
@@ -162,6 +166,30 @@ async function askServices({ services }: ActivePolicy, call: PolicyCall, { diges
     asks.push({ text: given.text, isFirm: true })
   }
   return { reasons, asks }
+}
+
+/** The call for a service, which cannot change it. */
+function boundCall(call: PolicyCall, digest: string) {
+  return { ...call, args: jsonCopy(call.args), digest }
+}
+
+/** An exception and a verdict that is not understood are `failed`: a service may be any object of the host. */
+async function verdictOf(failed: "deny" | "block", ask: () => Promise<ServiceVerdict>): Promise<ServiceVerdict> {
+  try {
+    const verdict: unknown = await ask()
+    // Safe: checked by `isVerdict`.
+    if (isVerdict(verdict)) return verdict as ServiceVerdict
+  } catch {
+    // Reported below.
+  }
+  return { decision: failed, reason: FAILED }
+}
+
+function isVerdict(value: unknown): boolean {
+  if (!isJsonObject(value)) return false
+  const { decision, args, reason } = value
+  if (decision === "allow") return args === undefined || isJsonObject(args)
+  return (decision === "deny" || decision === "ask" || decision === "block") && typeof reason === "string"
 }
 
 function askOfTier(policy: ActivePolicy, tool: string, risk: Risk) {

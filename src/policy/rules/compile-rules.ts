@@ -96,7 +96,7 @@ async function compileChecked(sources: readonly PolicySource[], options: Compile
     explain: (call) => decideInRounds(call, context),
     allowsAtOnce: (tool) => !hasOutput(tool) && allows(tool, rules, context) !== "sometimes",
     allowsAlways: (tool) => allows(tool, rules, context) === "always",
-    scansOutput: scan.rules.length > 0,
+    scansOutput: hasOutput,
     scan: scan.scan,
     hidesPaths: rules.some(refusesPaths),
     hiddenFrom: hiddenPathsFrom(rules, context.findPaths),

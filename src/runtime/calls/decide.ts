@@ -4,9 +4,8 @@ import type { HookedCall, HookedRun } from "../../contract/hooks.ts"
 import type { Json } from "../../contract/json.ts"
 import type { AlwaysScope, AskVia, PolicyCall } from "../../contract/policy.ts"
 import type { AskReason } from "../../contract/result.ts"
-import type { Tool, ToolOutcome } from "../../contract/tool.ts"
-import { plainText } from "../../lib/content.ts"
-import { canonicalJson } from "../../lib/json.ts"
+import type { Tool } from "../../contract/tool.ts"
+import { canonicalJson, jsonCopy } from "../../lib/json.ts"
 import { noRules } from "../../policy/no-rules.ts"
 import * as pipeline from "../../policy/pipeline.ts"
 import type { ResolvedConfig } from "../config.ts"
@@ -58,32 +57,6 @@ export async function decide(
   return (await askGate(run, { ...call, args: ruled.args }, options)) ?? ruled
 }
 
-/** Applies the policy to the output of a call. An output that is withheld becomes an error that states the reason. */
-export async function releaseOutput(
-  config: ResolvedConfig,
-  run: OpenRun,
-  call: ToolCall,
-  outcome: ToolOutcome,
-  durationMs: number,
-): Promise<ToolOutcome> {
-  const { policy, journal } = run
-  if (policy.services.length === 0 && !policy.rules.scansOutput) return outcome
-  const scanned = policyCall(config, run, call)
-  if (scanned === undefined) return outcome
-  const output = {
-    outcome: outcome.status === "ok" ? "ok" : "error",
-    text: plainText(outcome.output, "\n"),
-    durationMs,
-  } as const
-  const digest = (args: Json) => callDigest(config, { name: call.name, args }, run.input.recordedCwd)
-  const found = await pipeline.scanOutput(policy, { ...scanned, args: call.args }, output, digest)
-  if (found === undefined) return outcome
-  const blocked = run.redactor.again(found)
-  journal.append({ type: "policy-decision", callId: call.callId, verdict: "block", reasons: [blocked] })
-  const text = `${call.name} ran, but its output was withheld: ${blocked.text}`
-  return { status: "error", output: [{ type: "text", text }] }
-}
-
 /** The environment of a call, without the paths and the redirects that the policy refuses to it. */
 export async function environmentFor(
   config: ResolvedConfig,
@@ -104,8 +77,9 @@ export function callDigest(config: ResolvedConfig, { name, args }: Pick<ToolCall
   return config.digest(canonicalJson([name, args, cwd]))
 }
 
+/** The call for a hook, which cannot change it. */
 export function hookedCall(run: HookedRun, { callId, name, args }: ToolCall): HookedCall {
-  return { ...run, callId, name, args }
+  return { ...run, callId, name, args: jsonCopy(args) }
 }
 
 async function decideByPolicy(
@@ -161,7 +135,7 @@ async function askGate({ hooks }: OpenRun, call: ToolCall, { edited = false, isA
 }
 
 /** Rules see what would run. Undefined if this process does not have the secrets of the call. */
-function policyCall(config: ResolvedConfig, run: OpenRun, call: ToolCall): PolicyCall | undefined {
+export function policyCall(config: ResolvedConfig, run: OpenRun, call: ToolCall): PolicyCall | undefined {
   const { key, input } = run
   const args = realArgs(config, run, call)
   if (args === undefined) return undefined

@@ -1,6 +1,8 @@
 import type { Stop, Suspended, ToolCall } from "../../contract/backend.ts"
+import type { Json } from "../../contract/json.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall, RunProjection } from "../../journal/projection.ts"
+import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
 import { decide } from "./decide.ts"
@@ -56,7 +58,7 @@ async function finishCall(
   config: ResolvedConfig,
   run: OpenRun,
   runner: CallRunner,
-  { callId, name, args, finalArgs, intent }: ProjectedCall,
+  { callId, name, args, finalArgs = args, intent, intentDigest }: ProjectedCall,
   ownerStopped: boolean,
 ): Promise<ToolOutcome | Suspended> {
   const call: ToolCall = { callId, name, args }
@@ -66,10 +68,31 @@ async function finishCall(
   if (decision?.decision === "answer") return runner.record(call, answered(decision.text ?? ""))
   if (decision) return executeApproved(config, run, runner, call, decision, intent !== undefined)
   if (intent === undefined) return runner.call(call)
-  const final = finalArgs ?? args
-  if (intent === "repeatable" && ownerStopped) return runner.execute({ ...call, args: final }, { begun: true })
+  // The policy may have changed between its decision and the intent.
+  const begun = [finalArgs, args].find((each) => runner.digestOf({ name, args: each }) === intentDigest)
+  if (intent === "repeatable" && ownerStopped && begun !== undefined) {
+    const outcome = await repeatCall(config, run, runner, call, begun)
+    if (outcome) return outcome
+  }
   const question = `The process running ${name} stopped before its outcome was recorded.`
-  return runner.suspend(call, { args: final, reason: "unknown_outcome", question })
+  return runner.suspend(call, { args: begun ?? finalArgs, reason: "unknown_outcome", question })
+}
+
+/** Runs a started call once more. Undefined: the policy would run it with other arguments now. */
+async function repeatCall(
+  config: ResolvedConfig,
+  run: OpenRun,
+  runner: CallRunner,
+  call: ToolCall,
+  args: Json,
+): Promise<ToolOutcome | undefined> {
+  const repeated = { ...call, args }
+  const verdict = await decide(config, run, repeated, { isApproved: true })
+  if (verdict.kind === "deny") return runner.record(call, unknown(call))
+  if (verdict.kind === "ask" || runner.digestOf({ ...call, args: verdict.args }) !== runner.digestOf(repeated)) {
+    return undefined
+  }
+  return runner.execute(repeated, { begun: true })
 }
 
 /**
@@ -85,7 +108,7 @@ async function executeApproved(
   { args: changed, digest }: Decision,
   begun: boolean,
 ): Promise<ToolOutcome | Suspended> {
-  const args = changed ?? run.projection.ask?.request.args ?? call.args
+  const args = jsonCopy(changed ?? run.projection.ask?.request.args ?? call.args)
   const approved = { ...call, args }
   if (runner.digestOf(approved) !== digest) return runner.suspend(call, { args, reason: "approval", question: STALE })
   const verdict = await decide(config, run, approved, { isApproved: true, edited: changed !== undefined })
@@ -95,7 +118,9 @@ async function executeApproved(
   if (runner.digestOf({ ...call, args: verdict.args }) !== digest) {
     return runner.suspend(call, { args: verdict.args, reason: "approval", question: STALE })
   }
-  return runner.execute(approved, args === call.args ? { begun } : changedBy("a reviewer", args, begun))
+  // Recorded as a new intent, also of a call that was started before: the approval is for this execution only.
+  const isChanged = digest !== runner.digestOf(call)
+  return runner.execute(approved, isChanged ? changedBy("a reviewer", args) : { begun: false })
 }
 
 type Decision = NonNullable<NonNullable<RunProjection["ask"]>["decision"]>

@@ -2,20 +2,13 @@ import type { Suspended, ToolCall } from "../../contract/backend.ts"
 import type { Environment } from "../../contract/env.ts"
 import type { Json } from "../../contract/json.ts"
 import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
+import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, waitForApproval } from "./ask.ts"
-import {
-  allowsAtOnce,
-  callDigest,
-  decide,
-  environmentFor,
-  hookedCall,
-  type Question,
-  releaseOutput,
-  type Verdict,
-} from "./decide.ts"
+import { OutputCheck, scansOutput } from "./check-output.ts"
+import { allowsAtOnce, callDigest, decide, environmentFor, hookedCall, type Question, type Verdict } from "./decide.ts"
 import { Overflow } from "./overflow.ts"
 import { Turnstile } from "./turnstile.ts"
 
@@ -128,8 +121,10 @@ export class CallRunner {
     return outcome
   }
 
-  async #decideAndExecute(call: ToolCall): Promise<ToolOutcome | Suspended> {
+  async #decideAndExecute(announced: ToolCall): Promise<ToolOutcome | Suspended> {
     const run = this.#run
+    // Listeners have received the announced one: a change of theirs must not run.
+    const call = { ...announced, args: jsonCopy(announced.args) }
     this.#deciding ??= new Turnstile()
     await this.#deciding.enter(false)
     let verdict: Verdict
@@ -148,10 +143,9 @@ export class CallRunner {
       this.#deciding.leave()
     }
     if (verdict.kind === "deny") return this.record(call, denied(call, verdict.reason))
-    const { args } = verdict
-    return args === call.args
-      ? this.execute(call)
-      : this.execute({ ...call, args }, changedBy("the policy or a reviewer", args))
+    if (verdict.args === call.args) return this.execute(call)
+    const args = jsonCopy(verdict.args)
+    return this.execute({ ...call, args }, changedBy("the policy or a reviewer", args))
   }
 
   async #executeEarly(call: ToolCall): Promise<ToolOutcome> {
@@ -174,8 +168,11 @@ export class CallRunner {
     const env = await environmentFor(this.#config, this.#run, call, this.#overflow.env)
     const context = contextOf(env, this.#run, call)
     const keep = this.#overflow.keeperOf(call)
-    const outcome = await input.dispatcher.dispatch({ ...call, args }, context, keep, redactor.text)
-    return releaseOutput(this.#config, this.#run, call, outcome, performance.now() - started)
+    const dispatch = (to: ToolContext, save: typeof keep) =>
+      input.dispatcher.dispatch({ ...call, args }, to, save, redactor.text)
+    if (!scansOutput(this.#run, call.name)) return dispatch(context, keep)
+    const check = new OutputCheck(this.#config, this.#run, call, keep)
+    return check.release(await dispatch({ ...context, progress: () => {} }, check.keep), performance.now() - started)
   }
 
   #mayStartEarly(name: string): boolean {
@@ -191,8 +188,8 @@ const notBegun: ExecuteOptions = { begun: false }
 const suspended: Suspended = { status: "suspended" }
 
 /** The options of a call that runs with arguments other than the model's. */
-export function changedBy(author: string, args: Json, begun = false): ExecuteOptions {
-  return { begun, note: `Run with arguments that ${author} changed: ${JSON.stringify(args)}` }
+export function changedBy(author: string, args: Json): ExecuteOptions {
+  return { begun: false, note: `Run with arguments that ${author} changed: ${JSON.stringify(args)}` }
 }
 
 function intentOf(config: ResolvedConfig, { key, input }: OpenRun, call: ToolCall, effect: Effect) {

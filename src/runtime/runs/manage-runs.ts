@@ -9,6 +9,7 @@ import { runPath, shardName } from "../../journal/paths.ts"
 import { project, RunProjection } from "../../journal/projection.ts"
 import { flagUnknown } from "../../journal/recover.ts"
 import { contain } from "../../lib/contained.ts"
+import { newNonce } from "../../lib/id.ts"
 import { wasCancelled } from "../close-run.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { earlierExchanges, exchangesFrom, firstNode } from "../conversation.ts"
@@ -138,6 +139,8 @@ export async function forkRun(
     fresh: true,
     first: () => [
       ...found.records.slice(0, last + 1).map((record): RecordBody => {
+        // The fork is another run: a decision about the original must not be valid for it.
+        if (record.type === "approval-request") return { ...record, ticket: newNonce() }
         if (record.type !== "run-start" && record.type !== "run-resume") return record
         // The copied events were delivered to the receiver of the original run.
         const { webhook: _, ...copied } = record

@@ -1,0 +1,67 @@
+import type { ToolCall } from "../../contract/backend.ts"
+import type { Json } from "../../contract/json.ts"
+import type { DecisionReason, ServiceOutput } from "../../contract/policy.ts"
+import type { ToolOutcome } from "../../contract/tool.ts"
+import { plainText } from "../../lib/content.ts"
+import * as pipeline from "../../policy/pipeline.ts"
+import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
+import type { ResolvedConfig } from "../config.ts"
+import type { OpenRun } from "../open-run.ts"
+import { callDigest, policyCall } from "./decide.ts"
+
+/** True if the policy may withhold outputs of a tool, so that nothing of them is passed on before it has decided. */
+export function scansOutput({ policy }: OpenRun, tool: string): boolean {
+  return policy.services.length > 0 || policy.rules.scansOutput(tool)
+}
+
+/** Applies the policy to the output of one call. */
+export class OutputCheck {
+  readonly #config: ResolvedConfig
+  readonly #run: OpenRun
+  readonly #call: ToolCall
+  readonly #keep: KeepWhole | undefined
+  #blocked: DecisionReason | undefined
+
+  /** `keep` saves an output that is too long. */
+  constructor(config: ResolvedConfig, run: OpenRun, call: ToolCall, keep: KeepWhole | undefined) {
+    this.#config = config
+    this.#run = run
+    this.#call = call
+    this.#keep = keep
+  }
+
+  /** Scans an output before it is cut. A blocked one is not saved: another tool could read it. */
+  readonly keep: KeepWhole = async (artifact) => {
+    this.#blocked = await this.#scan({ outcome: "ok", text: new TextDecoder().decode(artifact.bytes) })
+    return this.#blocked ? null : ((await this.#keep?.(artifact)) ?? null)
+  }
+
+  /** The outcome to pass on. An output that is withheld becomes an error that states the reason. */
+  async release(outcome: ToolOutcome, durationMs: number): Promise<ToolOutcome> {
+    const text = plainText(outcome.output, "\n")
+    const status = outcome.status === "ok" ? "ok" : "error"
+    const blocked = this.#blocked ?? (await this.#scan({ outcome: status, text, durationMs }))
+    if (blocked === undefined) return outcome
+    const { name } = this.#call
+    this.#record("block", [blocked])
+    const withheld = this.#run.redactor.again(`${name} ran, but its output was withheld: ${blocked.text}`)
+    return { status: "error", output: [{ type: "text", text: withheld }] }
+  }
+
+  /** The reason to withhold an output. */
+  async #scan(output: ServiceOutput): Promise<DecisionReason | undefined> {
+    const { name, args } = this.#call
+    const call = policyCall(this.#config, this.#run, this.#call)
+    // Only a call that this process can run has an output.
+    if (call === undefined) return undefined
+    const digest = (value: Json) => callDigest(this.#config, { name, args: value }, this.#run.input.recordedCwd)
+    const { blocked, opened } = await pipeline.scanOutput(this.#run.policy, { ...call, args }, output, digest)
+    if (opened.length > 0) this.#record("allow", opened)
+    return blocked
+  }
+
+  #record(verdict: "allow" | "block", reasons: readonly DecisionReason[]): void {
+    const { journal, redactor } = this.#run
+    journal.append({ type: "policy-decision", callId: this.#call.callId, verdict, reasons: redactor.again(reasons) })
+  }
+}
