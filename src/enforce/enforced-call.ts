@@ -61,8 +61,10 @@ export async function allowCall(
     ...(agent !== undefined && { agent }),
     ...(cwd !== undefined && { cwd }),
   }
+  const shown = JSON.stringify(asked.toolInput)
   const use = await allowedUse(policy, asked)
-  if (use.toolInput !== asked.toolInput) {
+  // By text: a policy may return the object that it received, changed.
+  if (JSON.stringify(use.toolInput) !== shown) {
     return { use, input: isJsonObject(input) || input === undefined ? use.toolInput : use.toolInput.input }
   }
   // The arguments run as they are, which may be more than JSON: they must still be those that the policy saw.

@@ -161,9 +161,8 @@ function textOf(error: unknown): string {
   return LonghaulError.is(error) ? error.message : "The policy failed."
 }
 
-/** The framework runs the object that it passed. The new members may be parts of it, hence the copy. */
+/** The framework runs the object that it passed. The policy received a copy, so the new members are no parts of it. */
 function replaceMembers(target: Arguments, source: unknown): void {
-  const copy = structuredClone(source)
   for (const key of Object.keys(target)) delete target[key]
-  Object.assign(target, copy)
+  Object.assign(target, source)
 }

@@ -66,7 +66,7 @@ for (const { name, sdk, createOpenAI } of versions) {
         return "ran"
       }
       await callOnce(sdk.tool({ inputSchema, execute }), { text: "hello" })
-      expect(options).toMatchObject({ toolCallId: "toolu_1", messages: [{ role: "user" }] })
+      expect(options).toMatchObject({ toolCallId: "toolu_0_1", messages: [{ role: "user" }] })
     })
 
     test("an async generator runs, and a value that is blocked is not shown, not even as a preliminary one", async () => {

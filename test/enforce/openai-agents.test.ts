@@ -79,7 +79,7 @@ describe("@openai/agents", () => {
       rules(),
       [{ tool: "echo", args: { text: "hello" } }],
     )
-    expect(received).toMatchObject([{ text: "hello" }, { context: {} }, { toolCall: { callId: "toolu_1" } }])
+    expect(received).toMatchObject([{ text: "hello" }, { context: {} }, { toolCall: { callId: "toolu_0_1" } }])
   })
 
   test("errorFunction null: the run rejects with the BlockedError", async () => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest"
 
 /** A call that the simulated model makes, one per answer. */
 export interface ModelCall {
-  readonly tool: "echo" | "search"
+  readonly tool: string
   readonly args: Record<string, string>
 }
 
@@ -39,11 +39,10 @@ export interface Outcome {
   readonly error: unknown
 }
 
-export async function runScene(
-  framework: Framework,
-  policy: ToolPolicy,
-  calls: readonly ModelCall[],
-): Promise<Outcome> {
+/** In order; or, for several agents, those of the agent that asks. */
+export type Calls = readonly ModelCall[] | ((request: SimulatedRequest) => readonly ModelCall[])
+
+export async function runScene(framework: Framework, policy: ToolPolicy, calls: Calls): Promise<Outcome> {
   const { modelName = (name: string) => name } = framework
   const ran: string[] = []
   const requests: SimulatedRequest[] = []
@@ -52,10 +51,11 @@ export async function runScene(
       // Claude Code also asks for titles and the like.
       if (request.tools.length === 0) return "Title"
       requests.push(request)
-      if (requests.length > calls.length + 3) throw new Error("The framework asks without end.")
-      const call = calls[request.messages.flatMap(({ toolCalls }) => toolCalls).length]
+      if (requests.length > 10) throw new Error("The framework asks without end.")
+      const planned = typeof calls === "function" ? calls(request) : calls
+      const call = planned[request.messages.flatMap(({ toolCalls }) => toolCalls).length]
       if (call === undefined) return "Done"
-      const id = `toolu_${request.messages.length}`
+      const id = `toolu_${request.index}_${request.messages.length}`
       return { parts: [{ toolCall: { id, name: modelName(call.tool), args: call.args } }] }
     },
   })
@@ -155,7 +155,7 @@ export const search: ModelCall = { tool: "search", args: { query: "x" } }
 
 /** What every framework must do. */
 export function enforceCases(framework: Framework): void {
-  const { callIds = /^toolu_\d+$/ } = framework
+  const { callIds = /^toolu_\d+_\d+$/ } = framework
   describe(framework.name, () => {
     test("a call is allowed, one rewritten, one denied, and one output is blocked, in one run", async () => {
       const { policy, asked, allowed } = recorded(rules())
