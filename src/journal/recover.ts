@@ -1,5 +1,6 @@
 import type { RecordBody } from "../contract/event.ts"
-import type { ProjectedCall, RunProjection } from "./projection.ts"
+import type { ProjectedCall } from "./projected-call.ts"
+import type { RunProjection } from "./projection.ts"
 
 /**
  * Returns `unknown` results for calls that the previous owner started without recording a result. They may have taken effect,

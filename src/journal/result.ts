@@ -3,7 +3,8 @@ import type { PendingToolCall, RunFacts, RunResult, StoppedResult, ToolCallRecor
 import type { RunState, RunSummary, UnfinishedRun } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { plainText } from "../lib/content.ts"
-import { type ProjectedCall, RunProjection } from "./projection.ts"
+import type { ProjectedCall } from "./projected-call.ts"
+import { RunProjection } from "./projection.ts"
 
 /** The state of an active run. */
 type RunningRun = UnfinishedRun & { readonly status: "running" }

@@ -1,0 +1,27 @@
+import type { RunRecord } from "../contract/event.ts"
+import type { Json } from "../contract/json.ts"
+import type { Effect, ToolOutcome } from "../contract/tool.ts"
+
+/** A tool call according to the journal. All objects have the same shape from the start, because a long run has many. */
+export interface ProjectedCall {
+  readonly callId: string
+  readonly wireId: string | undefined
+  readonly name: string
+  readonly args: Json
+  /** The arguments to run, if the policy or a person changed the model's. */
+  finalArgs: Json | undefined
+  /** Unix milliseconds. */
+  readonly calledAt: number
+  /** The effect in the recorded intent, if there is one. */
+  intent: Effect | undefined
+  /** Identifies the arguments of the intent. */
+  intentDigest: string | undefined
+  outcome: ToolOutcome | undefined
+  durationMs: number
+}
+
+/** The last question about a call, and the decision. */
+export interface ProjectedAsk {
+  readonly request: RunRecord & { readonly type: "approval-request" }
+  decision?: RunRecord & { readonly type: "approval-result" }
+}
