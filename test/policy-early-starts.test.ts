@@ -79,11 +79,22 @@ test.each<[string, Policy]>([
   expect(order).toEqual(["b", "answer", "a"])
 })
 
-test("a policy service delays every tool", async () => {
-  const services = [
-    { decide: async () => ({ decision: "allow" }) as const, scan: async () => ({ decision: "allow" }) as const },
-  ]
-  expect(await orderUnder({ services }, ["a", "b"])).toEqual(["answer", "a", "b"])
+test("a policy service decides about every tool before it starts", async () => {
+  const order: string[] = []
+  const names = ["a", "b"]
+  const decide = async ({ tool }: { readonly tool: string }) => {
+    order.push(`decide ${tool}`)
+    return { decision: "allow" } as const
+  }
+  const runtime = createRuntime({
+    store: memoryStore(),
+    model: callingModel(names, order),
+    tools: names.map((name) => toolNamed(order, name)),
+    policy: { services: [{ decide, scan: async () => ({ decision: "allow" }) }] },
+  })
+  await runtime.run({ task: "go" })
+  expect(order.filter((each) => each.endsWith("a"))).toEqual(["decide a", "a"])
+  expect(order.filter((each) => each.endsWith("b"))).toEqual(["decide b", "b"])
 })
 
 /** Every write of a run: the records of each append to a journal, in order. */

@@ -62,8 +62,8 @@ const slow = new Set(silent.filter(([name]) => /no answer|drips/.test(name)).map
 const openedReason = { stage: "service", verdict: "allow", text: expect.stringContaining("open mode") }
 
 // Concurrent: some tests wait for a time limit.
-describe.concurrent("APR-20 a policy service of a run that fails", () => {
-  test.each([...silent, ...wrong])("before the tool with %s: nothing runs", async (_name, before) => {
+describe.concurrent("a policy service of a run that fails", () => {
+  test.each([...silent, ...wrong])("APR-20 before the tool with %s: nothing runs", async (_name, before) => {
     const { executions, decisions, status } = await underService({ before })
     counts.faults++
     counts.executions += executions

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
 import type { JsonObject } from "../src/contract/json.ts"
 import { serve } from "../src/hosts/node/http/serve.ts"
 import { noRules } from "../src/policy/no-rules.ts"
@@ -26,7 +26,7 @@ async function attempt(policy: PolicyClient) {
 
 // Concurrent: some tests wait for a time limit.
 describe.concurrent("a policy service that fails", () => {
-  test.each([...silent, ...wrong])("before the tool with %s: nothing runs", async (_name, answer) => {
+  test.each([...silent, ...wrong])("APR-20 before the tool with %s: nothing runs", async (_name, answer) => {
     const { url } = await server(answer)
     const { ran, ...outcome } = await attempt(client(url))
     expect(ran).toBe(0)
@@ -80,8 +80,8 @@ describe.concurrent("a policy service that fails", () => {
 })
 
 describe("verdicts", () => {
-  test("APR-17 rewritten arguments are the ones that the tool receives", async () => {
-    const { url } = await server((request, response) =>
+  test("APR-17 HOOK-11 rewritten arguments are the ones that the tool receives, between the checks before and after", async () => {
+    const { url, requests } = await server((request, response) =>
       json(
         response,
         isBefore(request) ? { decision: "allow", toolInput: { command: "ls -l" } } : { decision: "allow" },
@@ -90,6 +90,10 @@ describe("verdicts", () => {
     const received: JsonObject[] = []
     await client(url).runTool({ ...use, execute: (args) => received.push(args) })
     expect(received).toEqual([{ command: "ls -l" }])
+    expect(requests.map((request) => request.split(" ")[0])).toEqual([
+      "/api/v1/hooks/pre-tool",
+      "/api/v1/hooks/post-tool",
+    ])
   })
 
   test.each(["deny", "ask"])("APR-19 a verdict %s blocks with the service's reason", async (decision) => {
@@ -188,18 +192,18 @@ describe("credentials", () => {
     ["a client without its secret", { clientId: "c" }],
     ["a subject without a client", { apiKey: "k", subjectToken: "ann" }],
     ["an unknown token type", { clientId: "c", clientSecret: "s", subjectTokenType: "urn:x:other" }],
-    ["POL-04 a bearer token", { bearerToken: "t" } as object],
-    ["POL-11 plain http", { apiKey: "k", baseUrl: "http://policy.example" }],
+    ["a bearer token", { bearerToken: "t" } as object],
+    ["plain http", { apiKey: "k", baseUrl: "http://policy.example" }],
     ["no address", { apiKey: "k", baseUrl: "policy" }],
     ["a timeout of 0", { apiKey: "k", timeoutMs: 0 }],
-  ])("%s are refused when the client is created", (_name, options) => {
+  ])("POL-04 POL-11 %s: the client is not created", (_name, options) => {
     expect(() => new PolicyClient({ baseUrl: "https://policy.example", ...options })).toThrow(
       expect.objectContaining({ code: "config_invalid" }),
     )
   })
 
-  test("POL-01 POL-02 POL-06 POL-08 POL-10 options come from the environment", async () => {
-    const { url, requests } = await server((_, response) => json(response, { decision: "allow" }))
+  test("POL-01 POL-02 POL-06 options come from the environment, and others as options", async () => {
+    const { url, requests, keys } = await server((_, response) => json(response, { decision: "allow" }))
     const variables = {
       LONGHAUL_POLICY_BASE_URL: url,
       LONGHAUL_POLICY_API_KEY: "k",
@@ -208,7 +212,83 @@ describe("credentials", () => {
     }
     await PolicyClient.fromEnv({ clientVersion: "2" }, variables).preTool(use)
     expect(requests[0]).toContain('"client":"harbour","clientVersion":"2"')
+    expect(keys).toEqual(["Bearer k"])
+    await PolicyClient.fromEnv({}, { ...variables, LONGHAUL_POLICY_CLIENT: "" }).preTool(use)
+    expect(requests[1]).toContain('"client":"typescript-sdk"')
     expect(() => PolicyClient.fromEnvFor("https://other.example", {}, variables)).toThrow("no credentials")
+  })
+
+  test("POL-07 a debug switch logs lost events to stderr, and nothing is logged without it", async () => {
+    const { url } = await server((_, response) => json(response, {}, 500))
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {})
+    onTestFinished(() => logged.mockRestore())
+    const variables = {
+      LONGHAUL_POLICY_BASE_URL: url,
+      LONGHAUL_POLICY_API_KEY: "k",
+      LONGHAUL_POLICY_ALLOW_INSECURE_TRANSPORT: "1",
+    }
+    await PolicyClient.fromEnv({}, variables).send({ event: "Stop", sessionId: "s" })
+    expect(logged).not.toHaveBeenCalled()
+    await PolicyClient.fromEnv({}, { ...variables, LONGHAUL_POLICY_DEBUG: "1" }).send({ event: "Stop", sessionId: "s" })
+    expect(logged).toHaveBeenCalledWith(expect.stringContaining("The event Stop was lost"))
+  })
+
+  test("POL-08 every request has a time limit: verdicts, events, sources and tokens", async () => {
+    const { url, requests } = await server(() => {})
+    const hasty = client(url, { timeoutMs: 20 })
+    await hasty.preTool(use)
+    await hasty.postTool(use, { outcome: "ok" })
+    await hasty.send({ event: "Stop", sessionId: "s" })
+    await expect(hasty.enforceMcpSource({ sessionId: "s", toolName: "x", url: "https://x.example" })).rejects.toThrow()
+    const credentials = { clientId: "agent", clientSecret: "secret-of-agent", timeoutMs: 20 }
+    await new PolicyClient({ baseUrl: url, allowInsecureTransport: true, ...credentials }).preTool(use)
+    expect(requests).toHaveLength(5)
+    const variables = {
+      LONGHAUL_POLICY_BASE_URL: url,
+      LONGHAUL_POLICY_API_KEY: "k",
+      LONGHAUL_POLICY_ALLOW_INSECURE_TRANSPORT: "1",
+      LONGHAUL_POLICY_TIMEOUT_MS: "20",
+    }
+    expect(await PolicyClient.fromEnv({}, variables).preTool(use)).toMatchObject({
+      decision: "deny",
+      reason: expect.stringContaining("20 ms"),
+    })
+  })
+
+  test("POL-10 the failure mode is closed unless it is set to open", async () => {
+    const { url } = await server((_, response) => json(response, {}, 500))
+    const variables = {
+      LONGHAUL_POLICY_BASE_URL: url,
+      LONGHAUL_POLICY_API_KEY: "k",
+      LONGHAUL_POLICY_ALLOW_INSECURE_TRANSPORT: "1",
+    }
+    const verdicts: string[] = []
+    for (const mode of ["", "OPEN", "closed", "open"]) {
+      const policy = PolicyClient.fromEnv({}, { ...variables, LONGHAUL_POLICY_FAILURE_MODE: mode })
+      verdicts.push((await policy.preTool(use)).decision)
+    }
+    expect(verdicts).toEqual(["deny", "deny", "deny", "allow"])
+  })
+
+  test("POL-12 POL-13 the path of the source check and all other settings can be passed as options", async () => {
+    const { url, requests } = await server((_, response) => json(response, { decision: "allow" }))
+    const policy = client(url, {
+      client: "harbour",
+      clientVersion: "2",
+      directMcpSourceEnforcementPath: "/other/path",
+      timeoutMs: 5000,
+      maxToolOutputBytes: 10,
+      enforcementFailureMode: "open",
+      toolEnforcement: { ignoredMcpServers: { files: "https://files.example/mcp" } },
+    })
+    await policy.enforceMcpSource({ sessionId: "s", toolName: "x", url: "https://x.example" })
+    expect(requests[0]).toMatch(/^\/other\/path /)
+    expect(requests[0]).toContain('"client":"harbour","clientVersion":"2"')
+    await policy.preTool({ ...use, toolName: "mcp__files__read", toolUrl: "https://files.example/mcp" })
+    expect(requests).toHaveLength(1)
+    // Safe: the type has no such key.
+    const unknown = { timeout: 1 } as Partial<PolicyClientOptions>
+    expect(() => client(url, unknown)).toThrow(expect.objectContaining({ code: "config_invalid" }))
   })
 })
 
@@ -283,7 +363,7 @@ describe("the reference service", () => {
     expect(JSON.stringify(log)).not.toMatch(/key-of-the-test|hunter22|ghp_a1/)
   })
 
-  test("HOOK-04 HOOK-09 preflight sends the events of a session, and rejects if one is refused", async () => {
+  test("HOOK-04 HOOK-09 HOOK-10 preflight sends the events of a session, and rejects if one is refused", async () => {
     const log: JsonObject[] = []
     const url = await reference((record) => log.push(record))
     const { sessionId } = await sendPolicyPreflight(client(url, { timeoutMs: 5000 }))

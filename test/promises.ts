@@ -138,7 +138,14 @@ export const promises: readonly Promised[] = [
     text: "There can be several observers, and each receives every event",
     proof: [["test/promises/controls.test.ts", "HOST-09"]],
   },
-  { id: "HOST-10", text: "Approval callback, tiers, default tier, timeout and allow-list" },
+  {
+    id: "HOST-10",
+    text: "Approval callback, tiers, default tier, timeout and allow-list",
+    proof: [
+      ["test/promises/approvals.test.ts", "HOST-10 receives the complete question"],
+      ["test/promises/approvals.test.ts", "HOST-10 ask: pause"],
+    ],
+  },
   {
     id: "HOST-11",
     text: "Nine brand strings, each with a default",
@@ -253,7 +260,11 @@ export const promises: readonly Promised[] = [
     text: "There is a conservative preset of limits",
     proof: [["test/docs.test.ts", "$name runs and prints the documented output"]],
   },
-  { id: "RUN-19", text: "Permission mode auto, ask or deny" },
+  {
+    id: "RUN-19",
+    text: "Permission mode auto, ask or deny",
+    proof: [["test/promises/approvals.test.ts", "RUN-19"]],
+  },
   { id: "RUN-20", text: "A default working directory for the Claude adapter" },
   {
     id: "RUN-21",
@@ -775,18 +786,65 @@ export const promises: readonly Promised[] = [
   { id: "TOOL-39", text: "Tools are named for Claude as MCP tools" },
   { id: "TOOL-40", text: "Tools are mapped to OpenAI and Gemini functions" },
   // Approvals and enforcement
-  { id: "APR-01", text: "Three risk tiers, medium by default" },
-  { id: "APR-02", text: "Low-risk calls never ask for approval" },
-  { id: "APR-03", text: "Medium-risk calls ask for approval if a person is available, else they are allowed" },
-  { id: "APR-04", text: "High-risk calls ask for approval if a person is available, else they are denied" },
-  { id: "APR-05", text: "The content of an approval request is defined" },
+  {
+    id: "APR-01",
+    text: "Three risk tiers, medium by default",
+    proof: [["test/promises/approvals.test.ts", "APR-01"]],
+  },
+  {
+    id: "APR-02",
+    text: "Low-risk calls never ask for approval",
+    proof: [["test/promises/approvals.test.ts", "APR-02"]],
+  },
+  {
+    id: "APR-03",
+    text: "Medium-risk calls ask for approval if a person is available, else they are allowed",
+    proof: [["test/promises/approvals.test.ts", "APR-03"]],
+  },
+  {
+    id: "APR-04",
+    text: "High-risk calls ask for approval if a person is available, else they are denied",
+    proof: [["test/promises/approvals.test.ts", "APR-04"]],
+  },
+  {
+    id: "APR-05",
+    text: "The content of an approval request is defined",
+    proof: [["test/promises/approvals.test.ts", "APR-05"]],
+  },
   { id: "APR-06", text: "Shown arguments are redacted" },
-  { id: "APR-07", text: "A person can approve, deny with a reason, or always allow for this run" },
-  { id: "APR-08", text: "A call is denied if no decision arrives in time or the callback throws" },
-  { id: "APR-09", text: "An allow-list of tools that need no approval" },
-  { id: "APR-10", text: "The agent waits for the decision" },
+  {
+    id: "APR-07",
+    text: "A person can approve, deny with a reason, or always allow for this run",
+    proof: [
+      ["test/promises/approvals.test.ts", "APR-07 a denial with its reason"],
+      ["test/promises/approvals.test.ts", "APR-07 `always` allows later calls"],
+      ["test/approval-scopes.test.ts", "it covers no other run"],
+    ],
+  },
+  {
+    id: "APR-08",
+    text: "A call is denied if no decision arrives in time or the callback throws",
+    proof: [
+      ["test/promises/approvals.test.ts", "APR-08 a callback that %s denies the call"],
+      ["test/promises/approvals.test.ts", "APR-08 without a decision in time"],
+    ],
+  },
+  {
+    id: "APR-09",
+    text: "An allow-list of tools that need no approval",
+    proof: [["test/promises/approvals.test.ts", "APR-09"]],
+  },
+  {
+    id: "APR-10",
+    text: "The agent waits for the decision",
+    proof: [["test/promises/approvals.test.ts", "APR-10"]],
+  },
   { id: "APR-11", text: "It is documented which backends ask for each call, and which only by mode" },
-  { id: "APR-12", text: "There are events for pending, granted and denied approvals" },
+  {
+    id: "APR-12",
+    text: "There are events for pending, granted and denied approvals",
+    proof: [["test/promises/approvals.test.ts", "APR-12"]],
+  },
   {
     id: "APR-13",
     text: "A gate before a tool can pause the run durably",
@@ -813,18 +871,74 @@ export const promises: readonly Promised[] = [
     text: "A second gate pauses again",
     proof: [["src/runtime/resume.test.ts", "APR-16"]],
   },
-  { id: "APR-17", text: "Enforcement before a call: allow, deny or rewrite" },
-  { id: "APR-18", text: "Enforcement after a call can block its output" },
-  { id: "APR-19", text: "A denial or block throws one typed error" },
-  { id: "APR-20", text: "Enforcement fails closed by default" },
-  { id: "APR-21", text: "The source of an MCP server can be checked" },
-  { id: "APR-22", text: "Our own MCP servers are skipped by identity" },
-  { id: "APR-23", text: "Our own proxy addresses are skipped" },
-  { id: "APR-24", text: "Names to ignore are added to the skip list" },
-  { id: "APR-25", text: "A caller can query whether a tool is enforced" },
-  { id: "APR-26", text: "Third-party MCP tools are enforced by default" },
+  {
+    id: "APR-17",
+    text: "Enforcement before a call: allow, deny or rewrite",
+    proof: [
+      ["test/policy-service.test.ts", "APR-17"],
+      ["test/policy-runtime.test.ts", "rewritten arguments are the ones that run"],
+    ],
+  },
+  {
+    id: "APR-18",
+    text: "Enforcement after a call can block its output",
+    proof: [
+      ["test/policy-service.test.ts", "APR-18"],
+      ["test/policy-runtime.test.ts", "an output that a rule blocks reaches neither the model nor the journal"],
+    ],
+  },
+  {
+    id: "APR-19",
+    text: "A denial or block throws one typed error",
+    proof: [
+      ["test/policy-service.test.ts", "APR-19 a verdict %s blocks"],
+      ["test/policy-service.test.ts", "APR-18 APR-19"],
+    ],
+  },
+  {
+    id: "APR-20",
+    text: "Enforcement fails closed by default",
+    proof: [
+      ["test/policy-faults.test.ts", "APR-20"],
+      ["test/policy-service.test.ts", "APR-20"],
+    ],
+  },
+  {
+    id: "APR-21",
+    text: "The source of an MCP server can be checked",
+    proof: [["test/policy-service.test.ts", "APR-21"]],
+  },
+  {
+    id: "APR-22",
+    text: "Our own MCP servers are skipped by identity",
+    proof: [["test/policy-service.test.ts", "APR-22"]],
+  },
+  {
+    id: "APR-23",
+    text: "Our own proxy addresses are skipped",
+    proof: [["test/policy-service.test.ts", "APR-23"]],
+  },
+  {
+    id: "APR-24",
+    text: "Names to ignore are added to the skip list",
+    proof: [["test/policy-service.test.ts", "APR-24"]],
+  },
+  {
+    id: "APR-25",
+    text: "A caller can query whether a tool is enforced",
+    proof: [["test/policy-service.test.ts", "APR-25"]],
+  },
+  {
+    id: "APR-26",
+    text: "Third-party MCP tools are enforced by default",
+    proof: [["test/policy-service.test.ts", "APR-26"]],
+  },
   { id: "APR-27", text: "The permission mode maps to each backend's own" },
-  { id: "APR-28", text: "A denied call is recorded as denied" },
+  {
+    id: "APR-28",
+    text: "A denied call is recorded as denied",
+    proof: [["test/promises/approvals.test.ts", "APR-28"]],
+  },
   // Hooks
   {
     id: "HOOK-01",
@@ -841,31 +955,106 @@ export const promises: readonly Promised[] = [
     text: "The hook after a run is always called",
     proof: [["test/promises/controls.test.ts", "HOOK-03"]],
   },
-  { id: "HOOK-04", text: "Telemetry for session, prompt and stop" },
-  { id: "HOOK-05", text: "Bounded telemetry for failed tools" },
+  {
+    id: "HOOK-04",
+    text: "Telemetry for session, prompt and stop",
+    proof: [["test/policy-service.test.ts", "HOOK-04"]],
+  },
+  {
+    id: "HOOK-05",
+    text: "Bounded telemetry for failed tools",
+    proof: [
+      ["test/policy-service.test.ts", "HOOK-05 what a tool throws"],
+      ["test/policy-service.test.ts", "POL-09 HOOK-05"],
+    ],
+  },
   { id: "HOOK-06", text: "A ready map of hooks for the Claude Agent SDK" },
   { id: "HOOK-07", text: "Its stop hook can be omitted" },
   { id: "HOOK-08", text: "A transcript can be sent with a strict stop" },
-  { id: "HOOK-09", text: "A preflight sends one synthetic session and throws on any failure" },
-  { id: "HOOK-10", text: "Telemetry is best effort unless strict" },
-  { id: "HOOK-11", text: "A tool runs between its checks before and after" },
+  {
+    id: "HOOK-09",
+    text: "A preflight sends one synthetic session and throws on any failure",
+    proof: [["test/policy-service.test.ts", "HOOK-09"]],
+  },
+  {
+    id: "HOOK-10",
+    text: "Telemetry is best effort unless strict",
+    proof: [["test/policy-service.test.ts", "HOOK-10"]],
+  },
+  {
+    id: "HOOK-11",
+    text: "A tool runs between its checks before and after",
+    proof: [["test/policy-service.test.ts", "HOOK-11"]],
+  },
   { id: "HOOK-12", text: "The AI SDK adapter wraps a tool set" },
   { id: "HOOK-13", text: "The OpenAI Agents adapter wraps tool options" },
   { id: "HOOK-14", text: "The Google ADK adapter wraps function tools" },
   // Policy services
-  { id: "POL-01", text: "The client can be configured from the environment" },
-  { id: "POL-02", text: "The client can use an API key" },
-  { id: "POL-03", text: "The client can exchange client credentials for a token and refresh it" },
-  { id: "POL-04", text: "Tokens from another issuer are rejected" },
-  { id: "POL-05", text: "The client can act on behalf of a subject" },
-  { id: "POL-06", text: "The client sends its name and version" },
-  { id: "POL-07", text: "A debug switch logs failures" },
-  { id: "POL-08", text: "Every request has a timeout" },
-  { id: "POL-09", text: "Large output is cut before it is sent" },
-  { id: "POL-10", text: "The failure mode is closed by default" },
-  { id: "POL-11", text: "HTTPS is required by default" },
-  { id: "POL-12", text: "The path of the source check can be set" },
-  { id: "POL-13", text: "All settings can be passed as options" },
+  {
+    id: "POL-01",
+    text: "The client can be configured from the environment",
+    proof: [["test/policy-service.test.ts", "POL-01"]],
+  },
+  {
+    id: "POL-02",
+    text: "The client can use an API key",
+    proof: [["test/policy-service.test.ts", "POL-02"]],
+  },
+  {
+    id: "POL-03",
+    text: "The client can exchange client credentials for a token and refresh it",
+    proof: [["test/policy-service.test.ts", "POL-03"]],
+  },
+  {
+    id: "POL-04",
+    text: "Tokens from another issuer are rejected",
+    proof: [["test/policy-service.test.ts", "POL-04"]],
+  },
+  {
+    id: "POL-05",
+    text: "The client can act on behalf of a subject",
+    proof: [["test/policy-service.test.ts", "POL-05"]],
+  },
+  {
+    id: "POL-06",
+    text: "The client sends its name and version",
+    proof: [["test/policy-service.test.ts", "POL-06"]],
+  },
+  {
+    id: "POL-07",
+    text: "A debug switch logs failures",
+    proof: [["test/policy-service.test.ts", "POL-07"]],
+  },
+  {
+    id: "POL-08",
+    text: "Every request has a timeout",
+    proof: [["test/policy-service.test.ts", "POL-08"]],
+  },
+  {
+    id: "POL-09",
+    text: "Large output is cut before it is sent",
+    proof: [["test/policy-service.test.ts", "POL-09"]],
+  },
+  {
+    id: "POL-10",
+    text: "The failure mode is closed by default",
+    proof: [["test/policy-service.test.ts", "POL-10"]],
+  },
+  {
+    id: "POL-11",
+    text: "HTTPS is required by default",
+    proof: [["test/policy-service.test.ts", "POL-11"]],
+  },
+  {
+    id: "POL-12",
+    text: "The path of the source check can be set",
+    proof: [["test/policy-service.test.ts", "POL-12"]],
+  },
+  {
+    id: "POL-13",
+    text: "All settings can be passed as options",
+    proof: [["test/policy-service.test.ts", "POL-13"]],
+  },
   // Pause and resume
   {
     id: "PAU-01",
@@ -1224,7 +1413,14 @@ export const promises: readonly Promised[] = [
     text: "Observers receive events and metrics",
     proof: [["test/promises/controls.test.ts", "OBS-01"]],
   },
-  { id: "OBS-02", text: "A snapshot of metrics" },
+  {
+    id: "OBS-02",
+    text: "A snapshot of metrics",
+    proof: [
+      ["test/promises/controls.test.ts", "OBS-02"],
+      ["test/promises/approvals.test.ts", "OBS-02"],
+    ],
+  },
   {
     id: "OBS-03",
     text: "Events around each provider request",

@@ -12,7 +12,7 @@ const resume = (name) => ["src/runtime/resume.test.ts", name]
 const controls = (name) => ["test/promises/controls.test.ts", name]
 
 const repeatsWhenStopped = 'if (call.intent === "repeatable" && ownerStopped) return true'
-const runsAgain = 'if (intent === "repeatable" && ownerStopped) return'
+const runsAgain = 'if (intent === "repeatable" && ownerStopped && begun'
 const ownerStopped = 'const ownerStopped = owner === "dead" || owner === "released"'
 const stoppedOpening = 'ownerStopped: owner === "dead" || owner === "released",'
 
@@ -31,7 +31,7 @@ export const mutations = [
     "effects: a once call runs again where its owner is dead",
     [
       [runtime, repeatsWhenStopped, "if (ownerStopped) return true"],
-      [runtime, runsAgain, "if (ownerStopped) return"],
+      [runtime, runsAgain, "if (ownerStopped && begun"],
     ],
     durable("a `once` call with an intent and no result is not run again"),
   ),
@@ -137,19 +137,13 @@ export const mutations = [
   ),
   mutation(
     "effects: an approval is valid for any call",
-    [[runtime, "if (runner.digestOf(edited) !== digest) return", "if (digest === undefined) return"]],
+    [[runtime, "if (runner.digestOf(approved) !== digest) return", "if (digest === undefined) return"]],
     resume("a recorded approval with another digest runs nothing"),
     resume("a recorded approval with other arguments runs nothing"),
   ),
   mutation(
     "effects: an approval gate that fails lets the call run",
-    [
-      [
-        runtime,
-        'return { kind: "deny", reason: `${call.name} was not started: the approval gate failed.` }',
-        'return { kind: "allow" }',
-      ],
-    ],
+    [[runtime, 'return { kind: "deny", reason: "the approval gate failed" } satisfies Verdict', "return undefined"]],
     resume("a gate that throws denies the call with a warning"),
   ),
   mutation(
@@ -159,7 +153,7 @@ export const mutations = [
   ),
   mutation(
     "effects: arguments that a person changed pass no gate",
-    [[runtime, "if (changed !== undefined) {", "if (changed === null) {"]],
+    [[runtime, "{ isApproved: true, edited: changed !== undefined }", "{ isApproved: true }"]],
     resume("edited arguments pass the gate again, and the model learns what ran and why"),
   ),
   mutation(

@@ -1,9 +1,21 @@
+import { mutations as approvals } from "./approvals.mjs"
 import { mutations as confinement } from "./confinement.mjs"
 import { mutations as effects } from "./effects.mjs"
 import { mutations as journal } from "./journal.mjs"
 import { mutations as money } from "./money.mjs"
 import { mutations as ownership } from "./ownership.mjs"
+import { mutations as policy } from "./policy.mjs"
 import { mutations as results } from "./results.mjs"
 import { mutations as secrets } from "./secrets.mjs"
 
-export const mutations = [...journal, ...money, ...effects, ...ownership, ...confinement, ...results, ...secrets]
+export const mutations = [
+  ...journal,
+  ...money,
+  ...effects,
+  ...ownership,
+  ...confinement,
+  ...policy,
+  ...approvals,
+  ...results,
+  ...secrets,
+]

@@ -7,6 +7,7 @@ import type { Store } from "../../src/contract/store.ts"
 import type { Risk } from "../../src/contract/tool.ts"
 import { createRuntime } from "../../src/index.ts"
 import { createMetricsObserver } from "../../src/observe/metrics.ts"
+import { policies } from "../../src/policy/policies.ts"
 import { memoryStore } from "../../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../../src/testing/index.ts"
 import { defineTool } from "../../src/tools/kernel/define-tool.ts"
@@ -70,6 +71,11 @@ async function records(runtime: ReturnType<typeof createRuntime>, runId: string)
 describe("risk tiers", () => {
   test("APR-01 a tool with an effect has medium risk unless it states another, and tiers of the policy precede it", async () => {
     expect(defineTool({ name: "x", description: "x", input: { type: "object" }, run: () => "" }).risk).toBe("medium")
+    const raised = setUp({ risk: "low", policy: { tiers: { act: "high" } } })
+    await raised.runtime.run({ task: "go" })
+    const lowered = setUp({ risk: "high", policy: { tiers: { act: "low" } } })
+    await lowered.runtime.run({ task: "go" })
+    expect([raised.ran.length, lowered.ran.length]).toEqual([0, 1])
   })
 
   test("APR-02 a low-risk call runs without a question", async () => {
@@ -118,6 +124,8 @@ describe("risk tiers", () => {
   })
 })
 
+type BrokenCallback = [does: string, answer: () => unknown, told: string]
+
 describe("a callback", () => {
   test("APR-05 HOST-10 receives the complete question about exactly one call", async () => {
     const { requests, onAsk } = asker({ decision: "approve" })
@@ -137,6 +145,11 @@ describe("a callback", () => {
     expect(requests[0]?.requestId).toMatch(/^\w{8,}/)
     const asked = (await records(runtime, runId)).find(({ type }) => type === "approval-request")
     expect(asked).toMatchObject({ ticket: requests[0]?.requestId, via: "wait" })
+  })
+
+  test("HOST-10 has 60 seconds to decide unless the policy sets another limit", async () => {
+    expect((await policies({}, {}, [])([])).askTimeoutMs).toBe(60_000)
+    expect((await policies({ askTimeoutMs: 5 }, {}, [])([])).askTimeoutMs).toBe(5)
   })
 
   test("APR-07 a denial with its reason reaches the model, and the run continues", async () => {
@@ -166,7 +179,7 @@ describe("a callback", () => {
     expect([ran.length, first.requests.length]).toEqual([2, 2])
   })
 
-  test.each<[string, () => unknown, string]>([
+  test.each<BrokenCallback>([
     ["throws", () => Promise.reject(new Error("secret detail")), "the approval callback failed"],
     [
       "throws at once",

@@ -13,9 +13,18 @@ afterAll(async () => {
 
 export type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
 
+interface Served {
+  readonly url: string
+  /** The path and the body of each. */
+  readonly requests: string[]
+  /** The authorization of each. */
+  readonly keys: string[]
+}
+
 /** A server that misbehaves as told. */
-export async function server(answer: Answer): Promise<{ readonly url: string; readonly requests: string[] }> {
+export async function server(answer: Answer): Promise<Served> {
   const requests: string[] = []
+  const keys: string[] = []
   const listening = createServer((request, response) => {
     let body = ""
     request.setEncoding("utf8").on("data", (text) => {
@@ -23,6 +32,7 @@ export async function server(answer: Answer): Promise<{ readonly url: string; re
     })
     request.on("end", () => {
       requests.push(`${request.url} ${body}`)
+      keys.push(request.headers.authorization ?? "")
       answer(request, response, body)
     })
   }).listen(0, "127.0.0.1")
@@ -31,7 +41,7 @@ export async function server(answer: Answer): Promise<{ readonly url: string; re
     listening.closeAllConnections()
     listening.close()
   })
-  return { url: `http://127.0.0.1:${(listening.address() as AddressInfo).port}`, requests }
+  return { url: `http://127.0.0.1:${(listening.address() as AddressInfo).port}`, requests, keys }
 }
 
 export const client = (baseUrl: string, more: Partial<PolicyClientOptions> = {}) =>

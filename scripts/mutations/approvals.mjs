@@ -1,0 +1,168 @@
+// Promises about approvals: for one execution of exactly the arguments that were shown, and never by accident.
+import { mutation } from "./mutation.mjs"
+
+const calls = "src/runtime/calls"
+const rules = "src/policy/rules"
+const attacks = (name) => ["test/approval-attacks.test.ts", name]
+const replays = (name) => ["test/approval-replays.test.ts", name]
+const scopes = (name) => ["test/approval-scopes.test.ts", name]
+const approvals = (name) => ["test/promises/approvals.test.ts", name]
+const crash = (name) => ["test/policy-crash.test.ts", name]
+
+export const mutations = [
+  mutation(
+    "policy: a time limit approves",
+    [
+      [
+        "src/policy/ask-person.ts",
+        'const tooLate: ApprovalDecision = { decision: "deny", reason: "nobody decided in time" }',
+        'const tooLate: ApprovalDecision = { decision: "approve" }',
+      ],
+    ],
+    approvals("APR-08 without a decision in time the call is denied"),
+    replays("an approval given when the question was closed approves nothing"),
+  ),
+  mutation(
+    "policy: a callback that throws approves",
+    [["src/policy/ask-person.ts", "  } catch {\n    return failed", '  } catch {\n    return { decision: "approve" }']],
+    approvals("APR-08 a callback that throws denies the call"),
+  ),
+  mutation(
+    "policy: an unknown decision of a callback approves",
+    [
+      [
+        "src/policy/ask-person.ts",
+        'if (decision !== "approve" || whyNotJson(args ?? null, "args") !== undefined) return failed\n  return { decision,',
+        'if (whyNotJson(args ?? null, "args") !== undefined) return failed\n  return { decision: "approve",',
+      ],
+    ],
+    approvals("APR-08 a callback that returns an unknown decision denies the call"),
+  ),
+  mutation(
+    "policy: a callback receives the arguments that run",
+    [["src/policy/ask-person.ts", "args: jsonCopy(request.args), ", ""]],
+    attacks("a callback that changes the request it received changes nothing"),
+  ),
+  mutation(
+    "policy: the arguments of a callback stay its own",
+    [["src/policy/ask-person.ts", "&& { args: jsonCopy(args) }", "&& { args }"]],
+    attacks("a callback that changes its own arguments after the approval changes nothing"),
+  ),
+  mutation(
+    "policy: arguments that a person changed are not decided",
+    [
+      [
+        calls,
+        '  if (args === asked) return { kind: "allow", args }\n',
+        '  if (args !== undefined) return { kind: "allow", args }\n',
+      ],
+    ],
+    scopes("a callback cannot approve arguments that a rule denies"),
+    attacks("a rule that rewrites what a callback approved denies the call"),
+  ),
+  mutation(
+    "policy: an approval precedes a policy that denies the call now",
+    [
+      [
+        calls,
+        'if (verdict.kind === "deny") return runner.record(call, begun ?',
+        "if (begun) return runner.record(call, begun ?",
+      ],
+    ],
+    scopes("a policy that became stricter between two processes precedes an approval"),
+  ),
+  mutation(
+    "policy: an approval is valid for what a rule makes of the call",
+    [[calls, "if (runner.digestOf({ ...call, args: verdict.args }) !== digest) {", "if (digest === undefined) {"]],
+    attacks("a rule that rewrites the approved arguments later makes the run ask again"),
+  ),
+  mutation(
+    "policy: a started call keeps its approval",
+    [["src/journal/projection.ts", "if (this.ask?.request.callId === callId) this.ask = undefined", ""]],
+    replays("an approval (via pause) is used up by the intent"),
+    replays("an approval (via wait) is used up by the intent"),
+  ),
+  mutation(
+    "policy: an approved repetition needs no intent",
+    [[calls, ": { begun: false })", ": { begun })"]],
+    crash("twice in a call that a person had repeated: the person is asked each time"),
+  ),
+  mutation(
+    "policy: an approval is valid for forks",
+    [
+      [
+        "src/journal/projection.ts",
+        "record.callId && !this.#isCopied(record)) this.ask.decision",
+        "record.callId) this.ask.decision",
+      ],
+    ],
+    replays("an approval that a fork copied (via pause) approves nothing in the fork"),
+  ),
+  mutation(
+    "policy: the tickets of a run are valid for its forks",
+    [["src/runtime/runs", 'if (record.type === "approval-request") return { ...record, ticket: newNonce() }\n', ""]],
+    replays("the ticket of a run is stale for a fork of it"),
+  ),
+  mutation(
+    "policy: a repeatable call is repeated with the arguments of the last decision",
+    [[calls, "runner.digestOf({ name, args: each }) === intentDigest)", "each !== undefined)"]],
+    attacks("a repeatable call is repeated as its intent says, not as an older decision did"),
+  ),
+  mutation(
+    "policy: what a person changed is forgotten after the intent",
+    [
+      [
+        "src/journal/projection.ts",
+        "    if (record.always) this.allowed.push(record.always)\n    this.#rewrite(record)\n",
+        "    if (record.always) this.allowed.push(record.always)\n",
+      ],
+    ],
+    attacks("of two calls in a step, a repeatable one that a person edited is repeated as approved after a crash"),
+  ),
+  mutation(
+    "policy: a repeatable call is repeated although the policy denies it now",
+    [
+      [calls, 'if (verdict.kind === "deny") return runner.record(call, unknown(call))\n', ""],
+      [calls, 'if (verdict.kind === "ask" || runner', 'if (verdict.kind === "allow" && runner'],
+    ],
+    crash("after the intent of a repeatable call: a policy that denies now flags it as unknown"),
+  ),
+  mutation(
+    "policy: hooks receive the arguments that run",
+    [[calls, "name, args: jsonCopy(args) }", "name, args }"]],
+    attacks("a hook that changes the call it received does not change what runs"),
+  ),
+  mutation(
+    "policy: always allows the bare program",
+    [[rules, "if (!runsOthers.has(subcommand)) return 2", "if (!runsOthers.has(subcommand)) return 1"]],
+    scopes("`git diff *` does not cover"),
+    ["src/policy/rules/always-scope.test.ts", "always for"],
+  ),
+  mutation(
+    "policy: always covers the other commands of a line",
+    [
+      [
+        rules,
+        "line.commands.every((each) => pattern.permits(wordsOf(each)))",
+        "line.commands.some((each) => pattern.permits(wordsOf(each)))",
+      ],
+    ],
+    scopes("`git diff *` does not cover"),
+  ),
+  mutation(
+    "policy: always covers redirects",
+    [
+      [
+        rules,
+        'return line.redirects.every(({ target }) => target.isFixed && target.text === "/dev/null")',
+        "return true",
+      ],
+    ],
+    scopes("`git diff *` does not cover"),
+  ),
+  mutation(
+    "policy: always covers every tool",
+    [[rules, "if (scope.tool !== call.tool) return false", ""]],
+    scopes("it covers no other tool with the same arguments"),
+  ),
+]

@@ -1,0 +1,282 @@
+// Promises of the policy: a refusal dominates, a failure denies, outputs are scanned, what was found only restricts.
+import { mutation } from "./mutation.mjs"
+
+const pipeline = "src/policy/pipeline.ts"
+const calls = "src/runtime/calls"
+const rules = "src/policy/rules"
+const service = "src/policy/service"
+const attacks = (name) => ["test/approval-attacks.test.ts", name]
+const scopes = (name) => ["test/approval-scopes.test.ts", name]
+const approvals = (name) => ["test/promises/approvals.test.ts", name]
+const faults = (name) => ["test/policy-faults.test.ts", name]
+const output = (name) => ["test/policy-output.test.ts", name]
+const early = (name) => ["test/policy-early-starts.test.ts", name]
+const found = (name) => ["test/policy-found.test.ts", name]
+const runtime = (name) => ["test/policy-runtime.test.ts", name]
+const client = (name) => ["test/policy-service.test.ts", name]
+const table = ["test/policy-table.test.ts", "a decision is the one of the guide for every mode"]
+
+export const mutations = [
+  mutation(
+    "policy: a deny rule does not dominate",
+    [[pipeline, 'if (ruled.verdict === "deny") return', 'if (ruled.verdict === "ask") return']],
+    table,
+    scopes("a service that allows does not outvote a deny rule"),
+  ),
+  mutation(
+    "policy: a denial of a service is only a question",
+    [[pipeline, 'if (verdict.decision !== "ask") return', 'if (verdict.decision === "block") return']],
+    table,
+    scopes("a rule that allows does not outvote a service that denies"),
+  ),
+  mutation(
+    "policy: only the first service is asked",
+    [[pipeline, "if (verdict.args === undefined || digest(verdict.args) === digest(call.args)) continue", "break"]],
+    scopes("a service that allows does not outvote another that denies"),
+  ),
+  mutation(
+    "policy: the allow-list answers the question of a rule",
+    [[pipeline, 'isFirm: stage !== "default"', "isFirm: false"]],
+    table,
+    scopes("a pre-approval does not answer an ask rule"),
+  ),
+  mutation(
+    "policy: the allow-list answers the question of a service",
+    [[pipeline, "asks.push({ text: given.text, isFirm: true })", "asks.push({ text: given.text, isFirm: false })"]],
+    table,
+    scopes("a pre-approval does not answer a service that asks"),
+  ),
+  mutation(
+    "policy: mode auto also answers rules and services",
+    [[pipeline, "const open = facts.isApproved ?", 'const open = facts.isApproved || policy.mode === "auto" ?']],
+    scopes("mode auto does not answer an ask rule"),
+  ),
+  mutation(
+    "policy: mode deny asks",
+    [[pipeline, 'if (policy.mode === "deny") return', 'if (policy.mode === "auto") return']],
+    approvals("RUN-19 mode auto asks nobody, mode deny refuses what would ask"),
+  ),
+  mutation(
+    "policy: a high-risk call runs where nobody can be asked",
+    [
+      [
+        pipeline,
+        "if (via === undefined) return denied(",
+        'if (via === undefined) return { verdict: "allow", args, reasons }\n  if (via === undefined) return denied(',
+      ],
+    ],
+    approvals("APR-04 APR-28 a high-risk call is denied where nobody can be asked"),
+  ),
+  mutation(
+    "policy: rules that fail allow the call",
+    [
+      [
+        pipeline,
+        'return { verdict: "deny", reasons: [reason("rule", "deny", FAILED)] }',
+        'return { verdict: "allow", reasons: [] }',
+      ],
+    ],
+    ["src/policy/pipeline.test.ts", "rules that fail deny the call"],
+  ),
+  mutation(
+    "policy: a service that fails allows the call",
+    [[pipeline, "return { decision: failed, reason: FAILED }", 'return { decision: "allow" }']],
+    table,
+    scopes("a service that throws at once"),
+    output("a service that rejects about an output withholds it"),
+  ),
+  mutation(
+    "policy: an unknown verdict of a service is taken as it is",
+    [
+      [
+        pipeline,
+        'return (decision === "deny" || decision === "ask" || decision === "block") && typeof reason === "string"',
+        "return reason === undefined",
+      ],
+      [pipeline, 'if (verdict.decision === "allow") {', 'if (verdict.decision !== "deny") {'],
+    ],
+    scopes("a service with an unknown verdict"),
+  ),
+  mutation(
+    "policy: rules do not decide what a service rewrote",
+    [[pipeline, "    args = served.args\n  }", "    return { args: served.args, reasons, asks: [] }\n  }"]],
+    scopes("a service cannot rewrite a call into one that a rule denies"),
+  ),
+  mutation(
+    "policy: services may rewrite for ever, and the last one wins",
+    [
+      [
+        pipeline,
+        "return { args, reasons: [...reasons, unstable], asks: [], denied: unstable }",
+        "return { args, reasons, asks: [] }",
+      ],
+    ],
+    scopes("two services that rewrite in turn end in a denial"),
+  ),
+  mutation(
+    "policy: a service receives the arguments that run",
+    [[pipeline, "return { ...call, args: jsonCopy(call.args), digest", "return { ...call, digest"]],
+    attacks("a service that changes the call it received does not change what runs"),
+  ),
+  mutation(
+    "policy: a tool with an output rule is allowed at once",
+    [[rules, "allowsAtOnce: (tool) => !hasOutput(tool) && allows(", "allowsAtOnce: (tool) => allows("]],
+    early("an output rule for one tool delays that tool only"),
+  ),
+  mutation(
+    "policy: any rule prevents the early start of every tool",
+    [[rules, "const own = rules.filter((rule) => isForTool(rule, tool))", "const own = rules"]],
+    early("a tool that the policy allows at once by a deny rule for another tool"),
+  ),
+  mutation(
+    "policy: a tool starts early beside a policy service",
+    [
+      [
+        pipeline,
+        "if (services.length > 0 || !rules.allowsAtOnce(tool)) return false",
+        "if (!rules.allowsAtOnce(tool)) return false",
+      ],
+    ],
+    early("a policy service decides about every tool before it starts"),
+  ),
+  mutation(
+    "policy: the output of a call that failed is not scanned",
+    [
+      [
+        calls,
+        "const text = plainText(outcome.output",
+        'if (outcome.status !== "ok") return outcome\n    const text = plainText(outcome.output',
+      ],
+    ],
+    runtime("an output that a rule blocks reaches neither the model nor the journal, also from a tool that fails"),
+    faults("nothing of its output is passed on"),
+  ),
+  mutation(
+    "policy: a long output is saved before it is scanned",
+    [[calls, "return this.#blocked ? null : ((await", "return ((await"]],
+    output("a long output is scanned by a rule before it is cut"),
+  ),
+  mutation(
+    "policy: only what is left of a long output is scanned",
+    [[calls, "this.#blocked ?? (await this.#scan", "(await this.#scan"]],
+    output("a long output is scanned by a rule before it is cut"),
+  ),
+  mutation(
+    "policy: progress is shown before the output is scanned",
+    [[calls, "const unseen = { ...context, progress: () => {} }", "const unseen = context"]],
+    output("the progress of a tool whose output is scanned by a rule is not published"),
+  ),
+  mutation(
+    "policy: services do not scan outputs",
+    [
+      [
+        calls,
+        "return policy.services.length > 0 || policy.rules.scansOutput(tool)",
+        "return policy.rules.scansOutput(tool)",
+      ],
+    ],
+    faults("nothing of its output is passed on"),
+  ),
+  mutation(
+    "policy: a found file may allow",
+    [
+      [
+        rules,
+        "const keeps = (rule: PolicyRule) => rule.allow === undefined && rule.set === undefined",
+        "const keeps = (_rule: PolicyRule) => true",
+      ],
+    ],
+    found("permits nothing by an allow rule"),
+    found("rewrites nothing"),
+  ),
+  mutation(
+    "policy: a found file may allow by default",
+    [[rules, 'rest.default !== undefined && rest.default !== "allow" && {', "rest.default !== undefined && {"]],
+    found("permits nothing by a default that allows"),
+  ),
+  mutation(
+    "policy: a found file may lower a tier",
+    [[rules, 'filter(([, risk]) => risk === "high")', "filter(([, risk]) => risk !== undefined)"]],
+    found("permits nothing by a lower tier"),
+  ),
+  mutation(
+    "policy: a found file names a service",
+    [["src/policy/policies.ts", "(restrictsOnly ? [] : [document])", "(restrictsOnly === false ? [] : [document])"]],
+    found("names no service: nothing is sent to its address"),
+  ),
+  mutation(
+    "policy: hidden paths are not hidden from searches",
+    [["src/policy/restrict-environment.ts", "hides ? hidePaths(env, hides, resolvePath) : env", "env"]],
+    runtime("a denied path is not read, listed or found by any tool of a run"),
+  ),
+  mutation(
+    "policy: redirects are not decided",
+    [
+      [
+        "src/policy/restrict-environment.ts",
+        "return admitRedirects(visible, rules, call, verdict)",
+        'return verdict === "deny" ? admitRedirects(visible, rules, call, verdict) : visible',
+      ],
+    ],
+    runtime("a redirect is decided like the first address"),
+  ),
+  mutation(
+    "policy: rewritten arguments are not decided again by the rules",
+    [
+      [
+        rules,
+        "call = { ...call, args: changed.args }\n",
+        "call = { ...call, args: changed.args }\n    return { decision: { ...decision, args: changed.args }, steps: first }\n",
+      ],
+    ],
+    ["src/policy/rules/compile-rules.test.ts", "changed arguments are decided again"],
+  ),
+  mutation(
+    "policy: open mode opens for an answer that is not understood",
+    [[service, '=== "open" && isSilent) {', '=== "open") {']],
+    client("in open mode with an unknown verdict: nothing runs"),
+    faults("in open mode with an unknown verdict before the tool: nothing runs"),
+  ),
+  mutation(
+    "policy: open mode is the default",
+    [[service, 'enforcementFailureMode === "open" && isSilent', 'enforcementFailureMode !== "closed" && isSilent']],
+    client("before the tool with status 500: nothing runs"),
+  ),
+  mutation(
+    "policy: an unknown verdict of the service allows",
+    [
+      [
+        service,
+        'if (decision !== "allow") throw misunderstood("an unknown verdict")',
+        'if (decision !== "allow") return { decision: "allow" }',
+      ],
+    ],
+    client("before the tool with an unknown verdict: nothing runs"),
+  ),
+  mutation(
+    "policy: a verdict about another call is accepted",
+    [[service, 'if (about !== undefined && about !== digest) throw misunderstood("a verdict about another call")', ""]],
+    client("before the tool with a verdict about another call: nothing runs"),
+  ),
+  mutation(
+    "policy: what open mode passed on is not recorded",
+    [[calls, 'if (opened.length > 0) this.#record("allow", opened)', ""]],
+    faults("in open mode with status 500: the call runs, and the decisions say why"),
+  ),
+  mutation(
+    "policy: the service is not asked about what a tool throws",
+    [[service, 'if (after.decision !== "allow") throw blocked(use, after)\n    throw error', "throw error"]],
+    client("HOOK-05 what a tool throws is scanned like an output"),
+  ),
+  mutation(
+    "policy: a name alone skips enforcement",
+    [
+      [
+        service,
+        "return isOfServer && URL.canParse(address) && new URL(address).href === url.href",
+        "return isOfServer",
+      ],
+    ],
+    client("the tool mcp__files__read at https://evil.example/mcp is enforced"),
+  ),
+]
