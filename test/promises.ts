@@ -813,10 +813,33 @@ export const promises: readonly Promised[] = [
     text: "A second gate pauses again",
     proof: [["src/runtime/resume.test.ts", "APR-16"]],
   },
-  { id: "APR-17", text: "Enforcement before a call: allow, deny or rewrite" },
-  { id: "APR-18", text: "Enforcement after a call can block its output" },
-  { id: "APR-19", text: "A denial or block throws one typed error" },
-  { id: "APR-20", text: "Enforcement fails closed by default" },
+  {
+    id: "APR-17",
+    text: "Enforcement before a call: allow, deny or rewrite",
+    proof: [
+      ["test/enforce/scene.ts", "a call is allowed, one rewritten, one denied, and one output is blocked, in one run"],
+      ["src/enforce/ai-sdk.test.ts", "receives the rewritten arguments"],
+    ],
+  },
+  {
+    id: "APR-18",
+    text: "Enforcement after a call can block its output",
+    proof: [["src/enforce/enforced-call.test.ts", "an output is scanned with %s"]],
+  },
+  {
+    id: "APR-19",
+    text: "A denial or block throws one typed error",
+    proof: [["src/enforce/ai-sdk.test.ts", "a denied call throws BlockedError and does not run"]],
+  },
+  {
+    id: "APR-20",
+    text: "Enforcement fails closed by default",
+    proof: [
+      ["src/enforce/enforced-call.test.ts", "a verdict that is %s blocks the call"],
+      ["test/enforce/scene.ts", "a service that %s before the call: nothing runs"],
+      ["test/enforce/scene.ts", "a service that %s after the call: no output is shown"],
+    ],
+  },
   { id: "APR-21", text: "The source of an MCP server can be checked" },
   { id: "APR-22", text: "Our own MCP servers are skipped by identity" },
   { id: "APR-23", text: "Our own proxy addresses are skipped" },
@@ -843,15 +866,48 @@ export const promises: readonly Promised[] = [
   },
   { id: "HOOK-04", text: "Telemetry for session, prompt and stop" },
   { id: "HOOK-05", text: "Bounded telemetry for failed tools" },
-  { id: "HOOK-06", text: "A ready map of hooks for the Claude Agent SDK" },
-  { id: "HOOK-07", text: "Its stop hook can be omitted" },
-  { id: "HOOK-08", text: "A transcript can be sent with a strict stop" },
+  {
+    id: "HOOK-06",
+    text: "A ready map of hooks for the Claude Agent SDK",
+    proof: [
+      ["src/enforce/claude-agent-sdk.test.ts", "a call is answered with ask"],
+      ["test/enforce/claude-agent-sdk.test.ts", "session, prompt, failed tool and stop are reported"],
+    ],
+  },
+  {
+    id: "HOOK-07",
+    text: "Its stop hook can be omitted",
+    proof: [["src/enforce/claude-agent-sdk.test.ts", "Stop is reported unless it is left out"]],
+  },
+  {
+    id: "HOOK-08",
+    text: "A transcript can be sent with a strict stop",
+    proof: [["src/enforce/claude-agent-sdk.test.ts", "a transcript is sent as lines with a strict Stop"]],
+  },
   { id: "HOOK-09", text: "A preflight sends one synthetic session and throws on any failure" },
   { id: "HOOK-10", text: "Telemetry is best effort unless strict" },
   { id: "HOOK-11", text: "A tool runs between its checks before and after" },
-  { id: "HOOK-12", text: "The AI SDK adapter wraps a tool set" },
-  { id: "HOOK-13", text: "The OpenAI Agents adapter wraps tool options" },
-  { id: "HOOK-14", text: "The Google ADK adapter wraps function tools" },
+  {
+    id: "HOOK-12",
+    text: "The AI SDK adapter wraps a tool set",
+    proof: [
+      ["src/enforce/ai-sdk.test.ts", "a tool keeps its members, this and the call's options"],
+      ["test/enforce/ai-sdk.test.ts", "the call's options reach execute"],
+    ],
+  },
+  {
+    id: "HOOK-13",
+    text: "The OpenAI Agents adapter wraps tool options",
+    proof: [
+      ["src/enforce/openai-agents.test.ts", "options keep the name of their function, context and details"],
+      ["test/enforce/openai-agents.test.ts", "context and details reach execute"],
+    ],
+  },
+  {
+    id: "HOOK-14",
+    text: "The Google ADK adapter wraps function tools",
+    proof: [["src/enforce/google-adk.test.ts", "options keep the name of their function and the context"]],
+  },
   // Policy services
   { id: "POL-01", text: "The client can be configured from the environment" },
   { id: "POL-02", text: "The client can use an API key" },
