@@ -137,7 +137,7 @@ export const topics = [
     shown: [
       ["Policy", "PolicyDocument", "PolicyRule", "Matcher", "OutputRule"],
       ["ApprovalRequest", "ApprovalDecision", "AlwaysScope"],
-      ["PolicyClient", "PolicyClientOptions", "ToolUse", "ToolUseOutput", "ServiceVerdict"],
+      ["PolicyClient", "PolicyClientOptions", "PolicyCredentials", "ToolUse", "ToolUseOutput", "ServiceVerdict"],
       ["toolPolicy", "ToolPolicyOptions", "ToolPolicy"],
       ["policyServer", "PolicyServerOptions"],
     ],
