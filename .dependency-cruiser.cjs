@@ -29,6 +29,12 @@ module.exports = {
       to: { path: "^src/", pathNot: ["^src/(contract|lib)/", "^src/$1/"] },
     },
     {
+      name: "enforce-imports-policy-only",
+      severity: "error",
+      from: { path: "^src/enforce/", pathNot: "\\.test(-d)?\\.ts$" },
+      to: { path: "^src/", pathNot: "^src/(contract|lib|policy|enforce)/" },
+    },
+    {
       name: "runtime-knows-its-mechanisms-only",
       severity: "error",
       from: { path: "^src/runtime/", pathNot: "\\.test(-d)?\\.ts$" },

@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { parseArgs } from "node:util"
 import { build } from "esbuild"
+import { fiftyRules } from "./fifty-rules.mjs"
 
 const { values } = parseArgs({ options: { assert: { type: "boolean" } } })
 /** In microseconds, for a call with up to three commands and for each further command. */
@@ -68,28 +69,4 @@ async function cpuOf(work, times) {
     rounds.push((user + system) / times)
   }
   return rounds.toSorted((left, right) => left - right)[3]
-}
-
-function fiftyRules() {
-  const programs = "cargo docker go kubectl make npm pip pnpm terraform yarn".split(" ")
-  const folders = "bin build dist docs lib public scripts src test tools".split(" ")
-  return [
-    ...programs.map((program) => ({ allow: { tool: "Bash", command: [`${program} --version`, `${program} test *`] } })),
-    { allow: { tool: "Bash", command: ["git status", "git log *", "git diff *", "grep *", "ls *"] } },
-    { deny: { tool: "Bash", command: ["git push ** --force **", "git push ** -f **", "rm -rf **", "sudo **"] } },
-    { ask: { tool: "Bash", command: ["curl **", "wget **"] } },
-    ...folders.map((name) => ({
-      allow: { tool: ["Read", "Write", "Edit"], path: [`${name}/**`, `packages/*/${name}/**`] },
-    })),
-    ...folders.slice(0, 8).map((name) => ({ deny: { tool: ["Write", "Edit"], path: `**/${name}/generated/**` } })),
-    {
-      deny: { tool: ["Read", "Write", "Edit"], path: ["**/.env*", "**/*.pem", "~/.ssh/**"] },
-      except: { path: "**/.env.example" },
-    },
-    ...folders.map((name) => ({ allow: { tool: "WebFetch", url: `https://${name}.example.com/**` } })),
-    { deny: { tool: "WebFetch", url: ["*://*.internal.example.com/**", "*://169.254.169.254/**"] } },
-    ...folders.slice(0, 5).map((name) => ({ allow: { tool: `mcp:${name}/*`, agent: "root" } })),
-    { deny: { tool: "*", backend: "acp:*" } },
-    { deny: { tool: ["Write", "Edit", "Bash"], agent: "**/reviewer" } },
-  ]
 }

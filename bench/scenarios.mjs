@@ -13,7 +13,7 @@ export const measurements = {
     latencyMs: 0,
     warmups: 1,
     reps: 9,
-    subjects: ["floor", "durable-floor", "ours", "ours-direct", "ours-fetch"],
+    subjects: ["floor", "durable-floor", "ours", "ours-direct", "ours-fetch", "ours-policy"],
   },
   latency50: { turns: 50, deltas: 20, latencyMs: 20, warmups: 1 },
   long400: { turns: 400, deltas: 20, latencyMs: 0, warmups: 1 },
@@ -46,6 +46,12 @@ export const defaultSubjects = ["floor", "durable-floor", "ours", "ours-direct"]
 export const rows = [
   row("50 turns, first run in a process", "first50", { ours: 0.5, "ours-direct": 0.45 }),
   row("50 turns, second run", "second50", { ours: 0.8, "ours-direct": 0.5, "ours-fetch": 1.1 }),
+  row(
+    "50 turns, second run, 50 rules and 5 secrets, ÷ without",
+    "second50",
+    { "ours-policy": 1.1 },
+    { beside: "ours" },
+  ),
   row("50 turns, server latency 20 ms", "latency50", { ours: 0.85, "ours-direct": 0.6 }),
   row("400 turns", "long400", { ours: 0.45, "ours-direct": 0.35 }),
   row(

@@ -22,6 +22,12 @@ const rows = [
     bar: "100 of 100 finished, each effect once; of two approvers one",
   },
   {
+    name: "policy decisions",
+    files: ["test/policy-table.test.ts", "test/policy-service.test.ts"],
+    env: { LONGHAUL_ALL_DECISIONS: "1" },
+    bar: "every mode, tier, callback, rule, service and list as the oracle says; 28 faults of a service: nothing runs",
+  },
+  {
     name: "release",
     files: ["test/release.test.ts"],
     env: { LONGHAUL_SLICES: "1", LONGHAUL_LIVE_RUNS: "100" },

@@ -53,8 +53,8 @@ describe("code in the documentation", () => {
   test.each(blocks)(
     "$name runs and prints the documented output",
     { timeout: 60_000 },
-    ({ language, code, output }) => {
-      const printed = language === "sh" ? runShell(code) : runScript(code)
+    ({ name, language, code, output }) => {
+      const printed = language === "sh" ? runShell(code, name) : runScript(code)
       if (output !== undefined) expect(printed.trimEnd()).toBe(output.trimEnd())
     },
   )
@@ -129,9 +129,10 @@ function runScript(code: string): string {
   return execFileSync(process.execPath, [file], { cwd: project, encoding: "utf8", timeout: 30_000 })
 }
 
-/** In a copy of the sample notes, with its own home folder. */
-function runShell(code: string): string {
-  const workspace = join(project, "notes")
+/** In a copy of the sample notes, the same one for each block of a document, with a home folder of its own. */
+function runShell(code: string, block: string): string {
+  const document = block.replace(/ #.*/, "").replaceAll("/", "-")
+  const workspace = join(project, document, "notes")
   cpSync(join(repository, "examples/field-notes"), workspace, { recursive: true })
   return execFileSync("sh", ["-euc", code], {
     cwd: workspace,

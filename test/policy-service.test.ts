@@ -358,6 +358,9 @@ describe("the reference service", () => {
     })
     expect(log.at(-1)).toMatchObject({ kind: "post-tool", outputCharacters: 11, verdict: { decision: "block" } })
     expect(JSON.stringify(log)).not.toContain("123-45")
+    await policy.preTool({ ...use, toolInput: { command: "curl -H 'x: key-of-the-test'", password: "hunter22" } })
+    await policy.preTool({ ...use, toolInput: { command: `echo ghp_${"a1".repeat(18)}` } })
+    expect(JSON.stringify(log)).not.toMatch(/key-of-the-test|hunter22|ghp_a1/)
   })
 
   test("HOOK-04 HOOK-09 HOOK-10 preflight sends the events of a session, and rejects if one is refused", async () => {

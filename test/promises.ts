@@ -877,6 +877,8 @@ export const promises: readonly Promised[] = [
     proof: [
       ["test/policy-service.test.ts", "APR-17"],
       ["test/policy-runtime.test.ts", "rewritten arguments are the ones that run"],
+      ["test/enforce/scene.ts", "a call is allowed, one rewritten, one denied, and one output is blocked, in one run"],
+      ["src/enforce/ai-sdk.test.ts", "receives the rewritten arguments"],
     ],
   },
   {
@@ -885,6 +887,7 @@ export const promises: readonly Promised[] = [
     proof: [
       ["test/policy-service.test.ts", "APR-18"],
       ["test/policy-runtime.test.ts", "an output that a rule blocks reaches neither the model nor the journal"],
+      ["src/enforce/enforced-call.test.ts", "an output is scanned with %s"],
     ],
   },
   {
@@ -893,12 +896,16 @@ export const promises: readonly Promised[] = [
     proof: [
       ["test/policy-service.test.ts", "APR-19 a verdict %s blocks"],
       ["test/policy-service.test.ts", "APR-18 APR-19"],
+      ["src/enforce/ai-sdk.test.ts", "a denied call throws BlockedError and does not run"],
     ],
   },
   {
     id: "APR-20",
     text: "Enforcement fails closed by default",
     proof: [
+      ["src/enforce/enforced-call.test.ts", "a verdict that is %s blocks the call"],
+      ["test/enforce/scene.ts", "a service that %s before the call: nothing runs"],
+      ["test/enforce/scene.ts", "a service that %s after the call: no output is shown"],
       ["test/policy-faults.test.ts", "APR-20"],
       ["test/policy-service.test.ts", "APR-20"],
     ],
@@ -968,9 +975,24 @@ export const promises: readonly Promised[] = [
       ["test/policy-service.test.ts", "POL-09 HOOK-05"],
     ],
   },
-  { id: "HOOK-06", text: "A ready map of hooks for the Claude Agent SDK" },
-  { id: "HOOK-07", text: "Its stop hook can be omitted" },
-  { id: "HOOK-08", text: "A transcript can be sent with a strict stop" },
+  {
+    id: "HOOK-06",
+    text: "A ready map of hooks for the Claude Agent SDK",
+    proof: [
+      ["src/enforce/claude-agent-sdk.test.ts", "a call is answered with ask"],
+      ["test/enforce/claude-agent-sdk.test.ts", "session, prompt, failed tool and stop are reported"],
+    ],
+  },
+  {
+    id: "HOOK-07",
+    text: "Its stop hook can be omitted",
+    proof: [["src/enforce/claude-agent-sdk.test.ts", "Stop is reported unless it is left out"]],
+  },
+  {
+    id: "HOOK-08",
+    text: "A transcript can be sent with a strict stop",
+    proof: [["src/enforce/claude-agent-sdk.test.ts", "a transcript is sent as lines with a strict Stop"]],
+  },
   {
     id: "HOOK-09",
     text: "A preflight sends one synthetic session and throws on any failure",
@@ -986,9 +1008,27 @@ export const promises: readonly Promised[] = [
     text: "A tool runs between its checks before and after",
     proof: [["test/policy-service.test.ts", "HOOK-11"]],
   },
-  { id: "HOOK-12", text: "The AI SDK adapter wraps a tool set" },
-  { id: "HOOK-13", text: "The OpenAI Agents adapter wraps tool options" },
-  { id: "HOOK-14", text: "The Google ADK adapter wraps function tools" },
+  {
+    id: "HOOK-12",
+    text: "The AI SDK adapter wraps a tool set",
+    proof: [
+      ["src/enforce/ai-sdk.test.ts", "a tool keeps its members, this and the call's options"],
+      ["test/enforce/ai-sdk.test.ts", "the call's options reach execute"],
+    ],
+  },
+  {
+    id: "HOOK-13",
+    text: "The OpenAI Agents adapter wraps tool options",
+    proof: [
+      ["src/enforce/openai-agents.test.ts", "options keep the name of their function, context and details"],
+      ["test/enforce/openai-agents.test.ts", "context and details reach execute"],
+    ],
+  },
+  {
+    id: "HOOK-14",
+    text: "The Google ADK adapter wraps function tools",
+    proof: [["src/enforce/google-adk.test.ts", "options keep the name of their function and the context"]],
+  },
   // Policy services
   {
     id: "POL-01",

@@ -15,7 +15,13 @@ const model = scriptedModel([
   { parts: [{ toolCall: { name: "Bash", args: { command: "wc -l < tides.txt" } } }] },
   (messages) => `There are ${/\d+/.exec(messages.at(-1).content[0].output[0].text)[0]} tides.`,
 ])
-const runtime = createRuntime({ workspace, model, tools: [bashTool()], store: memoryStore() })
+const runtime = createRuntime({
+  workspace,
+  model,
+  tools: [bashTool()],
+  policy: { preApproved: ["Bash"] },
+  store: memoryStore(),
+})
 const result = await runtime.run({ task: "How many tides are in tides.txt?" })
 console.log(result.status, result.toolCalls[0].name, result.text)
 await runtime.close()

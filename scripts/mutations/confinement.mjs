@@ -2,7 +2,7 @@
 import { mutation, programMutation } from "./mutation.mjs"
 
 const confine = "src/hosts/node/files/confine.ts"
-const secrets = "src/lib/secrets.ts"
+const secrets = "src/policy/redact/value-search.ts"
 const shell = "src/hosts/node/shell"
 const http = "src/hosts/node/http"
 const webhooks = "src/webhooks"
@@ -126,34 +126,22 @@ export const mutations = [
   ),
   mutation(
     "confinement: only the first echo of a secret is replaced",
-    [[secrets, "scrubbed.replaceAll(secret", "scrubbed.replace(secret"]],
+    [[secrets, "hits.push(first)", "return [first]"]],
     exception("every echo of a secret"),
   ),
   mutation(
     "confinement: a secret that holds another is left half readable",
-    [
-      [
-        secrets,
-        ".sort((left, right) => right.length - left.length)",
-        ".sort((left, right) => left.length - right.length)",
-      ],
-    ],
+    [[secrets, "right.text.length - left.text.length", "left.text.length - right.text.length"]],
     exception("no part of a secret remains if a long message is cut within it or one secret contains another"),
   ),
   mutation(
     "confinement: an exception is cut before its secrets are replaced",
-    [
-      [
-        "src/tools/kernel/tool-exception.ts",
-        "scrub(text, secrets).slice(0, LONGEST)",
-        "scrub(text.slice(0, LONGEST), secrets)",
-      ],
-    ],
+    [["src/tools/kernel/tool-exception.ts", "redact(text).slice(0, LONGEST)", "redact(text.slice(0, LONGEST))"]],
     exception("no part of a secret remains if a long message is cut within it or one secret contains another"),
   ),
   mutation(
     "confinement: an exception keeps its secrets",
-    [["src/tools/kernel/tool-exception.ts", "scrub(text, secrets).slice(0, LONGEST)", "text.slice(0, LONGEST)"]],
+    [["src/tools/kernel/tool-exception.ts", "redact(text).slice(0, LONGEST)", "text.slice(0, LONGEST)"]],
     exception("a tool's exception appears only in toolError and at debug, with known secrets redacted"),
   ),
   mutation(

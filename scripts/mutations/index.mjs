@@ -6,6 +6,7 @@ import { mutations as money } from "./money.mjs"
 import { mutations as ownership } from "./ownership.mjs"
 import { mutations as policy } from "./policy.mjs"
 import { mutations as results } from "./results.mjs"
+import { mutations as secrets } from "./secrets.mjs"
 
 export const mutations = [
   ...journal,
@@ -16,4 +17,5 @@ export const mutations = [
   ...policy,
   ...approvals,
   ...results,
+  ...secrets,
 ]

@@ -84,8 +84,8 @@ export interface TurnHost {
    * accepted.
    */
   review(text: string): Promise<string | undefined>
-  /** Records an event. */
-  emit(event: BackendEvent): void
+  /** Records an event. Returns it as it was recorded, with secrets masked: a conversation goes on with that. */
+  emit<Event extends BackendEvent>(event: Event): Event
   /** Publishes an event that is not recorded. */
   show(event: Ephemeral): void
   /**

@@ -144,6 +144,14 @@ export interface ShellCommand {
   readonly outputFolder?: string
   /** Receives output as it comes: the new part, bounded. */
   readonly onOutput?: (text: string) => void
+  /** Masks secrets in the output before it is cut or saved. Each call returns the state of one output. */
+  readonly redact?: () => PiecewiseRedaction
+}
+
+/** Masks secrets in text that arrives in pieces; `push` may hold back an end that could be part of one. */
+export interface PiecewiseRedaction {
+  push(piece: string): string
+  end(): string
 }
 
 export interface ShellOutput {

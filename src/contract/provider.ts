@@ -12,9 +12,14 @@ export interface Model {
   readonly enforcesSchema?: boolean
   /** Default maximum tokens of one answer; absent: unknown. */
   readonly maxOutputTokens?: number
+  /** What its requests contain that must appear nowhere else. The runtime masks these values. Absent: unknown. */
+  credentials?(): Credentials
   /** The client of one conversation. System prompt and tools are fixed, so serialised parts stay usable. */
   converse(setup: ConversationSetup): Conversation
 }
+
+/** Secret values by name: the name of a header, for example. */
+export type Credentials = Readonly<Record<string, string>>
 
 export interface ConversationSetup extends ModelSettings {
   readonly system?: string

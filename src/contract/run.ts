@@ -61,7 +61,10 @@ export interface RuntimeConfig {
   readonly policy?: Policy
   readonly hooks?: Hooks
   readonly observers?: readonly Observer[]
-  /** Keys and other secrets, by name. They take precedence over environment variables. */
+  /**
+   * Keys and other secrets, by name. They take precedence over environment variables. Their values are masked in everything
+   * that is stored, sent or shown; tools get them in the arguments of a call.
+   */
   readonly secrets?: Readonly<Record<string, string | (() => string)>>
   readonly env?: Environment
   /**
@@ -87,7 +90,7 @@ export interface BackgroundExecutor {
 
 /**
  * Receives the runtime's actions: never a prompt, an answer, an argument or a result. `debug` also gets exceptions of
- * tools, with known secrets redacted. Exceptions of a logger are contained.
+ * tools. Secrets are masked in all of it. Exceptions of a logger are contained.
  */
 export interface Logger {
   debug?(message: string, data?: JsonObject): void

@@ -8,6 +8,8 @@ export interface Store {
    * A store may ignore `part` and return more: the caller filters the list again.
    */
   list(path: string, part?: ListPart): Promise<readonly string[]>
+  /** The secrets of its requests, by name. The runtime masks these values. Absent: it has none. */
+  credentials?(): Readonly<Record<string, string>>
   /** Rejects if the store cannot keep its guarantees. Awaited before a run is opened; the result is cached. */
   check?(): Promise<void>
 }

@@ -1,7 +1,6 @@
 import type { RunRecord } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
 import type { Effect, ToolOutcome } from "../contract/tool.ts"
-import type { FinishedCall } from "./parts.ts"
 
 /** A tool call according to the journal. All objects have the same shape from the start, because a long run has many. */
 export interface ProjectedCall {
@@ -21,13 +20,8 @@ export interface ProjectedCall {
   durationMs: number
 }
 
-/** A call as the model made it. */
-export function openedCall(record: RunRecord & { readonly type: "tool-call" }): ProjectedCall {
-  const { at, callId, wireId, name, args } = record
-  const state = { finalArgs: undefined, intent: undefined, intentDigest: undefined, outcome: undefined, durationMs: 0 }
-  return { callId, wireId, name, args, calledAt: at, ...state }
-}
-
-export function hasOutcome(call: ProjectedCall): call is ProjectedCall & FinishedCall {
-  return call.outcome !== undefined
+/** The last question about a call, and the decision. */
+export interface ProjectedAsk {
+  readonly request: RunRecord & { readonly type: "approval-request" }
+  decision?: RunRecord & { readonly type: "approval-result" }
 }

@@ -6,15 +6,9 @@ import type { StopReason } from "../contract/provider.ts"
 import type { Limits, PauseReason, RunStatus, RunWarning, StructuredOutput, Usage } from "../contract/result.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
 import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
-import { callPart, reasoningPart, resultPart } from "./parts.ts"
-import { hasOutcome, openedCall, type ProjectedCall } from "./projected-call.ts"
+import { callPart, type FinishedCall, reasoningPart, resultPart } from "./parts.ts"
+import type { ProjectedAsk, ProjectedCall } from "./projected-call.ts"
 import { Refilled } from "./refilled.ts"
-
-/** The last question about a call, and the decision. */
-export interface ProjectedAsk {
-  readonly request: RunRecord & { readonly type: "approval-request" }
-  decision?: RunRecord & { readonly type: "approval-result" }
-}
 
 export interface Activity {
   readonly now: "idle" | "streaming" | "tool_dispatch"
@@ -193,12 +187,10 @@ export class RunProjection {
         this.#closeStep()
         break
       case "run-pause":
-        this.#pauseRun(record)
+        this.#pause(record)
         break
       case "run-remove":
-        this.runId = record.runId
-        this.nodeId = record.nodeId
-        this.removed = true
+        this.#remove(record)
         break
       case "run-end":
         this.#end(record)
@@ -298,9 +290,15 @@ export class RunProjection {
     this.#rewrite(record)
   }
 
-  #pauseRun({ reason, at }: RunRecord & { readonly type: "run-pause" }): void {
+  #pause({ reason, at }: RunRecord & { readonly type: "run-pause" }): void {
     this.status = "paused"
     this.pause = { reason, at }
+  }
+
+  #remove({ runId, nodeId }: RunRecord & { readonly type: "run-remove" }): void {
+    this.runId = runId
+    this.nodeId = nodeId
+    this.removed = true
   }
 
   #rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" | "approval-result" }): void {
@@ -334,8 +332,16 @@ export class RunProjection {
   }
 
   #openCall(record: RunRecord & { readonly type: "tool-call" }): void {
-    const call = openedCall(record)
-    this.calls.set(call.callId, call)
+    const { at, callId, wireId, name, args } = record
+    const state = {
+      finalArgs: undefined,
+      intent: undefined,
+      intentDigest: undefined,
+      outcome: undefined,
+      durationMs: 0,
+    }
+    const call = { callId, wireId, name, args, calledAt: at, ...state }
+    this.calls.set(callId, call)
     this.#stepCalls.push(call)
     if (this.#messages) this.#parts.push(callPart(record))
   }
@@ -368,6 +374,10 @@ export class RunProjection {
     this.#messages.push(...this.#deferred)
     this.#deferred = []
   }
+}
+
+function hasOutcome(call: ProjectedCall): call is ProjectedCall & FinishedCall {
+  return call.outcome !== undefined
 }
 
 export function project(records: Iterable<RunRecord>): RunProjection {

@@ -7,6 +7,7 @@ import { sha256 } from "../lib/sha256.ts"
 import { askPerson } from "./ask-person.ts"
 import { type ActivePolicy, type CallDecision, decideCall, scanOutput } from "./pipeline.ts"
 import { type PolicyHost, policies } from "./policies.ts"
+import { createRedactor } from "./redact/redactor.ts"
 import type { ToolPolicy, ToolUse, ToolUseOutput } from "./service/tool-use.ts"
 
 export interface ToolPolicyOptions {
@@ -20,6 +21,8 @@ export interface ToolPolicyOptions {
   readonly sandboxed?: boolean
   /** The risk of each tool. Default: of the built-in tools their own, of others medium. */
   readonly riskOf?: (tool: string) => Risk | undefined
+  /** Masks secrets in the arguments that a person sees. Default: known token formats and fields with secret names. */
+  readonly shown?: (args: Json) => Json
   /** Names of the tools, to find misspelt ones in rules. */
   readonly tools?: readonly string[]
 }
@@ -33,15 +36,16 @@ export function toolPolicy(policy: Policy, options: ToolPolicyOptions): ToolPoli
 /** Nothing can pause here: a question without `onAsk` denies. */
 export function localPolicy(activePolicy: () => Promise<ActivePolicy>, options: ToolPolicyOptions): ToolPolicy {
   const riskOf = (tool: string) => options.riskOf?.(tool) ?? (tool === "Bash" ? "high" : "medium")
+  const shown = options.shown ?? createRedactor({}).shown
   const allowed = new Map<string, AlwaysScope[]>()
   return {
     async preTool(use) {
       const policy = await activePolicy()
       const scopes = allowed.get(use.sessionId) ?? []
-      const facts = { risk: riskOf(use.toolName), allowed: scopes, digest: digestOf(use) }
+      const facts = { risk: riskOf(use.toolName), allowed: scopes, digest: digestOf(use), mask: (args: Json) => args }
       const decision = await decideCall(policy, callOf(use, options), facts)
       if (decision.verdict !== "ask") return verdictOf(decision, use)
-      const given = await ask(policy, use, decision, facts.risk)
+      const given = await ask(policy, use, decision, facts.risk, shown)
       if (given.decision === "deny") return { decision: "deny", reason: given.reason ?? decision.question }
       if (given.decision === "always" && decision.always) {
         allowed.set(use.sessionId, [...scopes, decision.always])
@@ -61,7 +65,13 @@ export function localPolicy(activePolicy: () => Promise<ActivePolicy>, options: 
   }
 }
 
-function ask(policy: ActivePolicy, use: ToolUse, decision: CallDecision & { readonly verdict: "ask" }, risk: Risk) {
+function ask(
+  policy: ActivePolicy,
+  use: ToolUse,
+  decision: CallDecision & { readonly verdict: "ask" },
+  risk: Risk,
+  shown: (args: Json) => Json,
+) {
   const { question, always, args, via } = decision
   if (via === "pause" && policy.onAsk === undefined) {
     return { decision: "deny", reason: `${question} Nothing can pause here: set policy.onAsk.` } as const
@@ -72,7 +82,7 @@ function ask(policy: ActivePolicy, use: ToolUse, decision: CallDecision & { read
     nodeId: "main",
     callId: use.toolUseId ?? newNonce(),
     tool: use.toolName,
-    args,
+    args: shown(args),
     tier: policy.rules.tier(use.toolName) ?? risk,
     model: null,
     question,

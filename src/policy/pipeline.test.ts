@@ -1,4 +1,5 @@
 import { expect, test } from "vitest"
+import type { Json } from "../contract/json.ts"
 import type { Rules } from "../contract/policy.ts"
 import { noRules } from "./no-rules.ts"
 import { type ActivePolicy, decideCall, scanOutput } from "./pipeline.ts"
@@ -13,7 +14,7 @@ const call = {
   backend: "native",
   sandboxed: false,
 } as const
-const facts = { risk: "low", allowed: [], digest: JSON.stringify } as const
+const facts = { risk: "low", allowed: [], digest: JSON.stringify, mask: (args: Json) => args } as const
 
 const policyWith = (rules: Partial<Rules>): ActivePolicy => ({
   mode: "auto",

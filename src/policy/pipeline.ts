@@ -13,7 +13,7 @@ import type {
   ServiceVerdict,
 } from "../contract/policy.ts"
 import type { Risk } from "../contract/tool.ts"
-import { isJsonObject, jsonCopy } from "../lib/json.ts"
+import { canonicalJson, isJsonObject, jsonCopy } from "../lib/json.ts"
 
 /** A policy that is ready to decide. */
 export interface ActivePolicy extends Pick<Policy, "ask" | "onAsk"> {
@@ -46,6 +46,8 @@ export interface CallFacts {
   /** True if a person has approved exactly these arguments: nothing is asked again, but the call can still be denied. */
   readonly isApproved?: boolean
   digest(args: Json): string
+  /** The arguments as services and records may see them: with references instead of secrets. */
+  mask(args: Json): Json
 }
 
 /** True if `decideCall` would allow every call of the tool and `scanOutput` would pass all its outputs. */
@@ -87,7 +89,7 @@ export async function scanOutput(
   const blocked = contained(() => rules.scan(call.tool, output.text), reason("output", "block", FAILED))
   if (blocked) return { blocked, opened }
   for (const service of services) {
-    const verdict = await verdictOf("block", () => service.scan(boundCall(call, digest), output))
+    const verdict = await verdictOf("block", () => service.scan(boundCall(call, digest(call.args)), output))
     if (verdict.decision !== "allow") return { blocked: ofService(verdict, "block"), opened }
     if (verdict.opened !== undefined) opened.push(reason("service", "allow", verdict.opened))
   }
@@ -145,14 +147,16 @@ function askOfRules(ruled: RuleDecision): readonly Ask[] {
   return [{ text, isFirm: stage !== "default", ...(ruled.via && { via: ruled.via }) }]
 }
 
-async function askServices({ services }: ActivePolicy, call: PolicyCall, { digest }: CallFacts) {
+async function askServices({ services }: ActivePolicy, call: PolicyCall, { digest, mask }: CallFacts) {
   const reasons: DecisionReason[] = []
   const asks: Ask[] = []
+  const args = services.length > 0 ? mask(call.args) : call.args
   for (const service of services) {
-    const verdict = await verdictOf("deny", () => service.decide(boundCall(call, digest)))
+    const verdict = await verdictOf("deny", () => service.decide(boundCall({ ...call, args }, digest(call.args))))
     if (verdict.decision === "allow") {
       if (verdict.opened !== undefined) reasons.push(reason("service", "allow", verdict.opened))
-      if (verdict.args === undefined || digest(verdict.args) === digest(call.args)) continue
+      if (verdict.args === undefined || canonicalJson(verdict.args) === canonicalJson(args)) continue
+      if (args !== call.args) return { reasons, asks, denied: reason("service", "deny", SECRETS_REWRITTEN) }
       reasons.push(reason("service", "rewrite", "A policy service changed the arguments."))
       return { reasons, asks, args: jsonCopy(verdict.args) }
     }
@@ -165,8 +169,8 @@ async function askServices({ services }: ActivePolicy, call: PolicyCall, { diges
 }
 
 /** The call for a service, which cannot change it. */
-function boundCall(call: PolicyCall, digest: (args: Json) => string) {
-  return { ...call, args: jsonCopy(call.args), digest: digest(call.args) }
+function boundCall(call: PolicyCall, digest: string) {
+  return { ...call, args: jsonCopy(call.args), digest }
 }
 
 /** An exception and a verdict that is not understood are `failed`: a service may be any object of the host. */
@@ -270,5 +274,7 @@ function contained<Value>(work: () => Value, failed: Value): Value {
 }
 
 const MOST_ROUNDS = 3
+/** The service saw references: what it returned for them could name any secret. */
+const SECRETS_REWRITTEN = "A policy service cannot change a call that contains secrets."
 const FAILED = "The policy failed."
 const NOBODY_TO_ASK = 'Nobody can be asked: set policy.onAsk, or policy.ask to "pause".'

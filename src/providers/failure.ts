@@ -102,6 +102,7 @@ function withRequestId(requestId: string | undefined): Pick<Failure, "requestId"
   return requestId === undefined ? {} : { requestId }
 }
 
+/** Only bounds the text: the runtime shortens it, after it has masked secrets that a cut here would hide from it. */
 function clip(text: string): string {
-  return text.length > 500 ? `${text.slice(0, 500)}…` : text
+  return text.slice(0, 8192)
 }

@@ -4,6 +4,7 @@ import type { RecordBody } from "../contract/event.ts"
 import type { RunResult } from "../contract/result.ts"
 import { resultOf, stoppedResult } from "../journal/result.ts"
 import type { OpenRun } from "./open-run.ts"
+import { redactFailure } from "./secrets.ts"
 
 /** Records the end of the run, releases it, and returns its result. */
 export async function closeRun(run: OpenRun, stop: Stop): Promise<RunResult> {
@@ -22,7 +23,7 @@ export async function closeRun(run: OpenRun, stop: Stop): Promise<RunResult> {
     await journal.release().catch(() => {})
   }
   const transcript = { path: folder.location, lastShard: journal.shard }
-  if (lost) return stoppedResult(projection, transcript, lost.toJSON())
+  if (lost) return stoppedResult(projection, transcript, redactFailure(run.redactor, lost.toJSON()))
   const result = resultOf(projection, transcript)
   return result.status === "running" ? stoppedResult(projection, transcript, withoutEnd.toJSON()) : result
 }

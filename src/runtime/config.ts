@@ -27,6 +27,7 @@ import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
 import { checkShapes } from "./input/shapes.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
+import { type RedactorOf, redactedLogger, redactorSource, UndeclaredTokens } from "./secrets.ts"
 
 /** The defaults that a composition root provides in addition to the caller's configuration. */
 export interface Defaults {
@@ -38,8 +39,8 @@ export interface Defaults {
   digest?(text: string): string
   /** The artifact store if the configuration names none; absent: artifacts are not kept. */
   readonly artifacts?: ArtifactStore
-  /** Secrets of the host, in addition to those of the configuration. */
-  secretValues?(): readonly string[]
+  /** Secrets of the host by name, in addition to those of the configuration. */
+  secretValues?(): Readonly<Record<string, string>>
   /** Returns true if the owner's process is known to be dead; absent: never. `isLocal`: only this machine uses the store. */
   isDead?(owner: JsonObject, isLocal: boolean): boolean
   /** Closes resources that were created for this runtime only. */
@@ -65,7 +66,9 @@ export interface ResolvedConfig {
   readonly tools: readonly Tool[]
   readonly dispatcher: Dispatcher
   /** The receivers of exceptions that tools throw. */
-  readonly reporting: Pick<DispatcherOptions, "logger" | "onException" | "secrets">
+  readonly reporting: Pick<DispatcherOptions, "logger" | "onException">
+  readonly redactorOf: RedactorOf
+  readonly undeclared: UndeclaredTokens
   readonly limits: Limits
   readonly prices: PriceList
   readonly unknownPrice: "refuse" | "warn"
@@ -94,7 +97,12 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   checkShapes(config)
   const { model, owner, allowedTools, disabledTools = [] } = config
   requireJson("owner", owner)
-  const logger = config.logger && containedLogger(config.logger)
+  const store = config.store ?? defaults.store()
+  const resolveModel = (given: Model | string) => checkedModel(given, defaults)
+  const ownModel = model ? resolveModel(model) : undefined
+  const redactorOf = redactorSource(config, store, defaults.secretValues?.() ?? {}, ownModel)
+  const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
+  warnOfWeakSecrets(redactorOf().weak, logger)
   const tools = selectTools(config.tools ?? [], {
     disabled: disabledTools,
     ...(allowedTools && { allowed: allowedTools }),
@@ -103,23 +111,23 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const reporting = {
     ...(logger && { logger }),
     ...(toolError && { onException: (exception: ToolException) => toolError.call(config.hooks, exception) }),
-    secrets: () => [...secretValues(config.secrets ?? {}), ...(defaults.secretValues?.() ?? [])],
   }
   const persist = config.persistArtifact && persisting(config.persistArtifact)
   const artifacts =
     config.artifacts ??
     (persist ? { ...defaults.artifacts, save: (_run, artifact) => persist(artifact) } : defaults.artifacts)
-  const resolveModel = (given: Model | string) => checkedModel(given, defaults)
   return Object.freeze({
     workspace: config.workspace ?? ".",
-    store: config.store ?? defaults.store(),
+    store,
     workspaceId: checkedId("workspaceId", config.workspaceId ?? "default"),
-    ...(model && { model: resolveModel(model) }),
+    ...(ownModel && { model: ownModel }),
     resolveModel,
     backend: config.backend ?? defaults.backend(),
     tools,
     dispatcher: createDispatcher(tools, reporting),
     reporting,
+    redactorOf,
+    undeclared: new UndeclaredTokens(),
     limits: resolveLimits(config.limits, defaultLimits),
     prices: createPriceList(config.resolvePricing),
     unknownPrice: oneOf("unknownPrice", config.unknownPrice ?? "refuse", ["refuse", "warn"]),
@@ -145,15 +153,14 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   })
 }
 
-/** Skips a secret whose function throws: without a value, it cannot appear in any output. */
-function secretValues(secrets: NonNullable<RuntimeConfig["secrets"]>): string[] {
-  return Object.values(secrets).flatMap((secret) => {
-    try {
-      return [typeof secret === "function" ? secret() : secret]
-    } catch {
-      return []
-    }
-  })
+function warnOfWeakSecrets(names: readonly string[], logger: Logger | undefined): void {
+  if (names.length === 0) return
+  logger?.warn(
+    "Secrets of fewer than 8 characters are masked as they are and in JSON and URLs, not in other encodings.",
+    {
+      names,
+    },
+  )
 }
 
 /** Throws `config_invalid` for a value that cannot be written to the journal. */

@@ -74,12 +74,17 @@ const noInput: Partial<RecordedInput> = {}
 function recalled(config: ResolvedConfig, run: RunProjection, task: string, options: ContinueInput): RunInput {
   const { input, limits } = run
   const { nodeId: _, ...given } = options
-  const { messages: __, model: began, backend: ___, workspace: ____, ...settings } = input ?? noInput
+  const { messages: __, model: began, backend: ___, workspace: ____, ...recorded } = input ?? noInput
   const model = recalledModel(config, began, given.model)
   const there = new Set([...config.tools, ...(given.tools ?? [])].map(({ name }) => name))
   const allowedTools = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
+  // Recorded with references, and redacted again with the rest of the input.
+  const { metadata, system, ...settings } = recorded
+  const { expand } = config.redactorOf(model)
   return {
     ...settings,
+    ...(system !== undefined && { system: expand(system) ?? system }),
+    ...(metadata && { metadata: expand(metadata) ?? metadata }),
     ...(limits && { limits }),
     allowedTools: [...allowedTools, ...(given.tools ?? []).map(({ name }) => name)],
     ...given,

@@ -4,6 +4,7 @@ import type { Pricing } from "../contract/pricing.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { SessionHost } from "./host.ts"
 import type { OpenRun } from "./open-run.ts"
+import { redactFailure } from "./secrets.ts"
 
 /** Runs a backend session until it stops, and passes interrupts and steering messages to it. */
 export async function drive(
@@ -24,14 +25,14 @@ export async function drive(
         session.interrupt(mode)
       })
       controls.onSteer((text) => session.steer(text))
-      return await session.run(turn, host)
+      return redactStop(run, await session.run(turn, host))
     } finally {
       host.close()
       await session.close()
     }
   } catch (error) {
     // A backend must not throw. If it does, it has crashed, unless it throws a LonghaulError with the reason.
-    return { reason: "failed", failure: asError(backend, error).toJSON() }
+    return redactStop(run, { reason: "failed", failure: asError(backend, error).toJSON() })
   }
 }
 
@@ -48,6 +49,11 @@ async function pricingOf(config: ResolvedConfig, { input, journal }: OpenRun): P
   }
   journal.append({ type: "warning", code: "price_unknown", message })
   return null
+}
+
+function redactStop({ redactor }: OpenRun, stop: Stop): Stop {
+  if (stop.reason === "failed") return { ...stop, failure: redactFailure(redactor, stop.failure) }
+  return stop.reason === "done" ? { ...stop, text: redactor.text(stop.text) } : stop
 }
 
 function asError(backend: Backend, error: unknown): LonghaulError {

@@ -54,7 +54,7 @@ export function startRun(
     result,
     interrupt: (mode = "graceful") => !over && controls.stop({ kind: "cancel" }, mode),
     release: () => !over && controls.release(),
-    steer: (text) => !over && controls.steer(text),
+    steer: (text) => !over && controls.steer(config.redactorOf().text(text)),
     text: () => textOf(events),
     [Symbol.asyncIterator]: () => events[Symbol.asyncIterator](),
     async [Symbol.asyncDispose]() {

@@ -1,19 +1,20 @@
 import type { BackendEvent, Suspended, ToolCall, TurnBound, TurnHost } from "../contract/backend.ts"
 import { LonghaulError } from "../contract/error.ts"
-import type { RecordBody, Reserve } from "../contract/event.ts"
+import type { Ephemeral, RecordBody, Reserve } from "../contract/event.ts"
 import type { Pricing } from "../contract/pricing.ts"
 import type { Usage } from "../contract/result.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
 import { costOf } from "../observe/price.ts"
 import { CallRunner } from "./calls/run-call.ts"
 import type { ResolvedConfig } from "./config.ts"
+import { Entry } from "./entry.ts"
 import type { OpenRun } from "./open-run.ts"
 
 /** The host interface of a backend session: records and publishes its events, runs its tool calls, reserves and settles turns. */
 export class SessionHost implements TurnHost {
-  readonly show: TurnHost["show"]
   readonly #run: OpenRun
   readonly #calls: CallRunner
+  readonly #entry: Entry
   readonly #pricing: Pricing | null
   /** The reserve of the current turn. */
   #reserve: Reserve | undefined
@@ -25,7 +26,7 @@ export class SessionHost implements TurnHost {
     this.#run = run
     this.#pricing = pricing
     this.#calls = new CallRunner(config, run)
-    this.show = run.show
+    this.#entry = new Entry(config, run)
   }
 
   get deltas(): boolean {
@@ -76,7 +77,7 @@ export class SessionHost implements TurnHost {
   }
 
   callTool(call: ToolCall): Promise<ToolOutcome | Suspended> {
-    return this.#calls.call(call)
+    return this.#calls.call(this.#entry.call(call))
   }
 
   startsEarly(name: string): boolean {
@@ -84,14 +85,19 @@ export class SessionHost implements TurnHost {
   }
 
   async review(text: string): Promise<string | undefined> {
-    const { output, journal } = this.#run
-    const complaint = await output?.review(text)
+    const { output, journal, redactor } = this.#run
+    const complaint = await output?.review(redactor.text(text))
     const trouble = output?.trouble
     if (trouble) journal.append({ type: "warning", code: trouble.code, message: trouble.message })
     return complaint
   }
 
-  emit(event: BackendEvent): void {
+  show(event: Ephemeral): void {
+    this.#entry.show(event)
+  }
+
+  emit<Event extends BackendEvent>(given: Event): Event {
+    const event = this.#entry.event(given)
     this.#run.journal.append(this.#recorded(event))
     if (event.type === "tool-call") {
       this.#calls.announce(event.callId)
@@ -99,6 +105,7 @@ export class SessionHost implements TurnHost {
       // Both events discard the answer that made the early calls.
       this.#calls.dropEarly()
     }
+    return event
   }
 
   /** A slice has at least one turn, so that a run progresses however short its slices are. */

@@ -9,6 +9,7 @@ import { RunProjection } from "../journal/projection.ts"
 import { canonicalJson } from "../lib/json.ts"
 import type { ActivePolicy } from "../policy/pipeline.ts"
 import { recordedPolicy } from "../policy/policies.ts"
+import type { Redactor } from "../policy/redact/redactor.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
 import { RunHooks } from "./hooks.ts"
@@ -32,6 +33,8 @@ export interface OpenRun {
   readonly ledger: Ledger
   readonly hooks: RunHooks
   readonly policy: ActivePolicy
+  /** Knows the secrets of the runtime and of the run's model. */
+  readonly redactor: Redactor
   /** Present if the answer must have a form. */
   readonly output?: OutputCheck
   /** The error of the limit that the run has reached. */
@@ -120,6 +123,7 @@ export async function openRun(
       journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
     }),
     policy,
+    redactor: config.redactorOf(model),
     pendingSteers: [],
     ...(kept && { history: kept }),
     ...(form && { output: new OutputCheck(form, model?.enforcesSchema === true) }),

@@ -16,6 +16,7 @@ import { checkRunPolicy, recordedPolicy } from "../policy/policies.ts"
 import { callDigest } from "./calls/decide.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
+import { callKey } from "./entry.ts"
 import { workingDirectory } from "./input/cwd.ts"
 import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
@@ -31,12 +32,12 @@ import type { ReleasedRuns } from "./runs/released-runs.ts"
 export async function resumption(
   config: ResolvedConfig,
   key: RunKey,
-  input: ResumeInput,
+  given: ResumeInput,
   look: (found: FoundRun) => Promise<OwnerState>,
   { found: foundBefore, released }: { readonly found?: FoundRun; readonly released: ReleasedRuns },
 ): Promise<Opening> {
-  checkKeys("resume", input, resumeKeys)
-  requireJson("args", input.args)
+  checkKeys("resume", given, resumeKeys)
+  requireJson("args", given.args)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
   const found = foundBefore ?? (await inspectRun(config, key, released.take(key)))
@@ -44,12 +45,13 @@ export async function resumption(
   const { projection } = found
   if (projection.status === "done") throw isDone(key)
   const owner = await look(found)
-  if (owner === "alive" && !input.takeover) throw stillActive(key)
+  if (owner === "alive" && !given.takeover) throw stillActive(key)
   const { continues } = projection
   const before = continues === undefined ? undefined : await earlierExchanges(config, { ...key, nodeId: continues })
-  const checked = { ...recalledInput(config, projection, input), ...(before && { before }) }
+  const checked = { ...recalledInput(config, projection, given), ...(before && { before }) }
+  const input = redactedAnswer(config, key, projection, checked, given)
   const decided = decisionOf(config, projection, input)
-  if (decided?.args !== undefined) await refuseUnfit(checked, projection, decided.args)
+  if (decided?.args !== undefined) await refuseUnfit(checked, projection, given.args ?? null)
   return {
     input: checked,
     isNew: false,
@@ -75,6 +77,27 @@ export async function resumption(
         ...(decision ? [decision] : []),
       ]
     },
+  }
+}
+
+/** The answer of a person enters here: it is recorded with references instead of secrets. */
+function redactedAnswer(
+  config: ResolvedConfig,
+  key: RunKey,
+  { ask }: RunProjection,
+  { model }: CheckedInput,
+  given: ResumeInput,
+): ResumeInput {
+  const redactor = config.redactorOf(model)
+  const { answer, args } = given
+  const clean = redactor.json(args)
+  if (args !== undefined && clean !== undefined && ask && redactor.expand(clean) === undefined) {
+    config.undeclared.keep(callKey(key, ask.request), clean, args)
+  }
+  return {
+    ...given,
+    ...(answer !== undefined && { answer: redactor.text(answer) }),
+    ...(clean !== undefined && { args: clean }),
   }
 }
 

@@ -21,6 +21,7 @@ import { prepare } from "./prepare.ts"
 import type { Publisher } from "./publisher.ts"
 import { recordWaitingMessages } from "./runs/monitor-runs.ts"
 import { enterReleased } from "./runs/run-index.ts"
+import { redactFailure } from "./secrets.ts"
 
 /** The parts that a run needs beside its input. */
 export interface Seat {
@@ -105,6 +106,11 @@ function patience({ signal }: RunControls): { readonly signal: AbortSignal; rele
 
 const POST_RUN_GRACE_MS = 5_000
 
+function redacted(config: ResolvedConfig, error: LonghaulError): LonghaulError {
+  const failure = redactFailure(config.redactorOf(), error.toJSON())
+  return new LonghaulError(failure.code, failure.message, failure)
+}
+
 async function openAndDrive(
   config: ResolvedConfig,
   key: RunKey,
@@ -121,7 +127,7 @@ async function openAndDrive(
     if (!opening.isNew) await recordWaitingMessages(run)
   } catch (error) {
     if (!LonghaulError.is(error)) throw error
-    return failedToBegin(key, config.store.location, error)
+    return failedToBegin(key, config.store.location, redacted(config, error))
   }
   const ended = opened(run)
   const { timeMs } = run.input.limits

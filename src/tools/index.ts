@@ -17,6 +17,7 @@ export {
   type Dispatcher,
   type DispatcherOptions,
   type KeepWhole,
+  type Redact,
 } from "./kernel/dispatch.ts"
 export { memoryFiles } from "./memory-files.ts"
 export { sleepTool } from "./sleep.ts"

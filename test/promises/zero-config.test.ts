@@ -74,7 +74,7 @@ test("BK-19 HOST-01 no configuration key is required, and each can be set", asyn
     concurrency: 2,
     hooks: {},
     observers: [],
-    secrets: { ANTHROPIC_API_KEY: () => "key" },
+    secrets: { ANTHROPIC_API_KEY: () => "key-of-test" },
     env: {},
     artifacts: { save: async () => null },
     persistArtifact: () => null,

@@ -17,7 +17,13 @@ export async function runAs(
   const steps: ScriptedStep[] = [...calls, "Done."]
   const workspace = mkdtempSync(join(base, "workspace-"))
   const tools = [...fileTools(), bashTool()]
-  const runtime = createRuntime({ workspace, tools, model: scriptedModel(steps), ...config })
+  const runtime = createRuntime({
+    workspace,
+    tools,
+    model: scriptedModel(steps),
+    policy: { preApproved: ["Bash"] },
+    ...config,
+  })
   try {
     return await runtime.run({ task: "Go.", runId })
   } finally {

@@ -80,8 +80,8 @@ async function runCalls(
 
 /** A message for the model before its next turn, recorded like all its input. */
 function tell({ dialogue, host }: Loop, text: string, reason?: SteerReason): void {
-  host.emit({ type: "steer", text, ...(reason && { reason }) })
-  dialogue.add({ role: "user", content: [{ type: "text", text }] })
+  const recorded = host.emit({ type: "steer", text, ...(reason && { reason }) })
+  dialogue.add({ role: "user", content: [{ type: "text", text: recorded.text }] })
 }
 
 /** The stop for an answer after which the model cannot be asked again. Its calls must not run. */

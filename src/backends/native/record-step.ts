@@ -1,5 +1,5 @@
-import type { ToolCall, TurnHost } from "../../contract/backend.ts"
-import type { AssistantMessage } from "../../contract/message.ts"
+import type { BackendEvent, ToolCall, TurnHost } from "../../contract/backend.ts"
+import type { AssistantMessage, ReasoningPart, ToolCallPart } from "../../contract/message.ts"
 import type { Answered } from "./ask.ts"
 import type { Dialogue } from "./dialogue.ts"
 import { partId, recordable, toolCall } from "./names.ts"
@@ -31,12 +31,10 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
     const id = partId(turn, index, attempt)
     switch (part.type) {
       case "text":
-        host.emit({ type: "text-end", turn, id, text: part.text })
-        content.push(part)
+        content.push({ type: "text", text: host.emit({ type: "text-end", turn, id, text: part.text }).text })
         break
       case "reasoning":
-        host.emit({ turn, id, ...part, type: "reasoning-end", origin })
-        content.push({ ...part, origin })
+        content.push(reasoningIn(host.emit({ turn, id, ...part, type: "reasoning-end", origin })))
         break
       case "tool-call": {
         if (answer.stopReason === "output-limit") break
@@ -45,9 +43,10 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
         const { wireId, name, args, opaque } = given
         const sealed = opaque === undefined ? {} : { opaque, origin }
         const { callId } = call
-        host.emit({ type: "tool-call", turn, callId, wireId, name, args, ...sealed })
-        content.push({ type: "tool-call", callId, wireId, name, args, ...sealed })
-        calls.push({ call, wireId, index })
+        // The request goes on with what was recorded; only the tool gets the call as the model made it.
+        const recorded = host.emit({ type: "tool-call", turn, callId, wireId, name, args, ...sealed })
+        content.push(callIn(recorded))
+        calls.push({ call, wireId: recorded.wireId, index })
         break
       }
     }
@@ -58,4 +57,21 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
   // Copies, because a grown array has room for sixteen more elements, and these arrays are kept.
   dialogue.add({ role: "assistant", content: content.slice() })
   return calls.slice()
+}
+
+type Recorded<Type> = BackendEvent & { readonly type: Type }
+
+function reasoningIn({ text, opaque, origin }: Recorded<"reasoning-end">): ReasoningPart {
+  return { type: "reasoning", text, ...(opaque !== undefined && { opaque }), origin }
+}
+
+function callIn({ callId, wireId, name, args, opaque, origin }: Recorded<"tool-call">): ToolCallPart {
+  return {
+    type: "tool-call",
+    callId,
+    ...(wireId !== undefined && { wireId }),
+    name,
+    args,
+    ...(opaque !== undefined && { opaque, ...(origin !== undefined && { origin }) }),
+  }
 }

@@ -147,6 +147,22 @@ describe("approval of a call at the terminal", () => {
     await person.ended
   })
 
+  test("edited arguments run instead of the model's, and invalid JSON is asked for again", async () => {
+    const person = await personAt({ steps: [write("a.txt"), "Written."], ask: ["Write"] })
+    person.type("Write it.\r")
+    await person.asks("y/n/a/e? ")
+    person.type("e\r")
+    await person.asks("arguments as JSON, or Enter to go back: ")
+    person.type("{path\r")
+    await person.shows("Invalid JSON")
+    person.type('{"path":"b.txt","content":"edited"}\r')
+    await person.shows("Written.")
+    expect(await person.read("b.txt")).toBe("edited")
+    expect(person.toldLast()).toContain("a reviewer changed")
+    person.type("/exit\r")
+    await person.ended
+  })
+
   test(`a call paused by the config file's gate offers no "always"`, async () => {
     const hooks = { gateBeforeTool: () => ({ allow: false, reason: "The harbour master must agree." }) as const }
     const person = await personAt({ steps: [write("a.txt"), "Written."], ask: ["Write"], hooks })

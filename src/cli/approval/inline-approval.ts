@@ -73,7 +73,7 @@ export function askInline(options: AskOptions): Ask {
         return { decision: "deny", ticket, ...(why.trim() !== "" && { answer: why.trim() }) }
       }
       if (word.letter === "e") {
-        const args = await editedArguments()
+        const args = await editedArguments(options)
         if (args === undefined) continue
         return { decision: "approve", args, ticket }
       }
@@ -83,20 +83,6 @@ export function askInline(options: AskOptions): Ask {
         continue
       }
       return { decision: word.letter === "a" ? "always" : "approve", ticket }
-    }
-  }
-
-  /** Undefined: the person entered nothing, and the question is shown again. */
-  async function editedArguments(): Promise<Json | undefined> {
-    for (;;) {
-      const line = await readLine("arguments as JSON, or Enter to go back: ")
-      if (line === undefined || line.trim() === "") return undefined
-      try {
-        // Safe: parsed JSON.
-        return JSON.parse(line) as Json
-      } catch (error) {
-        write(colours.yellow(`Invalid JSON: ${error instanceof Error ? visible(error.message) : "unreadable"}`))
-      }
     }
   }
 
@@ -116,6 +102,21 @@ export function askInline(options: AskOptions): Ask {
     const call = pause.pendingToolCall
     if (call === null) return undefined
     return pause.reason === "input" ? answerTo(call) : decideOn(call, pause.reason)
+  }
+}
+
+/** Undefined: the person entered nothing, and the question is shown again. */
+async function editedArguments({ readLine, terminal, colours }: AskOptions): Promise<Json | undefined> {
+  for (;;) {
+    const line = await readLine("arguments as JSON, or Enter to go back: ")
+    if (line === undefined || line.trim() === "") return undefined
+    try {
+      // Safe: parsed JSON.
+      return JSON.parse(line) as Json
+    } catch (error) {
+      const why = error instanceof Error ? visible(error.message) : "unreadable"
+      terminal.write(`${colours.yellow(`Invalid JSON: ${why}`)}\n`)
+    }
   }
 }
 

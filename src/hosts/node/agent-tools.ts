@@ -13,10 +13,12 @@ import { newNonce } from "../../lib/id.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { persisting } from "../../lib/persist-artifact.ts"
-import { secretsIn } from "../../lib/secrets.ts"
 import { localPolicy } from "../../policy/local.ts"
 import { policies } from "../../policy/policies.ts"
+import { secretsIn } from "../../policy/redact/names.ts"
+import { createRedactor, type Redactor } from "../../policy/redact/redactor.ts"
 import { restrictEnvironment } from "../../policy/restrict-environment.ts"
+import { redactedShell } from "../../runtime/calls/overflow.ts"
 import {
   bashTool,
   createDispatcher,
@@ -88,13 +90,17 @@ export interface CallOptions {
 export function createAgentTools(options: AgentToolsOptions): AgentTools {
   startup(() => checkOptions(options))
   const root = checkedRoot(options.root)
-  const env = startup(() => environmentOf(options, root))
+  const redactor = createRedactor({}, secretsIn(process.env))
+  const env = withRedactedShell(
+    startup(() => environmentOf(options, root)),
+    redactor,
+  )
   const ours = options.readOnly ? readTools() : [...fileTools(), bashTool()]
   const dispatcher = startup(() =>
     createDispatcher([...ours, ...(options.tools ?? [])], {
       ...options.limits,
       ...(options.logger && { logger: options.logger }),
-      secrets: () => secretsIn(process.env),
+      redact: redactor.text,
     }),
   )
   const keep = options.persistArtifact && persisting(options.persistArtifact)
@@ -184,6 +190,10 @@ function environmentOf(options: AgentToolsOptions, root: string) {
   if (readOnly) return Object.freeze<Environment>({ files: nodeFiles({ roots: [], readOnlyRoots: allowed }), search })
   const env = { files: nodeFiles({ roots: allowed }), search, shell: nodeShell({ root, sandbox }) }
   return Object.freeze(withSessionFolder(env, join(defaultSpillFolder(), newNonce())))
+}
+
+function withRedactedShell(env: Environment, redactor: Redactor): Environment {
+  return env.shell ? Object.freeze({ ...env, shell: redactedShell(env.shell, redactor) }) : env
 }
 
 function contextOf(env: Environment, root: string, { signal, cwd, onProgress }: CallOptions): ToolContext {

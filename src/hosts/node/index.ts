@@ -8,7 +8,7 @@ import type { Runtime, RuntimeConfig } from "../../contract/run.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
 import { checkKeys, keys, oneOf } from "../../lib/known-keys.ts"
-import { secretsIn } from "../../lib/secrets.ts"
+import { secretsIn } from "../../policy/redact/names.ts"
 import { configKeys } from "../../runtime/config.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { fileTools } from "../../tools/index.ts"
@@ -66,7 +66,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       backend: () => native({ noModelFix: noModelFix() }),
       model: (name) => namedModel(name, variables),
       digest: sha256,
-      secretValues: () => secretsIn(variables),
+      secretValues: () => secretsIn(process.env),
       isDead,
       policy: nodePolicyHost,
       post: (allow) => nodeFetch({ allow, brand: config.brand ?? {} }).post,

@@ -47,10 +47,17 @@ test("the default model is LONGHAUL_MODEL, else that of the first provider with 
 })
 
 test.each([
-  ["anthropic:claude-sonnet-4-6", { ANTHROPIC_API_KEY: "k" }, "ANTHROPIC_BASE_URL", "", "x-api-key", "k"],
-  ["anthropic:claude-sonnet-4-6", { ANTHROPIC_AUTH_TOKEN: "k" }, "ANTHROPIC_BASE_URL", "", "authorization", "Bearer k"],
-  ["openai:gpt-5.5", { OPENAI_API_KEY: "k" }, "OPENAI_BASE_URL", "/v1", "authorization", "Bearer k"],
-  ["google:gemini-2.5-pro", { GEMINI_API_KEY: "k" }, "GOOGLE_GEMINI_BASE_URL", "", "x-goog-api-key", "k"],
+  ["anthropic:claude-sonnet-4-6", { ANTHROPIC_API_KEY: "key-1" }, "ANTHROPIC_BASE_URL", "", "x-api-key", "key-1"],
+  [
+    "anthropic:claude-sonnet-4-6",
+    { ANTHROPIC_AUTH_TOKEN: "key-1" },
+    "ANTHROPIC_BASE_URL",
+    "",
+    "authorization",
+    "Bearer key-1",
+  ],
+  ["openai:gpt-5.5", { OPENAI_API_KEY: "key-1" }, "OPENAI_BASE_URL", "/v1", "authorization", "Bearer key-1"],
+  ["google:gemini-2.5-pro", { GEMINI_API_KEY: "key-1" }, "GOOGLE_GEMINI_BASE_URL", "", "x-goog-api-key", "key-1"],
   ["ollama:llama", {}, "OLLAMA_BASE_URL", "/v1", "authorization", undefined],
 ] as const)("%s with %o from secrets uses the address in %s", async (name, keys, urlName, path, header, value) => {
   const simulator = createSimulator({ script: ({ model }) => `I am ${model}` })

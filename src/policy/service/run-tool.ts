@@ -1,6 +1,8 @@
 import { BlockedError } from "../../contract/error.ts"
 import type { ServiceVerdict } from "../../contract/policy.ts"
 import { newNonce } from "../../lib/id.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { errorText, outputText } from "./output-text.ts"
 import type { RunToolOptions, ToolPolicy, ToolUse } from "./tool-use.ts"
 
 /**
@@ -11,26 +13,60 @@ export async function runTool<Output>(
   policy: ToolPolicy,
   { execute, ...given }: RunToolOptions<Output>,
 ): Promise<Output> {
-  const asked = { ...given, toolUseId: given.toolUseId ?? newNonce() }
-  const before = await policy.preTool(asked).catch(failedBefore)
-  if (before.decision !== "allow") throw blocked(asked, before)
-  const use = before.args ? withoutDigest({ ...asked, toolInput: before.args }) : asked
+  const use = await allowedUse(policy, given)
   let output: Output
   try {
     output = await execute(use.toolInput)
   } catch (error) {
-    await policy.send?.({ event: "PostToolUseFailure", ...failureOf(use, error) })
-    const after = await policy.postTool(use, { outcome: "error", toolOutput: messageOf(error) }).catch(failedAfter)
-    if (after.decision !== "allow") throw blocked(use, after)
+    await checkFailure(policy, use, error)
     throw error
   }
-  const after = await policy.postTool(use, { outcome: "ok", toolOutput: textOf(output) }).catch(failedAfter)
-  if (after.decision !== "allow") throw blocked(use, after)
+  await checkOutput(policy, use, output)
   return output
 }
 
-const failedBefore = (): ServiceVerdict => ({ decision: "deny", reason: "The policy failed." })
-const failedAfter = (): ServiceVerdict => ({ decision: "block", reason: "The policy failed." })
+/** The use that may run, with the arguments of the policy. Throws `BlockedError` if the call is not allowed. */
+export async function allowedUse(policy: ToolPolicy, given: ToolUse): Promise<ToolUse> {
+  const asked = { ...given, toolUseId: given.toolUseId ?? newNonce() }
+  const verdict = await verdictOf("deny", () => policy.preTool(asked))
+  if (verdict.decision !== "allow") throw blocked(asked, verdict)
+  return verdict.args ? withoutDigest({ ...asked, toolInput: verdict.args }) : asked
+}
+
+/** Throws `BlockedError` if the output may not be passed on. */
+export async function checkOutput(policy: ToolPolicy, use: ToolUse, output: unknown): Promise<void> {
+  const verdict = await verdictOf("block", () =>
+    policy.postTool(use, { outcome: "ok", toolOutput: outputText(output) }),
+  )
+  if (verdict.decision !== "allow") throw blocked(use, verdict)
+}
+
+/** Reports a failed tool. Throws `BlockedError` if the exception may not be passed on: frameworks show it to the model. */
+export async function checkFailure(policy: ToolPolicy, use: ToolUse, error: unknown): Promise<void> {
+  // Best effort: a lost event must not replace the tool's own exception.
+  await policy.send?.({ event: "PostToolUseFailure", ...failureOf(use, error) }).catch(() => undefined)
+  const verdict = await verdictOf("block", () =>
+    policy.postTool(use, { outcome: "error", toolOutput: errorText(error) }),
+  )
+  if (verdict.decision !== "allow") throw blocked(use, verdict)
+}
+
+/** A policy that fails in any way does not allow. */
+async function verdictOf(closed: "deny" | "block", ask: () => Promise<ServiceVerdict>): Promise<ServiceVerdict> {
+  try {
+    const verdict = await ask()
+    return isKnown(verdict) ? verdict : { decision: closed, reason: "The policy gave an unknown verdict." }
+  } catch {
+    // The message of a policy's exception is not for the model.
+    return { decision: closed, reason: "The policy failed." }
+  }
+}
+
+/** A policy may be code of the user: its verdict is checked like an answer of a service. */
+function isKnown(verdict: ServiceVerdict): boolean {
+  if (verdict.decision === "allow") return verdict.args === undefined || isJsonObject(verdict.args)
+  return ["deny", "ask", "block"].includes(verdict.decision) && typeof verdict.reason === "string"
+}
 
 export function blocked({ toolName }: Pick<ToolUse, "toolName">, verdict: ServiceVerdict): BlockedError {
   const reason = verdict.decision === "allow" ? "" : verdict.reason
@@ -49,14 +85,4 @@ function withoutDigest({ digest: _, ...use }: ToolUse): ToolUse {
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
-}
-
-/** The output as the policy sees it. */
-function textOf(output: unknown): string {
-  if (typeof output === "string") return output
-  try {
-    return JSON.stringify(output) ?? String(output)
-  } catch {
-    return String(output)
-  }
 }

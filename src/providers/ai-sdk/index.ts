@@ -5,6 +5,7 @@ import { onAbort } from "../../lib/abort.ts"
 import { checkKeys } from "../../lib/known-keys.ts"
 import { defaultDeadlines } from "../deadline.ts"
 import { AiSdkReader } from "./answer.ts"
+import { modelCredentials } from "./credentials.ts"
 import { failureOf, requestIdOf, type Source } from "./failure.ts"
 import { type Guard, guarded } from "./guard.ts"
 import type { AiSdkModel, AiSdkStream } from "./model.ts"
@@ -25,6 +26,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
     provider,
     id: model.modelId,
     ...(options.maxOutputTokens !== undefined && { maxOutputTokens: options.maxOutputTokens }),
+    credentials: () => modelCredentials(model, options),
     converse: (setup) => conversation(model, provider, options, setup),
   }
 }

@@ -1,5 +1,6 @@
 import type { Model } from "../../contract/provider.ts"
 import { WireConversation } from "../converse.ts"
+import { credentialsOf } from "../credentials.ts"
 import { checkProviderOptions } from "../options.ts"
 import { AnthropicReader } from "./answer.ts"
 import { failureOf } from "./failure.ts"
@@ -26,6 +27,7 @@ export function anthropic(options: AnthropicOptions): Model {
     id: options.model,
     enforcesSchema: enforcesSchema(options.model),
     maxOutputTokens: options.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS,
+    credentials: () => credentialsOf(options.baseUrl ?? url, headers),
     converse: (setup) =>
       new WireConversation(
         {

@@ -1,5 +1,6 @@
 import type { Model } from "../../contract/provider.ts"
 import { WireConversation } from "../converse.ts"
+import { credentialsOf } from "../credentials.ts"
 import { checkProviderOptions } from "../options.ts"
 import { GoogleReader } from "./answer.ts"
 import { failureOf, REQUEST_ID_HEADER } from "./failure.ts"
@@ -28,6 +29,7 @@ export function google(options: GoogleOptions): Model {
     id: options.model,
     enforcesSchema: family.combinesSchemaAndTools,
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    credentials: () => credentialsOf(baseUrl, headers),
     converse: (setup) =>
       new WireConversation(
         {

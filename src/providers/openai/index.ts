@@ -1,5 +1,6 @@
 import type { ConversationSetup, Model } from "../../contract/provider.ts"
 import { type Wire, WireConversation } from "../converse.ts"
+import { credentialsOf } from "../credentials.ts"
 import { ChatReader } from "./chat-answer.ts"
 import { chatShape } from "./chat-request.ts"
 import { failureOf, REQUEST_ID_HEADER } from "./failure.ts"
@@ -21,6 +22,7 @@ export function openai(options: OpenAiOptions): Model {
     // Other servers may accept a schema and ignore it: the model gets it in text as well.
     enforcesSchema: structuredOutput && complete.isOpenAi,
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    credentials: () => credentialsOf(complete.baseUrl, headers),
     converse: (setup) => new WireConversation(wireOf(complete, headers, setup), options, setup.transport),
   }
 }

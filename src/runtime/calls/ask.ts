@@ -3,6 +3,7 @@ import type { ApprovalDecision } from "../../contract/policy.ts"
 import { newNonce } from "../../lib/id.ts"
 import { askPerson } from "../../policy/ask-person.ts"
 import type { ResolvedConfig } from "../config.ts"
+import { maskedArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
 import { callDigest, decide, type Question, type Verdict } from "./decide.ts"
 
@@ -31,7 +32,7 @@ export async function waitForApproval(
     callId,
     digest,
     decision: verdict.kind === "allow" ? "approve" : "deny",
-    ...(verdict.kind === "deny" && { text: verdict.reason }),
+    ...(verdict.kind === "deny" && { text: run.redactor.again(verdict.reason) }),
     ...(isChanged && { args }),
     ...(given.decision === "always" && question.always && { always: question.always }),
   })
@@ -42,7 +43,7 @@ export async function waitForApproval(
 /** The record of a question about a call. `args` are recorded if they are not the model's. */
 export function approvalRequest(
   config: ResolvedConfig,
-  { input }: OpenRun,
+  { input, redactor }: OpenRun,
   call: ToolCall,
   { args, reason, question, always }: Omit<Question, "kind" | "via">,
 ) {
@@ -54,7 +55,7 @@ export function approvalRequest(
     digest,
     ticket: newNonce(),
     reason,
-    question,
+    question: redactor.again(question),
     ...(isChanged && { args }),
     ...(always && { always }),
   } as const
@@ -69,9 +70,9 @@ async function verdictOf(
   given: ApprovalDecision,
 ): Promise<Verdict> {
   if (given.decision === "deny") return { kind: "deny", reason: given.reason ?? "the request was denied" }
-  const args = given.decision === "approve" && given.args !== undefined ? given.args : asked
-  if (args === asked) return { kind: "allow", args }
-  const issues = await run.input.dispatcher.check(call.name, args)
+  if (given.decision === "always" || given.args === undefined) return { kind: "allow", args: asked }
+  const args = maskedArgs(config, run, call, given.args)
+  const issues = await run.input.dispatcher.check(call.name, given.args)
   if (issues.length > 0) return { kind: "deny", reason: `the changed arguments are invalid: ${issues.join("; ")}` }
   const verdict = await decide(config, run, { ...call, args }, { isApproved: true, edited: true })
   if (verdict.kind !== "allow") return verdict.kind === "deny" ? verdict : { kind: "deny", reason: verdict.question }
@@ -81,7 +82,7 @@ async function verdictOf(
 }
 
 function answerOf(
-  { policy, controls, key, input }: OpenRun,
+  { policy, controls, key, input, redactor }: OpenRun,
   call: ToolCall,
   { question, always }: Question,
   requestId: string,
@@ -93,7 +94,7 @@ function answerOf(
     nodeId: key.nodeId,
     callId: call.callId,
     tool: call.name,
-    args: call.args,
+    args: redactor.shown(call.args),
     tier: policy.rules.tier(call.name) ?? input.dispatcher.tool(call.name)?.risk ?? "high",
     model: model ? `${model.provider}:${model.id}` : null,
     question,

@@ -1,4 +1,5 @@
 import type { ToolCall } from "../../contract/backend.ts"
+import type { Json } from "../../contract/json.ts"
 import type { DecisionReason, ServiceOutput } from "../../contract/policy.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
@@ -6,7 +7,7 @@ import * as pipeline from "../../policy/pipeline.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
-import { digestOf, policyCall } from "./decide.ts"
+import { callDigest, policyCall } from "./decide.ts"
 
 /** True if the policy may withhold outputs of a tool, so that nothing of them is passed on before it has decided. */
 export function scansOutput({ policy }: OpenRun, tool: string): boolean {
@@ -43,20 +44,24 @@ export class OutputCheck {
     if (blocked === undefined) return outcome
     const { name } = this.#call
     this.#record("block", [blocked])
-    const withheld = `${name} ran, but its output was withheld: ${blocked.text}`
+    const withheld = this.#run.redactor.again(`${name} ran, but its output was withheld: ${blocked.text}`)
     return { status: "error", output: [{ type: "text", text: withheld }] }
   }
 
   /** The reason to withhold an output. */
   async #scan(output: ServiceOutput): Promise<DecisionReason | undefined> {
+    const { name, args } = this.#call
     const call = policyCall(this.#config, this.#run, this.#call)
-    const digest = digestOf(this.#config, this.#run, this.#call)
-    const { blocked, opened } = await pipeline.scanOutput(this.#run.policy, call, output, digest)
+    // Only a call that this process can run has an output.
+    if (call === undefined) return undefined
+    const digest = (value: Json) => callDigest(this.#config, { name, args: value }, this.#run.input.recordedCwd)
+    const { blocked, opened } = await pipeline.scanOutput(this.#run.policy, { ...call, args }, output, digest)
     if (opened.length > 0) this.#record("allow", opened)
     return blocked
   }
 
   #record(verdict: "allow" | "block", reasons: readonly DecisionReason[]): void {
-    this.#run.journal.append({ type: "policy-decision", callId: this.#call.callId, verdict, reasons })
+    const { journal, redactor } = this.#run
+    journal.append({ type: "policy-decision", callId: this.#call.callId, verdict, reasons: redactor.again(reasons) })
   }
 }

@@ -9,6 +9,7 @@ import { canonicalJson, jsonCopy } from "../../lib/json.ts"
 import { noRules } from "../../policy/no-rules.ts"
 import * as pipeline from "../../policy/pipeline.ts"
 import type { ResolvedConfig } from "../config.ts"
+import { maskedArgs, realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
 
 /** The decision about one call, with its final arguments. `ask`: a person has to answer the question first. */
@@ -65,8 +66,10 @@ export async function environmentFor(
 ): Promise<Environment> {
   const { rules } = run.policy
   if (rules === noRules) return env
+  const asked = policyCall(config, run, call)
+  if (asked === undefined) return env
   const { restrictEnvironment } = await import("../../policy/restrict-environment.ts")
-  return restrictEnvironment(env, rules, policyCall(config, run, call), config.resolvePath)
+  return restrictEnvironment(env, rules, asked, config.resolvePath)
 }
 
 /** Identifies exactly one call with its arguments: a decision is valid for nothing else. */
@@ -88,22 +91,29 @@ async function decideByPolicy(
 ): Promise<Verdict> {
   const { policy, journal, projection, input } = run
   if (pipeline.allowsAtOnce(policy, call.name, risk)) return { kind: "allow", args: call.args }
-  const digest = digestOf(config, run, call)
+  const asked = policyCall(config, run, call)
+  // A call whose secrets this process does not have is not run at all.
+  if (asked === undefined) return { kind: "allow", args: call.args }
+  const mask = (value: Json) => (value === asked.args ? call.args : maskedArgs(config, run, call, value))
+  const digest = (value: Json) => callDigest(config, { name: call.name, args: mask(value) }, input.recordedCwd)
   const allowed = [...(input.before?.allowed ?? []), ...projection.allowed]
-  const facts = { risk, allowed, isApproved, digest }
-  const decision = await pipeline.decideCall(policy, policyCall(config, run, call), facts)
-  const { verdict, reasons, args } = decision
+  const facts = { risk, allowed, isApproved, digest, mask }
+  const decision = await pipeline.decideCall(policy, asked, facts)
+  const { verdict, reasons } = decision
+  const isRewritten = digest(decision.args) !== digest(asked.args)
+  const args = isRewritten ? mask(decision.args) : call.args
   if (reasons.length > 0) {
-    const isRewritten = digest(args) !== digest(call.args)
-    journal.append({ type: "policy-decision", callId: call.callId, verdict, reasons, ...(isRewritten && { args }) })
+    const recorded = { callId: call.callId, verdict, reasons: run.redactor.again(reasons) }
+    journal.append({ type: "policy-decision", ...recorded, ...(isRewritten && { args }) })
   }
   switch (decision.verdict) {
     case "allow":
       return { kind: "allow", args }
     case "deny":
-      return { kind: "deny", reason: decision.reason }
+      return { kind: "deny", reason: run.redactor.again(decision.reason) }
     case "ask": {
-      const { via, question, always } = decision
+      const { via, always } = decision
+      const question = run.redactor.again(decision.question)
       return { kind: "ask", args, reason: "approval", question, via, ...(always && { always }) }
     }
   }
@@ -124,27 +134,21 @@ async function askGate({ hooks }: OpenRun, call: ToolCall, { edited = false, isA
   return { kind: "deny", reason: "the approval gate failed" } satisfies Verdict
 }
 
-/** A call as the policy sees it. */
-export function policyCall(
-  config: ResolvedConfig,
-  { key, input }: OpenRun,
-  { callId, name, args }: ToolCall,
-): PolicyCall {
+/** Rules see what would run. Undefined if this process does not have the secrets of the call. */
+export function policyCall(config: ResolvedConfig, run: OpenRun, call: ToolCall): PolicyCall | undefined {
+  const { key, input } = run
+  const args = realArgs(config, run, call)
+  if (args === undefined) return undefined
   return {
-    tool: name,
+    tool: call.name,
     args,
-    callId,
+    callId: call.callId,
     cwd: input.cwd,
     workspace: config.workspace,
     runId: key.runId,
     backend: config.backend.name,
     sandboxed: config.env.shell?.isSandboxRequired === true,
   }
-}
-
-/** Digests of a call with other arguments. */
-export function digestOf(config: ResolvedConfig, { input }: OpenRun, { name }: ToolCall) {
-  return (args: Json) => callDigest(config, { name, args }, input.recordedCwd)
 }
 
 /** Undefined also where `question` throws: the arguments do not fit the tool, and its validation reports that. */

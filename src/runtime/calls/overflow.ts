@@ -1,8 +1,9 @@
 import type { Artifact, ArtifactStore } from "../../contract/artifacts.ts"
 import type { ToolCall } from "../../contract/backend.ts"
-import type { Environment } from "../../contract/env.ts"
+import type { Environment, Shell } from "../../contract/env.ts"
 import type { RecordBody } from "../../contract/event.ts"
 import type { RunKey } from "../../contract/store.ts"
+import type { Redactor } from "../../policy/redact/redactor.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 import type { ResolvedConfig } from "../config.ts"
 
@@ -15,10 +16,11 @@ export class Overflow {
   /** By the call object, not by its id: a dropped early call may still be running under the same id. */
   readonly #warnings = new WeakMap<ToolCall, RecordBody>()
 
-  constructor({ artifacts, env }: ResolvedConfig, key: RunKey) {
+  constructor({ artifacts, env }: ResolvedConfig, key: RunKey, redactor: Redactor) {
     this.#artifacts = artifacts
     this.#key = key
-    this.env = artifacts?.environment?.(env, key) ?? env
+    const own = artifacts?.environment?.(env, key) ?? env
+    this.env = own.shell ? { ...own, shell: redactedShell(own.shell, redactor) } : own
   }
 
   /** Returns the function that saves the whole result of a call; undefined without an artifact store. */
@@ -38,6 +40,21 @@ export class Overflow {
     if (path === null) this.#warnings.delete(call)
     else this.#warnings.set(call, { ...truncated(call, `all of it is at ${path}`), paths: [path] })
     return path
+  }
+}
+
+/** Commands save long output themselves, before it is a result. */
+export function redactedShell(shell: Shell, redactor: Redactor): Shell {
+  return {
+    isSandboxRequired: shell.isSandboxRequired === true,
+    get containment() {
+      return shell.containment
+    },
+    run: (command) => shell.run({ redact: redactor.stream, ...command }),
+    start: (command) => shell.start({ redact: redactor.stream, ...command }),
+    poll: (shellId) => shell.poll(shellId),
+    stop: (shellId) => shell.stop(shellId),
+    close: () => shell.close(),
   }
 }
 

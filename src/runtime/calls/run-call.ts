@@ -4,6 +4,7 @@ import type { Json } from "../../contract/json.ts"
 import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
+import { realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, waitForApproval } from "./ask.ts"
 import { OutputCheck, scansOutput } from "./check-output.ts"
@@ -34,7 +35,7 @@ export class CallRunner {
   constructor(config: ResolvedConfig, run: OpenRun) {
     this.#config = config
     this.#run = run
-    this.#overflow = new Overflow(config, run.key)
+    this.#overflow = new Overflow(config, run.key, run.redactor)
   }
 
   call(call: ToolCall): Promise<ToolOutcome | Suspended> {
@@ -158,16 +159,20 @@ export class CallRunner {
     return (await onRecord) ? this.record(call, outcome, durationMs) : outcome
   }
 
+  /** Only here a call has the values of its secrets. */
   async #dispatch(call: ToolCall): Promise<ToolOutcome> {
+    const { redactor, input } = this.#run
+    const args = realArgs(this.#config, this.#run, call)
+    if (args === undefined) return withoutSecret(call)
     const started = performance.now()
     const env = await environmentFor(this.#config, this.#run, call, this.#overflow.env)
     const context = contextOf(env, this.#run, call)
-    const { dispatcher } = this.#run.input
     const keep = this.#overflow.keeperOf(call)
-    if (!scansOutput(this.#run, call.name)) return dispatcher.dispatch(call, context, keep)
+    const dispatch = (to: ToolContext, save: typeof keep) =>
+      input.dispatcher.dispatch({ ...call, args }, to, save, redactor.text)
+    if (!scansOutput(this.#run, call.name)) return dispatch(context, keep)
     const check = new OutputCheck(this.#config, this.#run, call, keep)
-    const unseen = { ...context, progress: () => {} }
-    return check.release(await dispatcher.dispatch(call, unseen, check.keep), performance.now() - started)
+    return check.release(await dispatch({ ...context, progress: () => {} }, check.keep), performance.now() - started)
   }
 
   #mayStartEarly(name: string): boolean {
@@ -202,7 +207,7 @@ function contextOf(env: Environment, run: OpenRun, { callId }: ToolCall): ToolCo
     callId,
     cwd: run.input.cwd,
     env,
-    progress: (message) => run.show({ type: "tool-progress", callId, message }),
+    progress: (message) => run.show({ type: "tool-progress", callId, message: run.redactor.text(message) }),
   }
 }
 
@@ -227,6 +232,12 @@ function notStarted({ name }: ToolCall): ToolOutcome {
 /** A backend error: an effect whose call is not recorded could not be found after a crash. */
 function notOnRecord({ name }: ToolCall): ToolOutcome {
   return { status: "denied", output: [{ type: "text", text: `${name} was not started: its call is not recorded.` }] }
+}
+
+/** The journal has only a mask of a secret that nobody declared: the masked text must not run. */
+function withoutSecret({ name }: ToolCall): ToolOutcome {
+  const text = `${name} was not run by this process: its arguments contain a secret that only an earlier process had. Check before you try again.`
+  return { status: "unknown", output: [{ type: "text", text }] }
 }
 
 export function unknown({ name }: ToolCall): ToolOutcome {

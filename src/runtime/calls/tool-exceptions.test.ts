@@ -5,6 +5,7 @@ import { memoryStore } from "../../stores/memory.ts"
 import { scriptedModel } from "../../testing/index.ts"
 
 const KEY = "sk-very-secret-key-0123456789"
+const MASK = "{{secret:SERVICE_KEY}}"
 const connect = defineTool({
   name: "connect",
   description: "Connects.",
@@ -44,9 +45,11 @@ test("a tool's exception appears only in toolError and at debug, with known secr
       tool: "connect",
       step: "run",
       name: "TypeError",
-      message: "no connection with [secret]",
-      stack: expect.stringMatching(/^TypeError: no connection with \[secret\]\n\s+at .*tool-exceptions\.test/),
-      causes: ["Error: 401 for [secret]", "socket closed"],
+      message: "no connection with {{secret:SERVICE_KEY}}",
+      stack: expect.stringMatching(
+        /^TypeError: no connection with \{\{secret:SERVICE_KEY\}\}\n\s+at .*tool-exceptions\.test/,
+      ),
+      causes: ["Error: 401 for {{secret:SERVICE_KEY}}", "socket closed"],
     },
   ])
   expect(logged.debug).toContainEqual(["A tool threw an exception.", exceptions[0]])
@@ -94,7 +97,7 @@ test("every echo of a secret in an exception is replaced, not only the first", a
     hooks: { toolError: (exception) => void exceptions.push(exception) },
   })
   await runtime.run({ task: "x" })
-  expect(exceptions).toMatchObject([{ message: "[secret] is not [secret]", causes: ["[secret][secret]"] }])
+  expect(exceptions).toMatchObject([{ message: `${MASK} is not ${MASK}`, causes: [`${MASK}${MASK}`] }])
 })
 
 test("neither an unreadable exception nor a throwing toolError hook fails the run", async () => {

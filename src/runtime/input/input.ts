@@ -69,11 +69,12 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   requireJson("metadata", metadata)
   requireJson("messages", input.messages)
   const model = input.model === undefined ? config.model : config.resolveModel(input.model)
+  const redactor = config.redactorOf(model)
   const form = outputForm(input)
   const cwd = workingDirectory(config.workspace, input.cwd ?? ".")
   return {
-    messages: await messagesOf(config, input, cwd),
-    ...(system !== undefined && { system }),
+    messages: redactor.json(await messagesOf(config, input, cwd)),
+    ...(system !== undefined && { system: redactor.text(system) }),
     ...(model && { model }),
     settings: modelSettings(input),
     ...(form && { form }),
@@ -84,7 +85,7 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     policies: input.policy ? [checkRunPolicy(input.policy)] : [],
     cwd,
     recordedCwd: recordedCwd(config.workspace, cwd),
-    ...(metadata && { metadata }),
+    ...(metadata && { metadata: redactor.json(metadata) }),
   }
 }
 

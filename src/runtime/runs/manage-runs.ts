@@ -28,7 +28,8 @@ export async function sendToRun(
   if (found === null || isOver(found)) return false
   const stops = message.type !== "steer"
   if (stops && (await watch.look(key, found)) !== "alive") return endRun(config, watch, key, found, wasCancelled)
-  await postMessage(config.store.folder(runPath(key)), message, found.projection.nextInbox)
+  const text = message.type === "steer" && { text: config.redactorOf().text(message.text) }
+  await postMessage(config.store.folder(runPath(key)), { ...message, ...text }, found.projection.nextInbox)
   // The run may have paused before it could read the message. Then no owner will apply it.
   const now = await inspectRun(config, key)
   if (!stops || now === null || now.projection.status !== "paused") return true

@@ -114,12 +114,12 @@ class MonitoredRun {
 }
 
 /** Records messages that arrived while the run had no owner. A resumed run shall continue, so a cancel does not stop it. */
-export async function recordWaitingMessages({ folder, journal, projection }: OpenRun): Promise<void> {
+export async function recordWaitingMessages({ folder, journal, projection, redactor }: OpenRun): Promise<void> {
   for (let inbox = projection.nextInbox; ; inbox++) {
     const message = await readMessage(folder, inbox)
     if (message === null) break
     if (message.type === "unreadable") journal.append(skipped(inbox))
-    else if (message.type === "steer") journal.append({ type: "steer", text: message.text, inbox })
+    else if (message.type === "steer") journal.append({ type: "steer", text: redactor.again(message.text), inbox })
     else journal.append({ type: "cancel", inbox })
   }
   await journal.flush()
@@ -127,7 +127,7 @@ export async function recordWaitingMessages({ folder, journal, projection }: Ope
 
 /** Applies a message to an active run and records it with its slot, so it is applied once. Returns false if it is too late. */
 function applyMessage(
-  { journal, controls, pendingSteers }: OpenRun,
+  { journal, controls, pendingSteers, redactor }: OpenRun,
   message: InboxMessage | UnreadableMessage,
   inbox: number,
 ): boolean {
@@ -143,11 +143,14 @@ function applyMessage(
       journal.append({ type: "interrupt", mode: message.mode, inbox })
       controls.stop({ kind: "cancel", onRecord: true }, message.mode)
       return true
-    case "steer":
-      if (!controls.steer(message.text)) return false
+    case "steer": {
+      // The sender may not know the secrets of this run.
+      const text = redactor.again(message.text)
+      if (!controls.steer(text)) return false
       // The steer is recorded when the model receives it.
-      pendingSteers.push({ text: message.text, inbox })
+      pendingSteers.push({ text, inbox })
       return true
+    }
   }
 }
 

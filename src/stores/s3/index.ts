@@ -13,7 +13,7 @@ export type { S3StoreOptions }
  */
 export function s3Store(options: S3StoreOptions): Store {
   const resolved = resolveOptions(options)
-  const { bucket, prefix } = resolved
+  const { bucket, prefix, accessKeyId, secretAccessKey, sessionToken = "" } = resolved
   const objects = bucketObjects(createClient(resolved))
   const location = `s3://${bucket}/${prefix}`.replace(/\/$/, "")
 
@@ -29,6 +29,7 @@ export function s3Store(options: S3StoreOptions): Store {
 
   return {
     location,
+    credentials: () => ({ accessKeyId, secretAccessKey, sessionToken }),
     check,
     folder: (path) => bucketFolder(objects, `${prefix}${path}/`, `${location}/${path}`, check),
     list: (path, part) => objects.list(`${prefix}${path}/`, part),

@@ -16,6 +16,19 @@ export function toParts(value: unknown): readonly ContentPart[] {
   })
 }
 
+/** Redacts texts and file names. Images and documents are not searched. */
+export function redactParts(parts: readonly ContentPart[], redact: (text: string) => string): readonly ContentPart[] {
+  return parts.map((part) => {
+    if (part.type === "text") return redactedText(part, redact)
+    return part.type === "file" && part.name !== undefined ? { ...part, name: redact(part.name) } : part
+  })
+}
+
+function redactedText(part: TextPart, redact: (text: string) => string): TextPart {
+  const text = redact(part.text)
+  return text === part.text ? part : { type: "text", text }
+}
+
 /** A lone surrogate cannot be written as UTF-8, and providers reject requests that contain one. */
 export function wellFormed(text: string): string {
   return text.replace(loneSurrogate, "\ufffd")

@@ -16,7 +16,7 @@ import { onAbort } from "../../lib/abort.ts"
 import { contain, containedLogger } from "../../lib/contained.ts"
 import { plainText } from "../../lib/content.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
-import { toParts } from "./content-parts.ts"
+import { redactParts, toParts } from "./content-parts.ts"
 import { boundError, cutParts, fits, type Kept, type OutputLimits } from "./output.ts"
 import { describeException } from "./tool-exception.ts"
 import { validateInput } from "./validate.ts"
@@ -28,8 +28,11 @@ export interface Dispatcher {
   tool(name: string): Tool | undefined
   /** Every reason why a tool would reject these arguments; empty if it accepts them. */
   check(name: string, args: Json): Promise<readonly string[]>
-  /** Selects, validates, runs, bounds and serialises one call. Never rejects, whatever the tool does. */
-  dispatch(call: DispatchCall, context: ToolContext, keep?: KeepWhole): Promise<ToolOutcome>
+  /**
+   * Selects, validates, runs, redacts, bounds and serialises one call. Never rejects, whatever the tool does. `redact`: used
+   * instead of the dispatcher's.
+   */
+  dispatch(call: DispatchCall, context: ToolContext, keep?: KeepWhole, redact?: Redact): Promise<ToolOutcome>
   /** The same for hosts without a loop. */
   callTool(
     name: string,
@@ -41,6 +44,9 @@ export interface Dispatcher {
 
 /** Saves the full text of a result that is too long and returns its path. Null: not saved. */
 export type KeepWhole = (artifact: Artifact) => string | null | Promise<string | null>
+
+/** Replaces the secrets in a text. */
+export type Redact = (text: string) => string
 
 export interface DispatchCall {
   readonly name: string
@@ -61,8 +67,8 @@ export interface DispatcherOptions {
   readonly logger?: Logger
   /** Receives exceptions of tools other than `ToolError`. */
   readonly onException?: (exception: ToolException) => void
-  /** Values that are redacted in exceptions before they are reported. */
-  readonly secrets?: () => readonly string[]
+  /** Applied to results before they are cut or saved, and to exceptions before they are reported. */
+  readonly redact?: Redact
 }
 
 /** Runs tool calls without a loop: selects, validates, runs, bounds and serialises. */
@@ -75,7 +81,13 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
   const knownNames = [...byName.keys()].join(", ") || "none"
   const errorLimits: OutputLimits = { maxBytes: maxOutputBytes, maxCharacters }
 
-  async function dispatch(call: DispatchCall, context: ToolContext, keep?: KeepWhole): Promise<ToolOutcome> {
+  async function dispatch(
+    call: DispatchCall,
+    context: ToolContext,
+    keep?: KeepWhole,
+    redact = options.redact ?? unchanged,
+  ): Promise<ToolOutcome> {
+    const failed = (code: string, message: string): ToolOutcome => failure(code, redact(message), errorLimits)
     const tool = byName.get(call.name)
     if (tool === undefined)
       return failed("not_found", `"${call.name}" is not an available tool. Available tools: ${knownNames}.`)
@@ -94,10 +106,10 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       step = "run"
       const returned = tool.run(input.args, context)
       const value = isThenable(returned) ? await settledOrAborted(returned, context.signal) : returned
-      if (value === abandoned) return stopped(tool)
+      if (value === abandoned) return stopped(tool, errorLimits)
 
       step = "serialise"
-      const parts = toParts(value)
+      const parts = redactParts(toParts(value), redact)
       const maxBytes = Math.min(tool.maxOutputBytes ?? maxOutputBytes, maxOutputBytes)
       const limits = { maxBytes, maxCharacters }
       if (tool.bounded || fits(parts, limits)) return { status: "ok", output: parts }
@@ -105,29 +117,18 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
     } catch (error) {
       const toolError = readToolError(error)
       if (toolError !== undefined) return failed(toolError.code, toolError.message)
-      if (step === "run" && context.signal.aborted) return stopped(tool)
-      report(error, tool.name, step, context)
+      if (step === "run" && context.signal.aborted) return stopped(tool, errorLimits)
+      report(tool.name, () => describeException(error, tool.name, step, context, redact))
       return failed("internal", `The tool ${tool.name} ${whatFailed[step]}.`)
     }
   }
 
-  function report(error: unknown, tool: string, step: ToolException["step"], context: ToolContext): void {
+  function report(tool: string, describe: () => ToolException): void {
     logger?.warn("A tool failed.", { tool, code: "internal" })
     if (!logger?.debug && !options.onException) return
-    const exception = describeException(error, tool, step, context, options.secrets?.() ?? [])
+    const exception = describe()
     logger?.debug?.("A tool threw an exception.", { ...exception })
     contain(() => options.onException?.(exception))
-  }
-
-  function failed(code: string, message: string): ToolOutcome {
-    return { status: "error", output: [boundError(code, message, errorLimits)] }
-  }
-
-  /** It is unknown how far a tool with effects got: its outcome is flagged, not reported as a failure. */
-  function stopped(tool: Tool): ToolOutcome {
-    const harmless = tool.effect === "none"
-    const message = `${tool.name} was stopped while it ran${harmless ? "." : "; it may or may not have taken effect."}`
-    return { status: harmless ? "error" : "unknown", output: [boundError("aborted", message, errorLimits)] }
   }
 
   return Object.freeze<Dispatcher>({
@@ -146,6 +147,19 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
   })
 }
 
+function failure(code: string, message: string, limits: OutputLimits): ToolOutcome {
+  return { status: "error", output: [boundError(code, message, limits)] }
+}
+
+/** It is unknown how far a tool with effects got: its outcome is flagged, not reported as a failure. */
+function stopped(tool: Tool, limits: OutputLimits): ToolOutcome {
+  const harmless = tool.effect === "none"
+  const message = `${tool.name} was stopped while it ran${harmless ? "." : "; it may or may not have taken effect."}`
+  return { status: harmless ? "error" : "unknown", output: [boundError("aborted", message, limits)] }
+}
+
+const unchanged: Redact = (text) => text
+
 const optionKeys = keys<DispatcherOptions>()(
   "maxOutputBytes",
   "maxCharacters",
@@ -153,7 +167,7 @@ const optionKeys = keys<DispatcherOptions>()(
   "disabled",
   "logger",
   "onException",
-  "secrets",
+  "redact",
 )
 
 /** The allowed tools that are not disabled. An unknown allowed name is an error that would otherwise go unnoticed. */

@@ -1,6 +1,5 @@
 import type { ToolException } from "../../contract/hooks.ts"
 import type { ToolContext } from "../../contract/tool.ts"
-import { scrub } from "../../lib/secrets.ts"
 
 /** A tool's exception, for its author. Never throws, whatever was thrown. */
 export function describeException(
@@ -8,9 +7,9 @@ export function describeException(
   tool: string,
   step: ToolException["step"],
   { runId, callId }: ToolContext,
-  secrets: readonly string[],
+  redact: (text: string) => string,
 ): ToolException {
-  const clean = (text: string) => scrub(text, secrets).slice(0, LONGEST)
+  const clean = (text: string) => redact(text).slice(0, LONGEST)
   const at = { runId, callId, tool, step }
   try {
     if (!(error instanceof Error)) return { ...at, name: typeof error, message: clean(String(error)), causes: [] }

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream"
 import { setImmediate as nextRound } from "node:timers/promises"
-import type { ShellOutput } from "../../../contract/env.ts"
+import type { PiecewiseRedaction, ShellOutput } from "../../../contract/env.ts"
 import { delay } from "../../../lib/abort.ts"
 import { OutputWindow } from "../../../lib/output-window.ts"
 import type { SpillFile } from "./spill-file.ts"
@@ -11,20 +11,18 @@ export class CommandOutput {
   readonly #spill: SpillFile
   readonly #window: OutputWindow
   readonly #teller: Teller | undefined
+  readonly #redaction: PiecewiseRedaction | undefined
   readonly #ended = new AbortController()
   readonly #reading: Promise<void>
   #bytes = 0
   #isWriting = false
 
-  constructor(
-    source: Readable,
-    spill: SpillFile,
-    { maxBytes, onOutput }: { readonly maxBytes: number; readonly onOutput?: ((text: string) => void) | undefined },
-  ) {
+  constructor(source: Readable, spill: SpillFile, { maxBytes, onOutput, redaction }: OutputOptions) {
     this.#source = source
     this.#spill = spill
     this.#window = new OutputWindow(maxBytes)
     this.#teller = onOutput && new Teller(onOutput)
+    this.#redaction = redaction
     this.#reading = this.#read()
   }
 
@@ -68,18 +66,33 @@ export class CommandOutput {
       // Safe: a stream without an encoding gives bytes.
       for await (const chunk of this.#source as AsyncIterable<Uint8Array>) {
         this.#bytes += chunk.length
-        this.#window.add(chunk)
-        this.#teller?.add(chunk)
-        this.#isWriting = true
-        await this.#spill.add(chunk)
-        this.#isWriting = false
+        const { buffer, byteOffset, length } = chunk
+        const piece = this.#redaction?.push(Buffer.from(buffer, byteOffset, length).toString("latin1"))
+        await this.#add(piece === undefined ? chunk : Buffer.from(piece, "latin1"))
       }
     } catch {
       // Closed on this side: data received so far counts.
     } finally {
+      const rest = this.#redaction?.end() ?? ""
+      if (rest !== "") await this.#add(Buffer.from(rest, "latin1"))
       this.#ended.abort()
     }
   }
+
+  async #add(bytes: Uint8Array): Promise<void> {
+    this.#window.add(bytes)
+    this.#teller?.add(bytes)
+    this.#isWriting = true
+    await this.#spill.add(bytes)
+    this.#isWriting = false
+  }
+}
+
+interface OutputOptions {
+  readonly maxBytes: number
+  readonly onOutput?: ((text: string) => void) | undefined
+  /** Gets one character for each byte, so that no byte of a binary output changes. */
+  readonly redaction?: PiecewiseRedaction | undefined
 }
 
 const quietMs = 100

@@ -104,13 +104,13 @@ export class CommandStarter {
     const isSandboxed = "bubblewrap" in sandbox
     const number = ++this.#count
     const mark = markOf(this.#nonce, number)
-    const { maxOutputBytes: maxBytes = defaultOutputBytes, outputFolder = folder, onOutput } = command
+    const { maxOutputBytes: maxBytes = defaultOutputBytes, outputFolder = folder, onOutput, redact } = command
     const spillPath = join(outputFolder, `command-${this.#nonce.slice(0, 8)}-${number}.txt`)
     const spill = new SpillFile(spillPath, { fromBytes: maxBytes, maxBytes: settings.maxSpillBytes })
     const pipe = await openPipe(folder, settings.root).catch((error: unknown) => {
       throw new ToolError("io", "The command was not started: there is no pipe for its output.", { cause: error })
     })
-    const output = new CommandOutput(pipe.source, spill, { maxBytes, onOutput })
+    const output = new CommandOutput(pipe.source, spill, { maxBytes, onOutput, redaction: redact?.() })
     const shell = ["/bin/sh", "-c", "--", command.command]
     const outputs = existsSync(outputFolder) ? [outputFolder] : []
     const view = { ...settings, readOnly: [...settings.readOnlyRoots, ...outputs], cwd }

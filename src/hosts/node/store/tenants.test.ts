@@ -73,7 +73,8 @@ test("a run reads the output of its own commands, also after another runtime res
   const store = fsStore(state)
   const workspace = mkdtempSync(join(base, "workspace-"))
   const tools = [...fileTools(), bashTool()]
-  const first = createRuntime({ store, workspace, tools, model: scriptedModel([longSecret]) })
+  const policy = { preApproved: ["Bash"] }
+  const first = createRuntime({ store, workspace, tools, policy, model: scriptedModel([longSecret]) })
   const begun = await first.run({ task: "Go.", runId: "own", limits: { turns: 1 } })
   await first.close()
   const file = outputOf(begun)

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../../../contract/json.ts"
 import type { PolicyCall, RuleDecision, Rules } from "../../../contract/policy.ts"
 import { isJsonObject } from "../../../lib/json.ts"
+import { createRedactor } from "../../redact/redactor.ts"
 import { type AuditRecord, auditRecord } from "./audit.ts"
 import { Callers, type PolicyServiceKeys } from "./callers.ts"
 import { bodyOf, type CallMessage, InvalidRequest, messageIn, type Route } from "./requests.ts"
@@ -8,16 +9,19 @@ import { bodyOf, type CallMessage, InvalidRequest, messageIn, type Route } from 
 export interface PolicyServerOptions {
   readonly rules: Rules
   readonly keys: PolicyServiceKeys
-  /** Stores one line of the audit log. The answer is sent only after it has returned; if it fails, the call is denied. */
+  /** Stores one line of the audit log, in which secrets are masked. The answer is sent only after it has returned; if it fails, the call is denied. */
   readonly audit: (record: AuditRecord) => void | Promise<void>
 }
 
 /** A policy service as one fetch handler. docs/policy-service.md describes the protocol. */
 export function policyServer(options: PolicyServerOptions): (request: Request) => Promise<Response> {
+  const { apiKeys = {}, clients = {} } = options.keys
   const callers = new Callers(options.keys)
+  const { shown } = createRedactor({}, { ...apiKeys, ...clients })
+  const audit = (record: AuditRecord) => options.audit(shown(record))
   return async (request) => {
     try {
-      return await answer(request, options, callers)
+      return await answer(request, { ...options, audit }, callers)
     } catch (error) {
       if (error instanceof InvalidRequest) return problem(error.status, error.message)
       return problem(500, "The policy service failed.")

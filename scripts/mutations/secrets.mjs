@@ -1,0 +1,94 @@
+// Promises about secrets: masked where text enters, restored only for the tool that is called.
+import { mutation } from "./mutation.mjs"
+
+const redact = "src/policy/redact"
+const sinks = (name) => ["test/secrets.test.ts", name]
+const resumed = (name) => ["test/secrets-resume.test.ts", name]
+const nowhere = sinks("a declared secret appears in no journal")
+
+export const mutations = [
+  mutation(
+    "secrets: the results of tools are not masked",
+    [["src/tools/kernel/dispatch.ts", "redactParts(toParts(value), redact)", "toParts(value)"]],
+    nowhere,
+  ),
+  mutation(
+    "secrets: the errors of tools are not masked",
+    [
+      [
+        "src/tools/kernel/dispatch.ts",
+        "failure(code, redact(message), errorLimits)",
+        "failure(code, message, errorLimits)",
+      ],
+    ],
+    nowhere,
+  ),
+  mutation(
+    "secrets: deltas are published as they come",
+    [["src/runtime/entry.ts", "const delta = stream.push(event.delta)", "const delta = event.delta"]],
+    nowhere,
+  ),
+  mutation(
+    "secrets: what a stream holds back is not searched for the start of a value",
+    [
+      [
+        `${redact}/stream.ts`,
+        "let end = Math.min(value, unfinishedLiteral(text))",
+        "let end = unfinishedLiteral(text)",
+      ],
+    ],
+    nowhere,
+  ),
+  mutation(
+    "secrets: the arguments of a call are recorded as they are",
+    [["src/runtime/entry.ts", "{ ...plain, ...redactor.json(partsOf(event)) }", "{ ...plain }"]],
+    nowhere,
+  ),
+  mutation(
+    "secrets: messages in the inbox are written as they are",
+    [["src/runtime/runs/manage-runs.ts", "{ ...message, ...text }", "message"]],
+    nowhere,
+  ),
+  mutation(
+    "secrets: a failure is shortened before it is masked",
+    [
+      [
+        "src/runtime/secrets.ts",
+        "redactor.cut(failure.message)",
+        "redactor.text(failure.message.slice(0, LONGEST_MESSAGE))",
+      ],
+    ],
+    ["src/runtime/secrets.test.ts", "a failure is masked before it is shortened, in every field"],
+  ),
+  mutation(
+    "secrets: masked reasoning keeps its signature",
+    [["src/runtime/entry.ts", "opaque !== undefined && text === event.text &&", "opaque !== undefined &&"]],
+    sinks("reasoning in which a secret was masked loses its signature"),
+  ),
+  mutation(
+    "secrets: a literal reference is expanded",
+    [[`${redact}/redactor.ts`, '"{{secret::")', '"{{secret:")']],
+    sinks("a literal reference from a model, a tool or a user is never expanded"),
+  ),
+  mutation(
+    "secrets: a call runs with the masked text",
+    [
+      [
+        "src/runtime/calls/run-call.ts",
+        "if (args === undefined) return withoutSecret(call)",
+        "if (args === undefined) return input.dispatcher.dispatch(call, contextOf(this.#overflow.env, this.#run, call))",
+      ],
+    ],
+    resumed("a call never runs with the masked text"),
+  ),
+  mutation(
+    "secrets: an undeclared token is used for a call with other arguments",
+    [["src/runtime/secrets.ts", "return `${call} ${JSON.stringify(redacted)}`", "return call"]],
+    ["src/runtime/secrets.test.ts", "kept arguments belong to exactly one call with exactly these arguments"],
+  ),
+  mutation(
+    "secrets: long command output is saved as it is",
+    [["src/runtime/calls/overflow.ts", "shell.run({ redact: redactor.stream, ...command })", "shell.run(command)"]],
+    sinks("a known value in the long output of a command"),
+  ),
+]

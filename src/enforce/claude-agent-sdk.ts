@@ -1,0 +1,98 @@
+import { LonghaulError } from "../contract/error.ts"
+import type { ToolPolicy } from "../policy/service/tool-use.ts"
+import type { ClaudeCanUseTool, ClaudeHook, ClaudeHookMatcher } from "./claude-shapes.ts"
+import { ClaudeToolCalls } from "./claude-tool-calls.ts"
+
+export type { ClaudeCanUseTool, ClaudeHook, ClaudeHookMatcher } from "./claude-shapes.ts"
+
+export interface ClaudeHooksOptions {
+  /** Default true. False: `Stop` is not reported, for use with `sendTranscriptStop`. */
+  readonly includeStop?: boolean
+}
+
+/** Options for `query()` of `@anthropic-ai/claude-agent-sdk`. Both are needed. */
+export interface ClaudeEnforcement {
+  readonly hooks: Partial<Record<ClaudeHookEvent, ClaudeHookMatcher[]>>
+  readonly canUseTool: ClaudeCanUseTool
+}
+
+type ClaudeHookEvent =
+  | "UserPromptSubmit"
+  | "PreToolUse"
+  | "PostToolUse"
+  | "PostToolUseFailure"
+  | "PostToolBatch"
+  | "Stop"
+
+/**
+ * Hooks and a permission callback that ask the policy about each call of any tool, also in subagents, and check each output. A call
+ * that is not allowed is denied with the reason; an output is replaced by the reason; the output of a failed call, which the SDK
+ * cannot replace, ends the run.
+ */
+export function claudeHooks(policy: ToolPolicy, { includeStop = true }: ClaudeHooksOptions = {}): ClaudeEnforcement {
+  const calls = new ClaudeToolCalls(policy)
+  const { prompt, stop } = lifecycle(policy)
+  return {
+    hooks: {
+      UserPromptSubmit: [matcher(prompt)],
+      PreToolUse: [matcher((input) => calls.before(input))],
+      PostToolUse: [matcher((input) => calls.after(input))],
+      PostToolUseFailure: [matcher((input) => calls.failed(input))],
+      PostToolBatch: [matcher((input) => calls.batch(input))],
+      ...(includeStop && { Stop: [matcher(stop)] }),
+    },
+    canUseTool: (...call) => calls.permit(...call),
+  }
+}
+
+/** An assistant message of the SDK as a line of a transcript. */
+export function transcriptLine(message: {
+  readonly type: "assistant"
+  readonly message: object
+  readonly session_id: string
+}): string {
+  const { type, session_id, message: content } = message
+  return JSON.stringify({ type, session_id, message: content })
+}
+
+export interface TranscriptStop {
+  readonly sessionId: string
+  readonly model?: string
+  /** Made by `transcriptLine`. */
+  readonly transcriptLines: readonly string[]
+}
+
+/** Reports the end of a session with its transcript. Rejects if the event was not accepted. */
+export async function sendTranscriptStop(policy: ToolPolicy, stop: TranscriptStop): Promise<void> {
+  const { sessionId, model, transcriptLines } = stop
+  if (policy.send === undefined) {
+    throw new LonghaulError("config_invalid", "The policy receives no events, so the transcript cannot be sent.", {
+      fix: "Pass a PolicyClient.",
+    })
+  }
+  const transcript = transcriptLines.join("\n")
+  await policy.send({ event: "Stop", sessionId, transcript, ...(model !== undefined && { model }) }, { strict: true })
+}
+
+/** An hour, far above our own deadline: the SDK passes an output on when its hook is late. */
+function matcher(hook: ClaudeHook): ClaudeHookMatcher {
+  return { hooks: [hook], timeout: 3600, onFailure: "block" }
+}
+
+/** The SDK does not deliver `SessionStart` to callbacks; the first prompt of a session comes before everything else. */
+function lifecycle(policy: ToolPolicy): { readonly prompt: ClaudeHook; readonly stop: ClaudeHook } {
+  const started = new Set<string>()
+  const send: NonNullable<ToolPolicy["send"]> = async (event) => policy.send?.(event).catch(() => undefined)
+  return {
+    async prompt({ session_id: sessionId, prompt }) {
+      if (!started.has(sessionId)) await send({ event: "SessionStart", sessionId })
+      started.add(sessionId)
+      await send({ event: "UserPromptSubmit", sessionId, ...(typeof prompt === "string" && { prompt }) })
+      return {}
+    },
+    async stop({ session_id: sessionId }) {
+      await send({ event: "Stop", sessionId })
+      return {}
+    },
+  }
+}

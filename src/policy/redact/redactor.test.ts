@@ -1,0 +1,287 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { createRedactor } from "./redactor.ts"
+import { work } from "./token-search.ts"
+import { ValueSearch } from "./value-search.ts"
+
+const encoder = new TextEncoder()
+const base64 = (text: string) => btoa(String.fromCharCode(...encoder.encode(text)))
+const hex = (text: string) => Array.from(encoder.encode(text), (byte) => byte.toString(16).padStart(2, "0")).join("")
+
+/** Programs that put a secret into a text. */
+const carriers: readonly [string, (secret: string) => string][] = [
+  ["plain text", (secret) => `a ${secret} b`],
+  ["a JSON body", (secret) => JSON.stringify({ message: `Incorrect key ${secret}.` })],
+  ["JSON in JSON", (secret) => JSON.stringify({ body: JSON.stringify({ key: secret }) })],
+  ["JSON with escaped slashes", (secret) => JSON.stringify({ key: secret }).replaceAll("/", "\\/")],
+  [
+    "JSON in ASCII",
+    (secret) =>
+      JSON.stringify(secret).replace(
+        /[^ -~]/g,
+        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      ),
+  ],
+  ["a query", (secret) => `https://host/?key=${encodeURIComponent(secret)}&x=1`],
+  [
+    "a query in lower case",
+    (secret) =>
+      `https://host/?key=${encodeURIComponent(secret).replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())}`,
+  ],
+  ["a form", (secret) => new URLSearchParams({ key: secret }).toString()],
+  ["base64", (secret) => base64(secret)],
+  ["basic authorization", (secret) => `Authorization: Basic ${base64(`user:${secret}`)}`],
+  ["base64 behind two bytes", (secret) => base64(`ab${secret}tail`)],
+  ["base64url", (secret) => base64(`a${secret}`).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")],
+  ["hex", (secret) => `0x${hex(secret)}`],
+  ["upper-case hex", (secret) => hex(secret).toUpperCase()],
+  [
+    "HTML",
+    (secret) =>
+      `<p>${secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;")}</p>`,
+  ],
+]
+
+/** What must not remain: the secret itself after every decoding that an attacker could do in one step. */
+function decodings(text: string): string[] {
+  const attempts = [
+    () => decodeURIComponent(text.replaceAll("+", "%20")),
+    () => text.replace(/\\u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
+    () => JSON.parse(`"${text.replaceAll('"', "")}"`) as string,
+    () =>
+      new TextDecoder().decode(Uint8Array.from(text.match(/[0-9a-f]{2}/gi) ?? [], (byte) => Number.parseInt(byte, 16))),
+    ...[0, 1, 2, 3].map((from) => () => {
+      const [longest = ""] = (text.match(/[A-Za-z0-9+/_-]+/g) ?? []).toSorted(
+        (left, right) => right.length - left.length,
+      )
+      return new TextDecoder().decode(
+        Uint8Array.from(
+          atob(longest.slice(from).replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "")),
+          (character) => character.charCodeAt(0),
+        ),
+      )
+    }),
+  ]
+  return [
+    text,
+    ...attempts.map((attempt) => {
+      try {
+        return attempt()
+      } catch {
+        return ""
+      }
+    }),
+  ]
+}
+
+const secretText = fc
+  .oneof(
+    fc.string({ unit: fc.constantFrom(..."abcXYZ0189-_+/=%&<>\"'\\ .:@é漢"), minLength: 8, maxLength: 60 }),
+    fc.string({ minLength: 8, maxLength: 80 }),
+    fc.base64String({ minLength: 20, maxLength: 88 }),
+  )
+  .filter(
+    (value) => value.trim().length >= 8 && !/^[\d.:]+$/.test(value.trim()) && !/secret:|\p{Surrogate}/u.test(value),
+  )
+
+describe("known values", () => {
+  test.each(carriers)("a secret in %s is masked in text, in objects and over random cuts", (_, carry) => {
+    fc.assert(
+      fc.property(secretText, fc.array(fc.nat(200), { maxLength: 12 }), (value, cuts) => {
+        const secret = value.trim()
+        const redactor = createRedactor({ NAME: secret })
+        const carried = carry(secret)
+        const text = redactor.text(carried)
+        expect(text).toContain("{{secret:NAME")
+        for (const decoded of decodings(text)) expect(decoded).not.toContain(secret)
+        const object = { [carried]: [1, { deep: carried }], other: true }
+        expect(JSON.stringify(redactor.json(object))).not.toContain(JSON.stringify(carried).slice(1, -1))
+        const stream = redactor.stream()
+        let streamed = ""
+        let from = 0
+        for (const cut of cuts.toSorted((left, right) => left - right)) {
+          streamed += stream.push(carried.slice(from, cut))
+          from = Math.max(from, cut)
+        }
+        streamed += stream.push(carried.slice(from)) + stream.end()
+        expect(streamed).toBe(text)
+      }),
+    )
+  })
+
+  test.each(carriers)("a secret in %s is restored exactly", (_, carry) => {
+    fc.assert(
+      fc.property(secretText, (value) => {
+        const redactor = createRedactor({ NAME: value.trim() })
+        const args = { command: carry(value.trim()), list: [carry(value.trim()), 1, null] }
+        expect(redactor.expand(redactor.json(args))).toEqual(args)
+      }),
+    )
+  })
+
+  test("JSON stays JSON, and text without a secret stays the same object", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), secretText, (value, secret) => {
+        const redactor = createRedactor({ NAME: secret.trim() })
+        const json = JSON.stringify({ value, secret })
+        expect(() => JSON.parse(redactor.text(json))).not.toThrow()
+      }),
+    )
+    const clean = { a: ["text", { b: 1 }], c: null }
+    const redactor = createRedactor({ NAME: "correct-horse-battery" })
+    expect(redactor.json(clean)).toBe(clean)
+  })
+
+  test("of two secrets that start together the longer one wins, also if it arrives later", () => {
+    const redactor = createRedactor({ SHORT: "correct-horse", LONG: "correct-horse-battery" })
+    expect(redactor.text("correct-horse correct-horse-battery")).toBe("{{secret:SHORT}} {{secret:LONG}}")
+    const stream = redactor.stream()
+    expect(stream.push("correct-horse") + stream.push("-battery") + stream.end()).toBe("{{secret:LONG}}")
+  })
+
+  test("a text that was cut within a secret keeps no long part of it", () => {
+    const redactor = createRedactor({ NAME: "correct-horse-battery" })
+    expect(redactor.cut("it is correct-hor")).toBe("it is {{secret:NAME}}")
+    expect(redactor.cut("it is correct")).toBe("it is correct")
+  })
+
+  test("each long line of a multi-line secret is masked alone", () => {
+    const key = "-----BEGIN X-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nshort\nZDJSa1ZEYnhVbVZ6ZEdsdVp3\n-----END X-----"
+    const redactor = createRedactor({ PEM: key })
+    expect(redactor.text("line MIIEvQIBADANBgkqhkiG9w0BAQ, short")).toBe("line {{secret:PEM:line2}}, short")
+  })
+
+  test("a secret that is a number is masked and restored where JSON writes it without quotes", () => {
+    const redactor = createRedactor({ PIN: "73519264" })
+    const args = { pin: 73519264, list: [73519264, 1], text: "73519264" }
+    const masked = { pin: "{{secret:PIN:number}}", list: ["{{secret:PIN:number}}", 1], text: "{{secret:PIN}}" }
+    expect(redactor.json(args)).toEqual(masked)
+    expect(redactor.expand(redactor.json(args))).toEqual(args)
+    const literal = { pin: "{{secret:PIN:number}}" }
+    expect(redactor.expand(redactor.json(literal))).toEqual(literal)
+  })
+
+  test("media are not scanned, their names are", () => {
+    const redactor = createRedactor({ NAME: "correct-horse-battery" })
+    const part = {
+      type: "file",
+      mediaType: "application/pdf",
+      data: "correct-horse-battery",
+      name: "correct-horse-battery",
+    }
+    expect(redactor.json(part)).toEqual({ ...part, name: "{{secret:NAME}}" })
+  })
+})
+
+describe("references", () => {
+  const redactor = createRedactor({ NAME: "correct-horse-battery" }, { "model/api-key": "key-of-the-model" })
+
+  test("a literal reference is escaped when it enters and never expanded", () => {
+    for (const literal of [
+      "{{secret:NAME}}",
+      "{{{{secret:NAME}}",
+      "{{secret:NAME:base64-0}}",
+      "{{secret:{{secret:NAME}}}}",
+    ]) {
+      const entered = redactor.json({ command: literal })
+      expect(redactor.expand(entered)).toEqual({ command: literal })
+      expect(entered.command).not.toMatch(/\{\{secret:[^:]/)
+      const stream = redactor.stream()
+      const pieces = [...literal].map((character) => stream.push(character)).join("") + stream.end()
+      expect(pieces).toBe(entered.command)
+    }
+  })
+
+  test("what was escaped already stays, so that a model can repeat it", () => {
+    expect(redactor.text(redactor.text("{{secret:X}}"))).toBe("{{secret::X}}")
+    expect(redactor.expand("{{secret::X}}")).toBe("{{secret:X}}")
+  })
+
+  test("a second redaction leaves references alone", () => {
+    expect(redactor.again("{{secret:NAME}} correct-horse-battery")).toBe("{{secret:NAME}} {{secret:NAME}}")
+    expect(redactor.again("https://user:{{secret:NAME}}@host")).toBe("https://user:{{secret:NAME}}@host")
+  })
+
+  test("a reference without a value here expands to nothing", () => {
+    for (const reference of [
+      "{{secret:OTHER}}",
+      "{{secret:token/github}}",
+      "{{secret:model/api-key}}",
+      "{{secret:NAME:x}}",
+    ]) {
+      expect(redactor.expand({ command: `a ${reference}` })).toBeUndefined()
+    }
+    expect(redactor.text("key-of-the-model")).toBe("{{secret:model/api-key}}")
+  })
+
+  test("expansion is not repeated: a secret may contain a reference", () => {
+    const odd = createRedactor({ A: "x{{secret:B}}y", B: "second-secret" })
+    expect(odd.expand("{{secret:A}}")).toBe("x{{secret:B}}y")
+  })
+})
+
+describe("lengths", () => {
+  test.each(["abc", " ab ", "true", "5432", "localhost", "localhost:8080", "https://example.com/docs"])(
+    "a declared secret %j is config_invalid, a found one is skipped",
+    (value) => {
+      expect(() => createRedactor({ NAME: value })).toThrow(expect.objectContaining({ code: "config_invalid" }))
+      expect(createRedactor({}, { found: value }).text(`a ${value} b`)).toBe(`a ${value} b`)
+    },
+  )
+
+  test.each([
+    "https://hooks.example.com/T000/aVeryLongTokenInThePath",
+    "https://example.com/?sig=x",
+    "postgres://u:p@h/d",
+  ])("the address %s may be a secret", (value) => {
+    expect(createRedactor({ NAME: value }).text(`a ${value} b`)).toBe("a {{secret:NAME}} b")
+  })
+
+  test("a secret of 4 to 7 characters is masked in its plain, JSON and percent forms, and reported", () => {
+    const redactor = createRedactor({ PIN: 'a"1/' })
+    expect(redactor.weak).toEqual(["PIN"])
+    expect(redactor.text(`a"1/ ${JSON.stringify('a"1/')} ${encodeURIComponent('a"1/')} ${btoa('a"1/')}`)).toBe(
+      `{{secret:PIN}} "{{secret:PIN:json}}" {{secret:PIN:url}} ${btoa('a"1/')}`,
+    )
+  })
+
+  test("a found word of up to 7 letters is skipped: local servers take any word as a key", () => {
+    expect(createRedactor({}, { "model/api-key": "ollama" }).text("ollama")).toBe("ollama")
+    expect(createRedactor({}, { "model/api-key": "k3y-1" }).text("k3y-1")).toBe("{{secret:model/api-key}}")
+  })
+
+  test("a name that cannot be referenced is config_invalid", () => {
+    expect(() => createRedactor({ "a}}b": "correct-horse" })).toThrow("cannot be referenced")
+  })
+})
+
+const doubled = (make: (size: number) => string) => [make(20_000), make(40_000)] as const
+
+describe("hostile input", () => {
+  test.each([
+    ["the start of a secret", "aaaaaaa"],
+    ["a secret without its last character", "aaaaaaaaaaaaaaab"],
+    ["one character", "a"],
+  ])("comparisons with values grow linearly if %s is repeated", (_, piece) => {
+    const counts = doubled((size) => piece.repeat(size / piece.length)).map((text) => {
+      const search = new ValueSearch([{ text: "aaaaaaaaaaaaaaaaaaab-never", reference: "x" }])
+      search.hits(text)
+      return search.compared
+    })
+    expect(counts[1]).toBeLessThanOrEqual((counts[0] ?? 0) * 2 + 10)
+  })
+
+  test.each(["eyJ-", "eyJaaaaaaaaa.", "sk-ant-", "://a:", "-----BEGIN PRIVATE KEY-----\n", "SG.", "basic ", "ghp_"])(
+    "attempts to match a token grow linearly if %j is repeated",
+    (piece) => {
+      const redactor = createRedactor({})
+      const counts = doubled((size) => piece.repeat(size / piece.length)).map((text) => {
+        const before = work.attempts
+        redactor.text(text)
+        return work.attempts - before
+      })
+      expect(counts[1]).toBeLessThanOrEqual((counts[0] ?? 0) * 2 + 10)
+      expect(counts[1]).toBeLessThanOrEqual(40_000 / piece.length + 1)
+    },
+  )
+})

@@ -1,0 +1,88 @@
+import { findTokens, unfinishedToken } from "./token-search.ts"
+import type { Hit, ValueSearch } from "./value-search.ts"
+
+/** Redacts text that arrives in pieces: an end that could be the start of a secret is held back until it is decided. */
+export class RedactedStream {
+  readonly #values: ValueSearch | undefined
+  readonly #redact: (text: string, before: number | undefined) => string
+  #held = ""
+  /** The last character that left. */
+  #before: number | undefined
+  /** A token was so long that it left in parts: the rest of it is dropped. */
+  #inToken = false
+
+  constructor(values: ValueSearch | undefined, redact: (text: string, before: number | undefined) => string) {
+    this.#values = values
+    this.#redact = redact
+  }
+
+  /** Returns the text that is decided, redacted. */
+  push(piece: string): string {
+    let text = this.#held + piece
+    if (this.#inToken) {
+      text = text.replace(/^[\w+/.~=-]*/, "")
+      if (text === "") return ""
+      this.#inToken = false
+    }
+    const known = this.#values?.hits(text) ?? none
+    const value = this.#unfinishedValue(text, known)
+    let end = Math.min(value, unfinishedLiteral(text))
+    const token = unfinishedToken(text, this.#before)
+    if (token !== -1 && text.length - token > LONGEST_HELD) this.#inToken = endsInToken(text, end)
+    else if (token !== -1) end = Math.min(end, token)
+    // Neither a literal reference nor a known value is cut if something else could begin within it.
+    const literal = text.lastIndexOf(OPENING, end - 1)
+    if (literal !== -1 && literal + OPENING.length >= end && end < text.length) end = literal
+    const inside = known.find((hit) => hit.at < end && hit.end > end)
+    return this.#release(text, inside ? inside.at : end)
+  }
+
+  /** Returns the rest. The start of a known value is masked if it is long enough to matter. */
+  end(): string {
+    const text = this.#held
+    const known = this.#values?.hits(text) ?? none
+    const at = this.#unfinishedValue(text, known)
+    const begun = text.length - at >= SHORTEST_MASKED ? this.#values?.beginsAt(text, at) : undefined
+    return begun ? this.#release(text, at) + begun.reference : this.#release(text, text.length)
+  }
+
+  #release(text: string, end: number): string {
+    this.#held = text.slice(end)
+    if (end === 0) return ""
+    const released = this.#redact(text.slice(0, end), this.#before)
+    this.#before = text.charCodeAt(end - 1)
+    return released
+  }
+
+  /** Where an unfinished known value starts, outside complete ones; the length of the text if there is none. */
+  #unfinishedValue(text: string, known: readonly Hit[]): number {
+    if (this.#values === undefined) return text.length
+    let next = 0
+    for (let at = Math.max(0, text.length - this.#values.longest); at < text.length; at++) {
+      while ((known[next]?.end ?? text.length) <= at) next++
+      const hit = known[next]
+      const isInside = hit !== undefined && hit.at < at
+      if (!isInside && this.#values.beginsAt(text, at)) return at
+      if (hit !== undefined && hit.at <= at) at = hit.end - 1
+    }
+    return text.length
+  }
+}
+
+function endsInToken(text: string, end: number): boolean {
+  return findTokens(text, 0, end).at(-1)?.end === end
+}
+
+/** A literal reference must be escaped even if it is split. */
+function unfinishedLiteral(text: string): number {
+  for (let length = Math.min(OPENING.length, text.length); length > 0; length--) {
+    if (OPENING.startsWith(text.slice(text.length - length))) return text.length - length
+  }
+  return text.length
+}
+
+/** How a reference starts. */
+export const OPENING = "{{secret:"
+const none: readonly never[] = []
+const SHORTEST_MASKED = 8
+const LONGEST_HELD = 16_384

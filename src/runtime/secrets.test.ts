@@ -1,0 +1,59 @@
+import { expect, test } from "vitest"
+import { createRedactor } from "../policy/redact/redactor.ts"
+import { memoryStore } from "../stores/memory.ts"
+import { scriptedModel } from "../testing/index.ts"
+import { redactFailure, redactorSource, UndeclaredTokens } from "./secrets.ts"
+
+test("kept arguments belong to exactly one call with exactly these arguments", () => {
+  const undeclared = new UndeclaredTokens()
+  undeclared.keep("r/main/1.0", { a: "{{secret:token/github}}" }, { a: "real" })
+  expect(undeclared.find("r/main/1.0", { a: "{{secret:token/github}}" })).toEqual({ a: "real" })
+  expect(undeclared.find("r/main/1.1", { a: "{{secret:token/github}}" })).toBeUndefined()
+  expect(undeclared.find("r/main/1.0", { a: "{{secret:token/github}}", b: 1 })).toBeUndefined()
+})
+
+test("only the newest arguments are kept", () => {
+  const undeclared = new UndeclaredTokens()
+  for (let call = 0; call < 1001; call++) undeclared.keep(`${call}`, {}, { call })
+  expect([undeclared.find("0", {}), undeclared.find("1", {})]).toEqual([undefined, { call: 1 }])
+})
+
+test("a failure is masked before it is shortened, in every field", () => {
+  const redactor = createRedactor({ KEY: "correct-horse-battery" })
+  const failure = {
+    code: "auth" as const,
+    retryable: false,
+    message: `${"x".repeat(590)} correct-horse-battery ${"y".repeat(8000)}`,
+    fix: "correct-horse-battery",
+    requestId: "correct-horse-battery",
+    data: { "correct-horse-battery": ["correct-horse-battery"] },
+  }
+  const clean = redactFailure(redactor, failure)
+  expect(JSON.stringify(clean)).not.toContain("correct")
+  expect(clean.message.length).toBeLessThan(610)
+})
+
+test("a redactor is built once for each model, and a model whose credentials fail is used without them", () => {
+  const model = scriptedModel([])
+  const failing = {
+    ...model,
+    credentials(): never {
+      throw new Error("none")
+    },
+  }
+  const redactorOf = redactorSource({}, memoryStore(), { SERVICE_TOKEN: "service-token-1" }, model)
+  expect(redactorOf()).toBe(redactorOf(model))
+  expect(redactorOf(failing).text("service-token-1")).toBe("{{secret:SERVICE_TOKEN}}")
+})
+
+test("a second value of a declared name is masked, but never restored as the first one", () => {
+  const redactorOf = redactorSource(
+    { secrets: { KEY: "declared-value" } },
+    memoryStore(),
+    { KEY: "other-value" },
+    undefined,
+  )
+  const masked = redactorOf().text("declared-value other-value")
+  expect(masked).toBe("{{secret:KEY}} {{secret:other/KEY}}")
+  expect(redactorOf().expand(masked)).toBeUndefined()
+})
