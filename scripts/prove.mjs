@@ -126,6 +126,11 @@ const rows = [
     bar: "10,000 readable lines in dash, bash and bash --posix: 0 executed commands that were not listed; broken readers are caught",
   },
   {
+    name: "policy service",
+    files: ["test/policy-faults.test.ts", "test/policy-service.test.ts"],
+    bar: "0 executions after a fault before the tool, 0 outputs passed on after one behind it; open mode opens for silence only",
+  },
+  {
     name: "attacks",
     files: [
       ...["test/hostile-text.test.ts", "test/two-machines.test.ts", "src/hosts/node/store/tenants.test.ts"],
