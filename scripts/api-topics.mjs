@@ -90,6 +90,17 @@ export const topics = [
     ],
   },
   {
+    title: "Other frameworks",
+    about: "a policy for the tools that other agent frameworks run.",
+    guides: [["other frameworks", "guides/enforce-other-frameworks.md"]],
+    shown: [
+      ["enforceTools", "enforceTool", "EnforceOptions"],
+      ["PolicyPlugin", "PolicyPluginOptions"],
+      ["claudeHooks", "ClaudeHooksOptions", "ClaudeEnforcement"],
+      ["transcriptLine", "sendTranscriptStop", "TranscriptStop"],
+    ],
+  },
+  {
     title: "Models",
     about: "models as values, their options, retries, and how requests travel.",
     guides: [["models", "guides/models.md"]],

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../lib/json.ts"
 import { checkFailure, checkOutput, messageOf } from "../policy/service/run-tool.ts"
-import { allowCall, type EnforceOptions, rejectUnenforced, runEnforced } from "./enforced-call.ts"
+import { allowCall, checkOptions, type EnforceOptions, rejectUnenforced, runEnforced } from "./enforced-call.ts"
 
 export type { EnforceOptions } from "./enforced-call.ts"
 
@@ -12,6 +12,7 @@ export function enforceTools<Tools extends Readonly<Record<string, object>>>(
   tools: Tools,
   options: EnforceOptions,
 ): Tools {
+  checkOptions("enforceTools", options)
   const wrapped = Object.entries(tools).map(([name, tool]) => [name, enforced(name, tool, options)])
   // Safe: each tool keeps its members, and the functions that are replaced keep their signatures.
   return Object.fromEntries(wrapped) as Tools

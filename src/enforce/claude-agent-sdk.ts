@@ -1,7 +1,9 @@
 import { LonghaulError } from "../contract/error.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 import type { ToolPolicy } from "../policy/service/tool-use.ts"
 import type { ClaudeCanUseTool, ClaudeHook, ClaudeHookMatcher } from "./claude-shapes.ts"
 import { ClaudeToolCalls } from "./claude-tool-calls.ts"
+import { checkOptions } from "./enforced-call.ts"
 
 export type { ClaudeCanUseTool, ClaudeHook, ClaudeHookMatcher } from "./claude-shapes.ts"
 
@@ -29,7 +31,10 @@ type ClaudeHookEvent =
  * that is not allowed is denied with the reason; an output is replaced by the reason; the output of a failed call, which the SDK
  * cannot replace, ends the run.
  */
-export function claudeHooks(policy: ToolPolicy, { includeStop = true }: ClaudeHooksOptions = {}): ClaudeEnforcement {
+export function claudeHooks(policy: ToolPolicy, options: ClaudeHooksOptions = {}): ClaudeEnforcement {
+  checkOptions("claudeHooks", { policy, sessionId: "the SDK's" })
+  checkKeys("claudeHooks", options, keys<ClaudeHooksOptions>()("includeStop"))
+  const { includeStop = true } = options
   const calls = new ClaudeToolCalls(policy)
   const { prompt, stop } = lifecycle(policy)
   return {

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest"
 import { textPolicy } from "../../test/support/enforce-policy.ts"
 import type { ToolPolicy } from "../policy/service/tool-use.ts"
+import { enforceTools } from "./ai-sdk.ts"
+import { claudeHooks } from "./claude-agent-sdk.ts"
 import { type EnforceOptions, runEnforced } from "./enforced-call.ts"
+import { PolicyPlugin } from "./google-adk.ts"
+import { enforceTool } from "./openai-agents.ts"
 
 const call = { toolName: "echo", toolUseId: "c1" }
 const options = (policy: ToolPolicy = textPolicy()): EnforceOptions => ({ policy, sessionId: "s1" })
@@ -112,4 +116,22 @@ test.each([
     /unknown verdict|policy failed/,
   )
   expect(ran).toBe(0)
+})
+
+test("options without a policy or a session, or with a misspelt key, are rejected with config_invalid", () => {
+  // Safe: the test is about options that do not keep their types.
+  const wrong = [
+    { sessionId: "s1" },
+    { policy: {} },
+    { policy: textPolicy() },
+    { ...options(), unenforce: "allow" },
+  ] as never[]
+  for (const each of wrong) {
+    expect(() => enforceTools({}, each)).toThrow(expect.objectContaining({ code: "config_invalid" }))
+    expect(() => enforceTool({}, each)).toThrow(expect.objectContaining({ code: "config_invalid" }))
+  }
+  expect(() => new PolicyPlugin({ policy: textPolicy() })).not.toThrow()
+  expect(() => new PolicyPlugin({} as never)).toThrow("PolicyPlugin has no policy.")
+  expect(() => claudeHooks({} as never)).toThrow("claudeHooks has no policy.")
+  expect(() => claudeHooks(textPolicy(), { includeStops: false } as never)).toThrow("unknown key")
 })

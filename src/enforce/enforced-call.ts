@@ -1,6 +1,7 @@
 import { BlockedError, LonghaulError } from "../contract/error.ts"
 import type { Json, JsonObject } from "../contract/json.ts"
 import { isJsonObject, whyNotJson } from "../lib/json.ts"
+import { checkKeys, keys } from "../lib/known-keys.ts"
 import { allowedUse, checkFailure, checkOutput } from "../policy/service/run-tool.ts"
 import type { ToolPolicy, ToolUse } from "../policy/service/tool-use.ts"
 
@@ -72,6 +73,20 @@ export async function allowCall(
     throw new BlockedError(`The arguments of ${toolName} changed while the policy decided.`)
   }
   return { use, input }
+}
+
+/** Throws `config_invalid` for options that cannot work: without them every call would be denied, or have no session. */
+export function checkOptions(where: string, options: EnforceOptions): void {
+  checkKeys(where, options, keys<EnforceOptions>()("policy", "sessionId", "unenforced"))
+  if (typeof options.policy?.preTool !== "function" || typeof options.policy.postTool !== "function") {
+    throw new LonghaulError("config_invalid", `${where} has no policy.`, {
+      fix: "Pass a PolicyClient or toolPolicy(…) as policy.",
+    })
+  }
+  if (typeof options.sessionId === "string" && options.sessionId !== "") return
+  throw new LonghaulError("config_invalid", `${where} has no sessionId.`, {
+    fix: "Pass the id of the conversation as sessionId.",
+  })
 }
 
 /** Throws `config_invalid` for a tool whose calls cannot be stopped, unless the user accepts that. */

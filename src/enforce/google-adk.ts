@@ -4,7 +4,14 @@ import type { ToolInputParameters, ToolOptions } from "@google/adk"
 import { BlockedError, LonghaulError } from "../contract/error.ts"
 import { checkFailure, checkOutput } from "../policy/service/run-tool.ts"
 import type { ToolUse } from "../policy/service/tool-use.ts"
-import { type AllowedCall, allowCall, type EnforceOptions, rejectUnenforced, runEnforced } from "./enforced-call.ts"
+import {
+  type AllowedCall,
+  allowCall,
+  checkOptions,
+  type EnforceOptions,
+  rejectUnenforced,
+  runEnforced,
+} from "./enforced-call.ts"
 import { UnusedCallbacks } from "./google-adk-callbacks.ts"
 
 export type { EnforceOptions } from "./enforced-call.ts"
@@ -17,6 +24,7 @@ export function enforceTool<Parameters extends ToolInputParameters>(
   options: ToolOptions<Parameters>,
   enforce: EnforceOptions,
 ): ToolOptions<Parameters> {
+  checkOptions("enforceTool", enforce)
   // Safe: these are the members of the options that are read here.
   const given = options as { readonly name?: string; readonly execute: Execute }
   const toolName = given.name ?? given.execute.name
@@ -49,6 +57,7 @@ export class PolicyPlugin extends UnusedCallbacks {
 
   constructor(options: PolicyPluginOptions) {
     super()
+    checkOptions("PolicyPlugin", { sessionId: "the framework's", ...options })
     this.#options = options
   }
 

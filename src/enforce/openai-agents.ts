@@ -2,7 +2,7 @@
 /** @ts-ignore The package is an optional peer: without it these types are `any`. */
 import type { Tool, ToolInputParameters, ToolOptions, ToolOutputSchema } from "@openai/agents"
 import { LonghaulError } from "../contract/error.ts"
-import { type EnforceOptions, rejectUnenforced, runEnforced } from "./enforced-call.ts"
+import { checkOptions, type EnforceOptions, rejectUnenforced, runEnforced } from "./enforced-call.ts"
 
 export type { EnforceOptions } from "./enforced-call.ts"
 
@@ -18,6 +18,7 @@ export function enforceTool<
   options: ToolOptions<Parameters, Context, OutputSchema>,
   enforce: EnforceOptions,
 ): ToolOptions<Parameters, Context, OutputSchema> {
+  checkOptions("enforceTool", enforce)
   // Safe: these are the members of the options that are read here.
   const given = options as ToolParts
   const toolName = given.name ?? given.execute.name
@@ -41,6 +42,7 @@ export function enforceTool<
  * `getAllMcpTools()`. They catch their own exceptions, so a failed tool is an output here and not reported as a failure.
  */
 export function enforceTools<Each extends Tool<never>>(tools: readonly Each[], enforce: EnforceOptions): Each[] {
+  checkOptions("enforceTools", enforce)
   return tools.map((tool) => {
     // Safe: these are the members of a tool that are read here.
     const { type, name, invoke, outputSchema } = tool as ReadyTool

@@ -22,6 +22,7 @@ beforeAll(() => {
   plant("src/lib/abort.ts", 'export { newRunId } from "./id.ts"')
   plant("src/contract/json.ts", 'import "../lib/id.ts"')
   plant("src/tools/find/glob.ts", 'import "../../stores/memory.ts"')
+  plant("src/enforce/ai-sdk.ts", 'import "../stores/memory.ts"')
   plant("src/lib/bytes.ts", 'import "node:fs"')
   plant("src/lib/bytes.ts", "//\n".repeat(400))
   plant("src/lib/closest.ts", `export function tooLong(): void {\n${"  void 0\n".repeat(80)}}`)
@@ -59,6 +60,10 @@ test.each([
   ["an import cycle", /no-cycles: src\/lib\/(id|abort)\.ts → src\/lib\/(id|abort)\.ts/],
   ["an import of lib in contract", /contract-imports-nothing: src\/contract\/json\.ts → src\/lib\/id\.ts/],
   ["a room that imports its sibling", /never-import-siblings: src\/tools\/find\/glob\.ts → src\/stores\/memory\.ts/],
+  [
+    "an import of another room in enforce",
+    /enforce-imports-policy-only: src\/enforce\/ai-sdk\.ts → src\/stores\/memory/,
+  ],
   ["an import of Node in the portable core", /node-only-in-hosts-and-cli: src\/lib\/bytes\.ts → fs/],
   ["an import of Node, as the text says it", /src\/lib\/bytes\.ts imports node:fs: only hosts\/node and cli may/],
   ["a source file of more than 400 lines", /src\/lib\/bytes\.ts has \d+ lines, more than 400/],
