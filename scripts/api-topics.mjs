@@ -158,12 +158,6 @@ export const topics = [
       "serviceOf",
       "shouldEnforceTool",
       "nodePolicyHost",
-      "enforceTool",
-      "enforceTools",
-      "PolicyPlugin",
-      "claudeHooks",
-      "sendTranscriptStop",
-      "transcriptLine",
     ],
   },
   {
