@@ -1,8 +1,9 @@
 import { mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setImmediate } from "node:timers/promises"
 import { createSdkMcpServer, type Options, query, tool } from "@anthropic-ai/claude-agent-sdk"
-import { type ClaudeEnforcement, claudeHooks } from "longhaul/enforce/claude-agent-sdk"
+import { type ClaudeEnforcement, type ClaudeHook, claudeHooks } from "longhaul/enforce/claude-agent-sdk"
 import type { PolicyEvent, ToolPolicy } from "longhaul/policy"
 import { describe, expect, test } from "vitest"
 import { z } from "zod"
@@ -37,6 +38,15 @@ function isolated(url: string): Options {
       DISABLE_AUTOUPDATER: "1",
     },
   }
+}
+
+/** Not in every supported Node. */
+function withResolvers() {
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve: () => resolve() }
 }
 
 async function runQuery(options: Options): Promise<string> {
@@ -109,31 +119,34 @@ describe("@anthropic-ai/claude-agent-sdk", () => {
     expect(clean.seen.join()).toContain("fine")
   })
 
-  test("arguments that another hook changes are decided again", async () => {
-    const change = async () => ({
-      hookSpecificOutput: {
-        hookEventName: "PreToolUse" as const,
-        permissionDecision: "allow" as const,
-        updatedInput: { text: "forbidden" },
-      },
-    })
-    for (const isFirst of [true, false]) {
-      const others = { hooks: [change] }
-      const { ran, seen } = await runScene(
-        withOptions(({ hooks, canUseTool }) => {
-          const ours = hooks.PreToolUse ?? []
-          return {
-            hooks: { ...hooks, PreToolUse: isFirst ? [others, ...ours] : [...ours, others] },
-            canUseTool,
-            allowedTools: ["mcp__desk__echo"],
-          }
-        }),
-        rules(),
-        [echo("hello")],
-      )
-      expect(ran).not.toContain('echo {"text":"forbidden"}')
-      expect(seen).toHaveLength(1)
+  test("arguments that another hook changes do not run undecided, also for tools in allowedTools", async () => {
+    const run = async (permissionDecision: "allow" | "ask") => {
+      const decided = withResolvers()
+      // The hook that ends last wins.
+      const change = async () => {
+        await decided.promise
+        await setImmediate()
+        const updatedInput = { text: "forbidden" }
+        return { hookSpecificOutput: { hookEventName: "PreToolUse" as const, permissionDecision, updatedInput } }
+      }
+      const framework = withOptions(({ hooks, canUseTool }) => {
+        const [ours] = hooks.PreToolUse?.[0]?.hooks ?? []
+        const first = async (input: Parameters<ClaudeHook>[0]) => {
+          const answer = await ours?.(input)
+          decided.resolve()
+          return answer ?? {}
+        }
+        const PreToolUse = [{ hooks: [first] }, { hooks: [change] }]
+        return { hooks: { ...hooks, PreToolUse }, canUseTool, allowedTools: ["mcp__desk__echo"] }
+      })
+      return runScene(framework, rules(), [echo("hello")])
     }
+    // Our `ask` is stricter, so our arguments run.
+    expect((await run("allow")).ran).toEqual(['echo {"text":"hello"}'])
+    // The arguments of the last `ask` reach canUseTool, which decides them again.
+    const { ran, seen } = await run("ask")
+    expect(ran).toEqual([])
+    expect(seen.join()).toContain("That word is not allowed.")
   })
 
   test("calls of subagents are decided, with the type of the agent", async () => {
