@@ -3,6 +3,7 @@ import type { RecordBody } from "../src/contract/event.ts"
 import type { Json } from "../src/contract/json.ts"
 import type { ApprovalDecision, ApprovalRequest, Policy, PolicyService } from "../src/contract/policy.ts"
 import type { RunResult } from "../src/contract/result.ts"
+import { toolPolicy } from "../src/policy/local.ts"
 import {
   act,
   acting,
@@ -94,6 +95,18 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
       const { ran, runtime } = processOver(newStore(), [act({ usd: 5 }), "end"], { policy: { onAsk } })
       await runtime.run({ task: "go" })
       expect(ran).toEqual([{ usd: 5 }])
+    })
+
+    test("a callback of tools that other software runs changes nothing either", async () => {
+      const toolInput = { usd: 5 }
+      const onAsk = (request: ApprovalRequest): ApprovalDecision => {
+        // Safe: the attack is to ignore the types.
+        ;(request.args as { usd: number }).usd = 5000
+        return { decision: "approve" }
+      }
+      const policy = toolPolicy({ onAsk }, { workspace: "/", riskOf: () => "high" })
+      const verdict = await policy.preTool({ sessionId: "s", toolName: "act", toolInput })
+      expect([verdict, toolInput]).toEqual([{ decision: "allow" }, { usd: 5 }])
     })
 
     test("a callback that changes its own arguments after the approval changes nothing", async () => {

@@ -39,11 +39,6 @@ export const mutations = [
     approvals("APR-08 a callback that returns an unknown decision denies the call"),
   ),
   mutation(
-    "policy: a callback receives the arguments that run",
-    [["src/policy/ask-person.ts", "args: jsonCopy(request.args), ", ""]],
-    attacks("a callback that changes the request it received changes nothing"),
-  ),
-  mutation(
     "policy: the arguments of a callback stay its own",
     [["src/policy/ask-person.ts", "&& { args: jsonCopy(args) }", "&& { args }"]],
     attacks("a callback that changes its own arguments after the approval changes nothing"),
@@ -53,8 +48,8 @@ export const mutations = [
     [
       [
         calls,
-        '  if (args === asked) return { kind: "allow", args }\n',
-        '  if (args !== undefined) return { kind: "allow", args }\n',
+        "const args = maskedArgs(config, run, call, given.args)\n",
+        'const args = given.args\n  if (args !== null) return { kind: "allow", args }\n',
       ],
     ],
     scopes("a callback cannot approve arguments that a rule denies"),

@@ -31,7 +31,13 @@ export const mutations = [
   ),
   mutation(
     "policy: only the first service is asked",
-    [[pipeline, "if (verdict.args === undefined || digest(verdict.args) === digest(call.args)) continue", "break"]],
+    [
+      [
+        pipeline,
+        "if (verdict.args === undefined || canonicalJson(verdict.args) === canonicalJson(args)) continue",
+        "break",
+      ],
+    ],
     scopes("a service that allows does not outvote another that denies"),
   ),
   mutation(
@@ -163,7 +169,7 @@ export const mutations = [
   ),
   mutation(
     "policy: progress is shown before the output is scanned",
-    [[calls, "const unseen = { ...context, progress: () => {} }", "const unseen = context"]],
+    [[calls, "await dispatch({ ...context, progress: () => {} }, check.keep)", "await dispatch(context, check.keep)"]],
     output("the progress of a tool whose output is scanned by a rule is not published"),
   ),
   mutation(
@@ -265,7 +271,7 @@ export const mutations = [
   ),
   mutation(
     "policy: the service is not asked about what a tool throws",
-    [[service, 'if (after.decision !== "allow") throw blocked(use, after)\n    throw error', "throw error"]],
+    [[service, "    await checkFailure(policy, use, error)\n", ""]],
     client("HOOK-05 what a tool throws is scanned like an output"),
   ),
   mutation(
