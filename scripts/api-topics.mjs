@@ -152,13 +152,7 @@ export const topics = [
       ["toolPolicy", "ToolPolicyOptions", "ToolPolicy"],
       ["policyServer", "PolicyServerOptions"],
     ],
-    listed: [
-      "runTool",
-      "sendPolicyPreflight",
-      "serviceOf",
-      "shouldEnforceTool",
-      "nodePolicyHost",
-    ],
+    listed: ["runTool", "sendPolicyPreflight", "serviceOf", "shouldEnforceTool", "nodePolicyHost"],
   },
   {
     title: "Hooks, observers and events",
