@@ -19,7 +19,10 @@ export const commands: CommandTable = {
   rm: { summary: "Delete runs.", load: () => import("./commands/rm.ts") },
   recover: { summary: "Find runs whose process died.", load: () => import("./commands/recover.ts") },
   cost: { summary: "Sum up the cost of runs.", load: () => import("./commands/cost.ts") },
-  policy: { summary: "Check, test, explain, import or serve a policy file.", load: () => import("./commands/policy.ts") },
+  policy: {
+    summary: "Check, test, explain, import or serve a policy file.",
+    load: () => import("./commands/policy.ts"),
+  },
   crashtest: {
     summary: "Kill runs at every step and check that nothing is lost or repeated.",
     load: () => import("./commands/crashtest.ts"),

@@ -191,10 +191,11 @@ function strictestUnparsed(given: readonly PolicyDocument["unparsed"][]): Policy
 
 /** The parser is loaded with the first line. A failure of it makes the line unreadable. */
 function lineReader(given: CompileOptions["readLine"]): DecisionContext["readLine"] {
+  let read = given
   return async (line) => {
     try {
-      const read = given ?? (await import("../shell/read-line.ts")).readCommandLine
-      return await read(line)
+      read ??= (await import("../shell/read-line.ts")).readCommandLine
+      return read(line)
     } catch (error) {
       const reason = LonghaulError.is(error) ? error.message : "the parser failed"
       return { isReadable: false, reason }

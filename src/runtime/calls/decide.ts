@@ -8,6 +8,7 @@ import type { Tool } from "../../contract/tool.ts"
 import { canonicalJson, jsonCopy } from "../../lib/json.ts"
 import { noRules } from "../../policy/no-rules.ts"
 import * as pipeline from "../../policy/pipeline.ts"
+import { restrictEnvironment } from "../../policy/restrict-environment.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { maskedArgs, realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
@@ -68,7 +69,6 @@ export async function environmentFor(
   if (rules === noRules) return env
   const asked = policyCall(config, run, call)
   if (asked === undefined) return env
-  const { restrictEnvironment } = await import("../../policy/restrict-environment.ts")
   return restrictEnvironment(env, rules, asked, config.resolvePath)
 }
 
