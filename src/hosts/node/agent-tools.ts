@@ -25,6 +25,7 @@ import {
   type DispatchCall,
   type Dispatcher,
   fileTools,
+  type KeepWhole,
   readTools,
 } from "../../tools/index.ts"
 import { nodeFiles } from "./files/files.ts"
@@ -105,8 +106,9 @@ export function createAgentTools(options: AgentToolsOptions): AgentTools {
   )
   const keep = options.persistArtifact && persisting(options.persistArtifact)
   const close = async () => env.shell?.close()
-  const run = (call: DispatchCall, context: ToolContext) => dispatcher.dispatch(call, context, keep)
-  const dispatch = options.policy ? startup(() => guarded(options, root, dispatcher, run)) : run
+  const dispatch: Dispatch = options.policy
+    ? startup(() => guarded(options, root, dispatcher, keep))
+    : (call, context) => dispatcher.dispatch(call, context, keep)
   return Object.freeze<AgentTools>({
     listTools: () => dispatcher.listTools(),
     tool: (name) => dispatcher.tool(name),
@@ -120,40 +122,55 @@ export function createAgentTools(options: AgentToolsOptions): AgentTools {
   })
 }
 
+type Dispatch = (call: DispatchCall, context: ToolContext) => Promise<ToolOutcome>
+
 /** Runs calls under the policy: each passes it before and after. */
 function guarded(
   { policy, sandbox }: AgentToolsOptions,
   root: string,
   dispatcher: Dispatcher,
-  run: (call: DispatchCall, context: ToolContext) => Promise<ToolOutcome>,
-): typeof run {
+  keep: KeepWhole | undefined,
+): Dispatch {
   const names = dispatcher.listTools().map(({ name }) => name)
   const policyOf = policies(policy, nodePolicyHost, names)
-  const active = () => policyOf([])
-  const decisions = localPolicy(active, {
-    workspace: root,
-    sandboxed: sandbox === "required",
-    riskOf: (name) => dispatcher.tool(name)?.risk ?? "high",
-  })
-  return async (call, context) => {
-    if (!isJsonObject(call.args)) return run(call, context)
+  const place = { workspace: root, backend: "tools", sandboxed: sandbox === "required" }
+  const riskOf = (name: string) => dispatcher.tool(name)?.risk ?? "high"
+  const decisions = localPolicy(() => policyOf([]), { ...place, riskOf })
+
+  /** The call as it may run; a text is the reason why it may not. */
+  async function admitted(call: DispatchCall, context: ToolContext) {
+    if (!isJsonObject(call.args)) return "the arguments are not an object"
     const use = { sessionId: context.runId, toolName: call.name, toolInput: call.args, cwd: context.cwd }
     const before = await decisions.preTool(use)
-    if (before.decision !== "allow") return refusal("denied", `${call.name} was denied: ${before.reason}`)
-    const toolInput = before.args ?? call.args
-    const final = { ...use, toolInput }
-    const { rules } = await active()
-    const asked = { ...final, tool: call.name, args: toolInput, callId: context.callId, runId: context.runId }
-    const place = { workspace: root, backend: "tools", sandboxed: sandbox === "required" }
-    const env = await restrictEnvironment(context.env, rules, { ...asked, ...place }, resolvePath)
-    const outcome = await run({ ...call, args: toolInput }, { ...context, env })
-    const text = plainText(outcome.output, "\n")
-    const after = await decisions.postTool(final, {
-      outcome: outcome.status === "ok" ? "ok" : "error",
-      toolOutput: text,
-    })
-    if (after.decision === "allow") return outcome
-    return refusal("error", `${call.name} ran, but its output was withheld: ${after.reason}`)
+    if (before.decision !== "allow") return before.reason
+    const args = before.args ?? call.args
+    const { rules } = await policyOf([])
+    const { callId, runId, cwd } = context
+    const asked = { tool: call.name, args, callId, runId, cwd, ...place }
+    const env = await restrictEnvironment(context.env, rules, asked, resolvePath)
+    return { use: { ...use, toolInput: args }, call: { ...call, args }, context: { ...context, env } }
+  }
+
+  return async (call, given) => {
+    const admission = await admitted(call, given).catch((error: unknown) =>
+      LonghaulError.is(error) ? error.message : "the policy failed",
+    )
+    if (typeof admission === "string") return refusal("denied", `${call.name} was denied: ${admission}`)
+    const { use, context } = admission
+    const scan = async (outcome: "ok" | "error", toolOutput: string) => {
+      const after = await decisions.postTool(use, { outcome, toolOutput })
+      return after.decision === "allow" ? undefined : after.reason
+    }
+    let blocked: string | undefined
+    // A long output is scanned before it is saved and cut.
+    const keepAllowed: KeepWhole = async (artifact) => {
+      blocked = await scan("ok", new TextDecoder().decode(artifact.bytes))
+      return blocked === undefined ? ((await keep?.(artifact)) ?? null) : null
+    }
+    const outcome = await dispatcher.dispatch(admission.call, context, keepAllowed)
+    blocked ??= await scan(outcome.status === "ok" ? "ok" : "error", plainText(outcome.output, "\n"))
+    if (blocked === undefined) return outcome
+    return refusal("error", `${call.name} ran, but its output was withheld: ${blocked}`)
   }
 }
 
