@@ -77,7 +77,13 @@ export const mutations = [
   ),
   mutation(
     "effects: the idempotency key changes with the attempt",
-    [[runtime, "return `${runId}/${nodeId}/${callId}`", "return `${runId}/${nodeId}/${callId}/${newNonce()}`"]],
+    [
+      [
+        runtime,
+        "return `${runId}/${nodeId}/${callId}`",
+        "return `${runId}/${nodeId}/${callId}/${crypto.randomUUID()}`",
+      ],
+    ],
     tools("tools with an effect have a recorded intent before they run, and a stable idempotency key"),
   ),
   mutation(

@@ -39,7 +39,7 @@ export const mutations = [
   ),
   mutation(
     "ownership: a run of a live owner is taken without a takeover",
-    [[runtime, 'if (owner === "alive" && !input.takeover) throw stillActive(key)', ""]],
+    [[runtime, 'if (owner === "alive" && !given.takeover) throw stillActive(key)', ""]],
     durable("a run with an unknown owner is run_active until a takeover is requested"),
   ),
   mutation(

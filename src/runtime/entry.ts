@@ -120,7 +120,7 @@ export function realArgs({ undeclared }: ResolvedConfig, { redactor, key }: Open
   return expanded === undefined ? undeclared.find(callKey(key, call), call.args) : expanded
 }
 
-/** Identifies a call in every process. */
+/** Identifies a call: the same for every attempt at it, in every process. */
 export function callKey({ runId, nodeId }: OpenRun["key"], { callId }: Pick<ToolCall, "callId">): string {
   return `${runId}/${nodeId}/${callId}`
 }

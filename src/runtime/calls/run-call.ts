@@ -4,7 +4,7 @@ import type { Json } from "../../contract/json.ts"
 import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
-import { realArgs } from "../entry.ts"
+import { callKey, realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, waitForApproval } from "./ask.ts"
 import { OutputCheck, scansOutput } from "./check-output.ts"
@@ -195,25 +195,20 @@ export function changedBy(author: string, args: Json): ExecuteOptions {
 function intentOf(config: ResolvedConfig, { key, input }: OpenRun, call: ToolCall, effect: Effect) {
   const { callId } = call
   const digest = callDigest(config, call, input.recordedCwd)
-  return { type: "tool-intent", callId, digest, effect, key: idempotencyKey(key.runId, key.nodeId, callId) } as const
+  return { type: "tool-intent", callId, digest, effect, key: callKey(key, call) } as const
 }
 
-function contextOf(env: Environment, run: OpenRun, { callId }: ToolCall): ToolContext {
-  const { runId, nodeId } = run.key
+function contextOf(env: Environment, run: OpenRun, call: ToolCall): ToolContext {
+  const { callId } = call
   return {
     signal: run.controls.signal,
-    idempotencyKey: idempotencyKey(runId, nodeId, callId),
-    runId,
+    idempotencyKey: callKey(run.key, call),
+    runId: run.key.runId,
     callId,
     cwd: run.input.cwd,
     env,
     progress: (message) => run.show({ type: "tool-progress", callId, message: run.redactor.text(message) }),
   }
-}
-
-/** The same for every attempt at a call, in every process. */
-function idempotencyKey(runId: string, nodeId: string, callId: string): string {
-  return `${runId}/${nodeId}/${callId}`
 }
 
 function withNote(outcome: ToolOutcome, note: string | undefined): ToolOutcome {
