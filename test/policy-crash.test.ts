@@ -68,7 +68,7 @@ describe.each(stores)("a process that dies with a store in %s", (_name, newStore
     expect([ran, requests.length, result.status]).toEqual([[{ usd: 5 }], 1, "done"])
   })
 
-  test("while a callback is asked: a process that can ask nobody does not run the call", async () => {
+  test("while a callback is asked: a process without an approver does not run the call", async () => {
     const store = newStore()
     await crashedAfter("approval-request", store, { onAsk: asker(edits).onAsk })
     const { ran, result } = await recovered(store, {})
@@ -79,7 +79,7 @@ describe.each(stores)("a process that dies with a store in %s", (_name, newStore
     ["a callback", { onAsk: asker(edits, edits).onAsk }],
     ["a pause", pauses.policy],
   ])(
-    "after an approval by %s and before the intent: the call runs once, as approved, and nobody is asked",
+    "after an approval by %s and before the intent: the call runs once, as approved, and no question is asked",
     async (_by, policy) => {
       const store = newStore()
       await crashedAfter("approval-result", store, policy)

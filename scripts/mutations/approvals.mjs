@@ -15,7 +15,7 @@ export const mutations = [
     [
       [
         "src/policy/ask-person.ts",
-        'const tooLate: ApprovalDecision = { decision: "deny", reason: "nobody decided in time" }',
+        'const tooLate: ApprovalDecision = { decision: "deny", reason: "no decision was made in time" }',
         'const tooLate: ApprovalDecision = { decision: "approve" }',
       ],
     ],

@@ -60,10 +60,10 @@ export const mutations = [
   mutation(
     "policy: mode deny asks",
     [[pipeline, 'if (policy.mode === "deny") return', 'if (policy.mode === "auto") return']],
-    approvals("RUN-19 mode auto asks nobody, mode deny refuses what would ask"),
+    approvals("RUN-19 mode auto asks no approver, mode deny refuses what would ask"),
   ),
   mutation(
-    "policy: a high-risk call runs where nobody can be asked",
+    "policy: a high-risk call runs without an approver",
     [
       [
         pipeline,
@@ -71,7 +71,7 @@ export const mutations = [
         'if (via === undefined) return { verdict: "allow", args, reasons }\n  if (via === undefined) return denied(',
       ],
     ],
-    approvals("APR-04 APR-28 a high-risk call is denied where nobody can be asked"),
+    approvals("APR-04 APR-28 a high-risk call is denied without an approver"),
   ),
   mutation(
     "policy: rules that fail allow the call",

@@ -25,7 +25,7 @@ export type RuleVerdict = "allow" | "ask" | "deny"
 /** `wait`: `onAsk` is called and the run waits for it. `pause`: the run pauses until it is resumed with a decision. */
 export type AskVia = "wait" | "pause"
 
-/** `ask` (default): by risk tier. `auto`: tiers ask nobody. `deny`: refuses every call that would need to ask. */
+/** `ask` (default): by risk tier. `auto`: risk tiers never ask. `deny`: refuses every call that would need to ask. */
 export type PolicyMode = "auto" | "ask" | "deny"
 
 /**
@@ -193,7 +193,7 @@ export interface Rules {
   decide(call: PolicyCall): Promise<RuleDecision>
   /** True if every call of the tool is allowed by a rule or matched by none, and no output rule applies to it. */
   allowsAtOnce(tool: string): boolean
-  /** Whether the rules allow every call of the tool, so that its tier asks nobody. */
+  /** Whether the rules allow every call of the tool, so that its tier is not asked about. */
   allowsAlways(tool: string): boolean
   /** False: no output rule applies to the tool, and `scan` need not be called. */
   scansOutput(tool: string): boolean

@@ -26,7 +26,7 @@ export async function askPerson(
   }
 }
 
-const tooLate: ApprovalDecision = { decision: "deny", reason: "nobody decided in time" }
+const tooLate: ApprovalDecision = { decision: "deny", reason: "no decision was made in time" }
 const failed: ApprovalDecision = { decision: "deny", reason: "the approval callback failed" }
 
 function checkedDecision(given: unknown): ApprovalDecision {

@@ -73,7 +73,7 @@ export async function decideCall(policy: ActivePolicy, call: PolicyCall, facts: 
   }
   if (policy.mode === "deny") return denied(found, reason("mode", "deny", `The mode is deny. ${strictest.text}`))
   const via = viaOf(policy, strictest)
-  if (via === undefined) return denied(found, reason("approval", "deny", `${strictest.text} ${NOBODY_TO_ASK}`))
+  if (via === undefined) return denied(found, reason("approval", "deny", `${strictest.text} ${NO_APPROVER}`))
   const always = open.every(({ isFirm }) => !isFirm) ? await policy.rules.alwaysScope({ ...call, args }) : undefined
   return { verdict: "ask", args, reasons, via, question: strictest.text, ...(always && { always }) }
 }
@@ -234,7 +234,7 @@ function isPreApproved({ preApproved }: ActivePolicy, tool: string): boolean {
   return preApproved.includes(tool)
 }
 
-/** Undefined: there is nobody to ask. */
+/** Undefined: there is no approver. */
 function viaOf({ ask, onAsk }: ActivePolicy, { via }: Ask): AskVia | undefined {
   const wanted = via ?? ask ?? (onAsk && "wait")
   return wanted === "wait" && !onAsk ? undefined : wanted
@@ -277,4 +277,4 @@ const MOST_ROUNDS = 3
 /** The service saw references: what it returned for them could name any secret. */
 const SECRETS_REWRITTEN = "A policy service cannot change a call that contains secrets."
 const FAILED = "The policy failed."
-const NOBODY_TO_ASK = 'Nobody can be asked: set policy.onAsk, or policy.ask to "pause".'
+const NO_APPROVER = 'There is no approver: set policy.onAsk, or policy.ask to "pause".'

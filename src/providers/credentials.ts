@@ -1,6 +1,6 @@
 import type { Credentials } from "../contract/provider.ts"
 
-/** The values in a request that a server could echo and nobody else may see. */
+/** The values in a request that a server could echo and that must stay secret. */
 export function credentialsOf(url: string, headers: Readonly<Record<string, string>>): Credentials {
   const found: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {

@@ -80,7 +80,7 @@ export function redactedLogger(logger: Logger, redactorOf: RedactorOf): Logger {
   }
 }
 
-/** Arguments with tokens that nobody declared. Only this process has them: the journal holds a mask that cannot be expanded. */
+/** Arguments with undeclared tokens. Only this process has them: the journal holds a mask that cannot be expanded. */
 export class UndeclaredTokens {
   readonly #args = new Map<string, Json>()
 

@@ -95,7 +95,7 @@ describe("risk tiers", () => {
     expect(alone.ran).toEqual([{ n: 1 }])
   })
 
-  test("APR-04 APR-28 a high-risk call is denied where nobody can be asked, and recorded as denied", async () => {
+  test("APR-04 APR-28 a high-risk call is denied without an approver, and recorded as denied", async () => {
     const { ran, runtime } = setUp({ risk: "high" })
     const result = await runtime.run({ task: "go" })
     expect(ran).toEqual([])
@@ -103,7 +103,7 @@ describe("risk tiers", () => {
     expect(result.toolCalls[0]?.error).toContain("policy.onAsk")
   })
 
-  test("RUN-19 mode auto asks nobody, mode deny refuses what would ask", async () => {
+  test("RUN-19 mode auto asks no approver, mode deny refuses what would ask", async () => {
     const auto = setUp({ policy: { mode: "auto" } })
     await auto.runtime.run({ task: "go" })
     expect(auto.ran).toHaveLength(1)
@@ -219,7 +219,7 @@ describe("a callback", () => {
     approve({ decision: "approve" })
     await new Promise((resolve) => setImmediate(resolve))
     expect([ran, signal?.aborted]).toEqual([[], true])
-    expect(JSON.stringify(model.calls[1]?.at(-1))).toContain("nobody decided in time")
+    expect(JSON.stringify(model.calls[1]?.at(-1))).toContain("no decision was made in time")
   })
 
   test("APR-10 APR-12 the run waits, the question is durable before it is asked and the decision before the call runs", async () => {

@@ -43,9 +43,9 @@ describe("createAgentTools with a policy", () => {
     }
   })
 
-  test("a high-risk call asks, and is denied where nobody can be asked", async () => {
+  test("a high-risk call asks, and is denied without an approver", async () => {
     const args = { command: "echo hi" }
-    expect((await call({}, "Bash", args)).text).toContain("Nobody can be asked")
+    expect((await call({}, "Bash", args)).text).toContain("There is no approver")
     expect((await call({ ask: "pause" }, "Bash", args)).text).toContain("Nothing can pause here")
     const asked: ApprovalRequest[] = []
     const onAsk: Policy["onAsk"] = (request) => {

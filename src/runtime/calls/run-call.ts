@@ -229,7 +229,7 @@ function notOnRecord({ name }: ToolCall): ToolOutcome {
   return { status: "denied", output: [{ type: "text", text: `${name} was not started: its call is not recorded.` }] }
 }
 
-/** The journal has only a mask of a secret that nobody declared: the masked text must not run. */
+/** The journal has only a mask of an undeclared secret: the masked text must not run. */
 function withoutSecret({ name }: ToolCall): ToolOutcome {
   const text = `${name} was not run by this process: its arguments contain a secret that only an earlier process had. Check before you try again.`
   return { status: "unknown", output: [{ type: "text", text }] }
