@@ -1,8 +1,9 @@
-import { resolve } from "node:path"
+import { basename, resolve } from "node:path"
 import type { JsonObject } from "../../contract/json.ts"
 import type { Policy, PolicySource } from "../../contract/policy.ts"
 import { closest } from "../../lib/closest.ts"
 import { isJsonObject } from "../../lib/json.ts"
+import { isOurs } from "../../lib/own-names.ts"
 import { type OptionTable, UsageError } from "../arguments.ts"
 
 const sandboxes = ["off", "auto", "required"] as const
@@ -50,13 +51,22 @@ export function guardOf(choice: GuardChoice, began?: Guard): Guard {
       `Use one of: ${sandboxes.join(", ")}.`,
     )
   }
-  const policy = choice.policy === undefined ? began?.policy : resolve(choice.policy)
+  const policy = choice.policy === undefined ? recalledPolicy(began?.policy) : resolve(choice.policy)
   return {
     ...(policy !== undefined && { policy }),
     ask: choice.ask === undefined ? (began?.ask ?? []) : namesIn(choice.ask),
     bash: choice.bash ?? began?.bash ?? false,
     sandbox,
   }
+}
+
+/** The policy file that the run began under. Tools may have changed a file of another name, and a program must be named each time. */
+function recalledPolicy(path: string | undefined): string | undefined {
+  if (path === undefined || (isOurs(basename(path)) && /\.(ya?ml|json)$/i.test(path))) return path
+  throw new UsageError(
+    `The run began under ${path}, which may have changed since.`,
+    `Review it, then add: --policy ${path}`,
+  )
 }
 
 /** A misspelt name would never match a call. Bash may be named even if it is not enabled. */
