@@ -8,7 +8,7 @@ import { build } from "esbuild"
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 import type { Failure } from "../src/contract/error.ts"
 import type { RunResult } from "../src/contract/result.ts"
-import type { RunState } from "../src/contract/run.ts"
+import type { RunState } from "../src/contract/runtime.ts"
 import { createOnlyStore, createRuntime, fsStore } from "../src/hosts/node/index.ts"
 import type { Order } from "./pause/worker.ts"
 

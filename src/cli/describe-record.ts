@@ -16,6 +16,12 @@ export function describeRecord(record: RunRecord): string {
       return record.cause
     case "choice":
       return [record.backend, record.model, ...record.reasons].filter((word) => word !== undefined).join(", ")
+    case "failover": {
+      const { from, to, failure } = record
+      return `${[from.backend, from.model].join(" ").trim()} failed with ${failure.code}: ${to ? `continues on ${[to.backend, to.model].join(" ").trim()}` : "no entry is left"}`
+    }
+    case "metering":
+      return spending(record.usage)
     case "session":
       return record.ref.id
     case "warning":
@@ -61,7 +67,7 @@ export function describeRecord(record: RunRecord): string {
     case "turn-end":
       return `turn ${record.turn}`
     case "run-pause":
-      return record.reason
+      return record.text === undefined ? record.reason : `${record.reason}: ${record.text}`
     case "run-remove":
       return record.runId
     case "run-end": {

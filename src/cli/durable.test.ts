@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest"
 import { commandLine, until } from "../../test/support/command-line.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { RunResult } from "../contract/result.ts"
-import type { RunState } from "../contract/run.ts"
+import type { RunState } from "../contract/runtime.ts"
 
 const { place, start, longhaul, json, simulate } = commandLine()
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import type { Runtime } from "../contract/run.ts"
+import type { Runtime } from "../contract/runtime.ts"
 import { createRuntime } from "../index.ts"
 import { scriptedModel } from "../testing/index.ts"
 import { type ConversationSummary, conversationsOf, newestConversations } from "./exchanges.ts"

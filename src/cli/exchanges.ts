@@ -1,4 +1,5 @@
-import type { RunSummary, Runtime } from "../contract/run.ts"
+import type { RunSummary } from "../contract/run.ts"
+import type { Runtime } from "../contract/runtime.ts"
 import type { OpenStore } from "./read-store.ts"
 
 /** The exchanges of a conversation as one: the status of the last and the task of the first. */

@@ -106,6 +106,7 @@ export function printPause(
     ],
     fork: [`resume ${runId} --answer "…"${at}`],
     released: [`resume ${runId}${at}`],
+    handover: [`resume ${runId} --answer "…"${at}`],
   }
   for (const [index, step] of steps[reason].entries()) row(index === 0 ? "next" : "", `${self} ${step}`)
 }

@@ -1,5 +1,5 @@
 import { LonghaulError } from "../contract/error.ts"
-import type { Runtime } from "../contract/run.ts"
+import type { Runtime } from "../contract/runtime.ts"
 import type { Store } from "../contract/store.ts"
 import { invocation } from "./arguments.ts"
 import { type ConfigChoice, readConfig } from "./config/file.ts"

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { commandLine, takenForTerminal, until } from "../../test/support/command-line.ts"
 import type { JsonObject } from "../contract/json.ts"
-import type { RunState } from "../contract/run.ts"
+import type { RunState } from "../contract/runtime.ts"
 
 const { place, start, longhaul, json, simulate } = commandLine()
 

@@ -1,17 +1,24 @@
+import type { BackendEnv } from "./backend-env.ts"
+import type { Capabilities, OwnTool, Probe } from "./capabilities.ts"
 import type { ContentPart } from "./content.ts"
 import type { Failure } from "./error.ts"
 import type { Ephemeral, RecordBody } from "./event.ts"
 import type { Json, JsonSchema } from "./json.ts"
+import type { McpServers } from "./mcp.ts"
 import type { Message } from "./message.ts"
 import type { ModelSettings } from "./model-settings.ts"
-import type { Model, Transport } from "./provider.ts"
-import type { InterruptMode, SessionRef } from "./session.ts"
+import type { Model } from "./provider.ts"
+import type { InterruptMode, ResumeBy, SessionRef } from "./session.ts"
 import type { ToolOutcome, ToolSpec } from "./tool.ts"
 
 /** One way of running an agent. Stateless; a value created by a factory. */
 export interface Backend {
+  /** Such as `native`, `codex` or `acp:gemini`. */
   readonly name: string
+  /** Declared without touching the machine. */
   readonly capabilities: Capabilities
+  /** Whether it can be used here. Opens no session and costs nothing. Never rejects. */
+  probe(env: BackendEnv): Promise<Probe>
   /**
    * Opens a new session, or exactly the requested one. Never silently a fresh one: a lost session fails with
    * `session_lost`.
@@ -31,27 +38,25 @@ export interface BackendSession {
   steer(text: string): boolean
   /** `graceful`: running tools finish, nothing new starts. `immediate`: stop. Both end `run`. */
   interrupt(mode: InterruptMode): void
+  /**
+   * Runs one approved call of its own tools outside the model's loop, in its own sandbox. Absent: it cannot. The result is
+   * given back as an answer of `continue`.
+   */
+  execute?(call: ToolCall, signal: AbortSignal): Promise<ToolOutcome>
   /** Idempotent. When it settles, no process, timer, socket or temporary file of this session is left. */
   close(): Promise<void>
-}
-
-export interface Capabilities {
-  /** How a conversation from the journal is passed to the backend. */
-  readonly history: "messages" | "brief"
-  /** Works without processes, for example in a worker. */
-  readonly edge: boolean
-}
-
-export interface BackendEnv {
-  readonly transport: Transport
 }
 
 export interface OpenRequest {
   readonly runId: string
   readonly cwd: string
+  /** A model, or its name at the vendor if the backend has `models: "own"`. */
   readonly model?: Model | string
   readonly system?: string
+  /** The runtime's tools. A call of one is passed to `callTool`. */
   readonly tools: readonly ToolSpec[]
+  /** The caller's MCP servers, which the backend itself connects to. Their calls are its own: it asks `authorize`. */
+  readonly mcpServers: McpServers
   readonly settings: ModelSettings
   /** The schema of the final answer. */
   readonly outputSchema?: JsonSchema
@@ -60,21 +65,50 @@ export interface OpenRequest {
    */
   readonly limits: { readonly turns: number; readonly reserved: boolean }
   /** The conversation before this session, and its number of turns. */
-  readonly from: { readonly kind: "history"; readonly messages: readonly Message[]; readonly turns: number }
+  readonly from: HistoryOrigin | SessionOrigin
 }
 
-/** The message that starts the work. */
+/** The conversation as it is in the journal: as messages, or as a text for backends that take only that. */
+export interface HistoryOrigin {
+  readonly kind: "history"
+  readonly messages: readonly Message[]
+  readonly turns: number
+  /** The same as a text for a model. Empty if there is nothing before the prompt. */
+  brief(): string
+}
+
+/** A session of this backend that was closed. */
+export interface SessionOrigin {
+  readonly kind: "session"
+  readonly ref: SessionRef
+  readonly turns: number
+}
+
+/** What starts or continues the work. */
 export type TurnInput =
   | { readonly kind: "prompt"; readonly content: readonly ContentPart[] }
-  | { readonly kind: "continue" }
+  /** `answers`: one for each call that was open when the session was closed. `content`: a message for the model, too. */
+  | {
+      readonly kind: "continue"
+      readonly answers: readonly CallAnswer[]
+      readonly content?: readonly ContentPart[]
+    }
+
+/**
+ * How an open call of an earlier session continues. `replay`: the vendor presents it again under the same id. `outcome`:
+ * it is settled, the model gets this result. `repeat`: the model has to make it again, and may.
+ */
+export type CallAnswer =
+  | { readonly kind: "replay" | "repeat"; readonly call: ToolCall }
+  | { readonly kind: "outcome"; readonly call: ToolCall; readonly outcome: ToolOutcome }
 
 /** The only way back into the runtime. Policy, journal, ledger and clocks are behind it. Nothing here throws. */
 export interface TurnHost {
   /** False: there is no listener, so deltas and starts may be omitted. */
   readonly deltas: boolean
   /**
-   * Call before a model request, if the backend can delay it: records the start of the turn and reserves its maximum
-   * usage. False: a limit of the run is reached, stop with `limit`.
+   * Call before a model request, if the backend can delay it, else when its answer begins: records the start of the turn
+   * and reserves its maximum usage. False: a limit of the run is reached, stop with `limit`.
    */
   beginTurn(turn: number, bound: () => TurnBound): Promise<boolean>
   /** Records the end of a turn. False: the host wants no further turn, stop with `done`. */
@@ -88,14 +122,31 @@ export interface TurnHost {
   emit<Event extends BackendEvent>(event: Event): Event
   /** Publishes an event that is not recorded. */
   show(event: Ephemeral): void
+  /** Reports a sign of life. A session outside this process that gives none for too long is stopped. */
+  alive(): void
   /**
-   * Runs a tool call of the model: applies policy, records, runs, bounds the output. `suspended`: a person has to
-   * decide first; stop with `suspended` once the other calls of the step are settled.
+   * Runs a call of one of the runtime's tools: applies policy, records, runs, bounds the output. A call that was already
+   * settled returns its recorded outcome. `suspended`: a person has to decide first; stop with `suspended` once the other
+   * calls of the step are settled.
    */
   callTool(call: ToolCall): Promise<ToolOutcome | Suspended>
+  /**
+   * Call before the backend runs a tool itself. Once it resolves to `run`, the call is recorded durably as begun: pass its
+   * result as a `tool-result` event. A refused or suspended call must not run.
+   */
+  authorize(call: ToolCall, tool: OwnTool): Promise<Permit>
   /** True if a call of this tool may start before its answer is complete: effect `none`, allowed without approval. */
   startsEarly(name: string): boolean
 }
+
+/**
+ * `run`: with these arguments, which may differ from the model's; a backend that cannot change them has to refuse then.
+ * `refuse`: the model gets the reason. `suspend`: a person has to decide first; stop with `suspended`.
+ */
+export type Permit =
+  | { readonly kind: "run"; readonly args: Json }
+  | { readonly kind: "refuse"; readonly reason: string }
+  | { readonly kind: "suspend"; readonly reason: string }
 
 /** The maximum usage of one turn. */
 export interface TurnBound {
@@ -110,12 +161,24 @@ export interface ToolCall {
   readonly args: Json
   /** Why the arguments are unusable, if the model's text was not JSON. */
   readonly invalid?: string
+  /** The backend does not know the exact arguments, only what it shows of them. */
+  readonly inexact?: true
 }
 
 /** Without `seq` and `at`: the runtime adds them. */
 export type BackendEvent = Extract<RecordBody, { readonly type: BackendEventType }>
 
-type BackendEventType = "session" | "steer" | "retry" | "reasoning-end" | "text-end" | "tool-call" | "usage" | "warning"
+type BackendEventType =
+  | "session"
+  | "steer"
+  | "retry"
+  | "reasoning-end"
+  | "text-end"
+  | "tool-call"
+  | "tool-result"
+  | "usage"
+  | "metering"
+  | "warning"
 
 /** The call stays open in the journal and is settled on resume: the model need not repeat it. */
 export interface Suspended {
@@ -123,6 +186,9 @@ export interface Suspended {
 }
 
 export type Stop =
+  /** `text`: with an output schema, the structured output as JSON if the vendor returned one. */
   | { readonly reason: "done"; readonly text: string }
-  | { readonly reason: "interrupted" | "limit" | "output-limit" | "refusal" | "suspended" }
+  | { readonly reason: "interrupted" | "limit" | "output-limit" | "refusal" }
+  /** `resumeBy`: how the suspended call continues. Absent: the runtime settles it. */
+  | { readonly reason: "suspended"; readonly resumeBy?: ResumeBy }
   | { readonly reason: "failed"; readonly failure: Failure }

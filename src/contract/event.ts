@@ -1,3 +1,4 @@
+import type { Feature, ToolEnforcement } from "./capabilities.ts"
 import type { Failure } from "./error.ts"
 import type { Json, JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
@@ -5,7 +6,7 @@ import type { ModelSettings } from "./model-settings.ts"
 import type { AlwaysScope, DecisionReason, RecordedPolicy, RuleVerdict } from "./policy.ts"
 import type { StopReason } from "./provider.ts"
 import type { AskReason, Limits, PauseReason, StructuredOutput, Usage } from "./result.ts"
-import type { InterruptMode, SessionRef } from "./session.ts"
+import type { InterruptMode, ResumeBy, SessionRef } from "./session.ts"
 import type { Effect, ToolOutcome } from "./tool.ts"
 import type { RecordedWebhook } from "./webhook.ts"
 
@@ -44,10 +45,20 @@ export type RecordBody =
       readonly backend: string
       readonly model?: string
       readonly reasons: readonly string[]
+      /** Its index in the chain. */
+      readonly entry?: number
       /** The model's provider enforces the requested schema. */
       readonly schemaEnforced?: boolean
     }
-  | { readonly type: "session"; readonly ref: SessionRef; readonly model?: string }
+  /** The run continues on the next entry of its chain, or skips one; without `to`, the chain is exhausted. */
+  | { readonly type: "failover"; readonly from: Target; readonly to?: Target; readonly failure: Failure }
+  /** `enforcement`: how far the policy reaches in this session. Absent: it decides every call. */
+  | {
+      readonly type: "session"
+      readonly ref: SessionRef
+      readonly model?: string
+      readonly enforcement?: readonly ToolEnforcement[]
+    }
   /** `paths`: the affected files. `inbox`: the message that could not be read. */
   | {
       readonly type: "warning"
@@ -90,6 +101,8 @@ export type RecordBody =
       readonly args: Json
       readonly opaque?: Json
       readonly origin?: string
+      /** Absent: the runtime. */
+      readonly executor?: "backend"
     }
   | {
       readonly type: "usage"
@@ -101,6 +114,8 @@ export type RecordBody =
       /** From the request to the end of its answer. */
       readonly durationMs?: number
     }
+  /** Usage that a backend reports apart from the steps of its model. */
+  | { readonly type: "metering"; readonly usage: Usage; readonly model?: string }
   /** A person must decide about a call. `question`: shown to them. `ticket`: identifies this question only. */
   | {
       readonly type: "approval-request"
@@ -153,8 +168,14 @@ export type RecordBody =
   | { readonly type: "interrupt"; readonly mode: InterruptMode; readonly inbox?: number }
   | { readonly type: "cancel"; readonly inbox?: number }
   | { readonly type: "turn-end"; readonly turn: number }
-  /** `callId`: the pending call. */
-  | { readonly type: "run-pause"; readonly reason: PauseReason; readonly callId?: string }
+  /** `callId`: the pending call. `resumeBy`: how it continues; absent: the runtime settles it. `text`: why it paused. */
+  | {
+      readonly type: "run-pause"
+      readonly reason: PauseReason
+      readonly callId?: string
+      readonly resumeBy?: ResumeBy
+      readonly text?: string
+    }
   | {
       readonly type: "run-end"
       readonly status: "done" | "failed" | "cancelled"
@@ -170,6 +191,12 @@ export type RecordBody =
  * alive.
  */
 export type ResumeCause = "decision" | "recovery" | "takeover"
+
+/** A backend with its model. */
+export interface Target {
+  readonly backend: string
+  readonly model?: string
+}
 
 export interface ForkOrigin {
   readonly runId: string
@@ -201,6 +228,8 @@ export interface RecordedInput extends ModelSettings {
   readonly system?: string
   readonly model?: string
   readonly backend: string
+  /** The entries of the chain, if there is one. */
+  readonly chain?: readonly (Target & { readonly requires?: readonly Feature[] })[]
   /** The path of the workspace where the run began. It may be elsewhere when the run is resumed. */
   readonly workspace?: string
   /** Relative to the workspace where it is inside it. */

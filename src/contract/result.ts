@@ -1,4 +1,5 @@
-import type { Failure } from "./error.ts"
+import type { ToolEnforcement } from "./capabilities.ts"
+import type { ErrorCode, Failure } from "./error.ts"
 import type { Json } from "./json.ts"
 import type { Effort } from "./model-settings.ts"
 import type { AlwaysScope } from "./policy.ts"
@@ -28,13 +29,18 @@ export type RunStatus = "done" | "paused" | "failed" | "cancelled"
 /** Why a person must decide about a call: approve it, answer it, or report its outcome. */
 export type AskReason = "approval" | "input" | "unknown_outcome"
 
-/** `fork`: a copy of another run's beginning. `released`: let go by its process. Both continue when they are resumed. */
-export type PauseReason = AskReason | "fork" | "released"
+/**
+ * `fork`: a copy of another run's beginning. `released`: let go by its process. `handover`: it moves to another backend, and
+ * something differs from the journal. All continue when they are resumed.
+ */
+export type PauseReason = AskReason | "fork" | "released" | "handover"
 
 /** The reason why a run is paused, and the pending call. */
 export interface Pause {
   readonly reason: PauseReason
   readonly pendingToolCall: PendingToolCall | null
+  /** What a person should know before it continues. */
+  readonly text?: string
   /** Unix milliseconds. */
   readonly askedAt: number
 }
@@ -100,10 +106,23 @@ export interface RunFacts {
   readonly sessionId: string | null
   readonly toolCalls: readonly ToolCallRecord[]
   readonly capabilitiesUsed: CapabilitiesUsed
+  /** Attempts on earlier entries of the chain, in order; also entries that were skipped. */
+  readonly failover: readonly FailedAttempt[]
+  /** How far the policy reached, tool by tool. */
+  readonly enforcement: readonly ToolEnforcement[]
   readonly warnings: readonly RunWarning[]
   readonly transcript: { readonly path: string; readonly lastShard: number }
   /** Unix milliseconds of the last record. */
   readonly timestamp: number
+}
+
+/** An entry of the chain on which the run could not be finished. */
+export interface FailedAttempt {
+  readonly backend: string
+  readonly model: string | null
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly requestId: string | null
 }
 
 export interface RunWarning {

@@ -1,23 +1,26 @@
 import type { ArtifactStore, PersistArtifact } from "./artifacts.ts"
 import type { Backend } from "./backend.ts"
+import type { Deadlines } from "./backend-env.ts"
 import type { Brand } from "./brand.ts"
+import type { Feature } from "./capabilities.ts"
 import type { Environment } from "./env.ts"
 import type { Failure } from "./error.ts"
-import type { RunEvent, RunRecord } from "./event.ts"
+import type { RunEvent } from "./event.ts"
 import type { Hooks } from "./hooks.ts"
 import type { AsJson, Json, JsonObject, JsonSchema } from "./json.ts"
+import type { McpServers } from "./mcp.ts"
 import type { GivenMessage } from "./message.ts"
 import type { ModelSettings } from "./model-settings.ts"
 import type { Observer } from "./observe.ts"
 import type { Policy, RunPolicy } from "./policy.ts"
 import type { Pricing } from "./pricing.ts"
 import type { Model, Transport } from "./provider.ts"
-import type { Limits, PauseReason, RunFacts, RunResult, RunStatus } from "./result.ts"
+import type { Limits, PauseReason, RunResult, RunStatus } from "./result.ts"
 import type { InterruptMode } from "./session.ts"
 import type { InferOutput, StandardSchema } from "./standard-schema.ts"
 import type { Store } from "./store.ts"
 import type { Tool, UnknownOutcome } from "./tool.ts"
-import type { Webhook, WebhookControls, WithWebhook } from "./webhook.ts"
+import type { Webhook } from "./webhook.ts"
 
 /** The settings of a runtime. Every key is optional. */
 export interface RuntimeConfig {
@@ -29,7 +32,17 @@ export interface RuntimeConfig {
   readonly workspaceId?: string
   /** A value; names such as `anthropic:claude-sonnet-4-6` resolve in `longhaul/node`. */
   readonly model?: Model | string
-  readonly backend?: Backend
+  /** What runs the agent. Default `native`. `auto`: chosen by `selection`. Names resolve in `longhaul/node`. */
+  readonly backend?: Backend | string
+  /** Backends that `backend`, `chain` and `auto` can name, in order of preference. In `longhaul/node` in addition to its own. */
+  readonly backends?: readonly Backend[]
+  /** Tried in order: a failure that may not repeat elsewhere continues the run on the next entry. Instead of `backend`. */
+  readonly chain?: readonly ChainEntry[]
+  readonly selection?: Selection
+  /** MCP servers whose tools the backend offers to its model. */
+  readonly mcpServers?: McpServers
+  /** Times for backends that run outside this process. */
+  readonly deadlines?: Partial<BackendDeadlines>
   readonly tools?: readonly Tool[]
   /** Offer only these tools. Default: all. */
   readonly allowedTools?: readonly string[]
@@ -83,6 +96,30 @@ export interface RuntimeConfig {
   readonly owner?: JsonObject
 }
 
+/** `backend/model`, a name of either, or both with the features that a backend must have; others are skipped. */
+export type ChainEntry =
+  | string
+  | {
+      readonly backend?: Backend | string
+      readonly model?: Model | string
+      readonly requires?: readonly Feature[]
+    }
+
+/** How `auto` chooses among the backends that have all required features. If there is none, `native` is used. */
+export interface Selection {
+  /** Default `capability_match`: the first one. */
+  readonly strategy?: "capability_match" | "cost_optimized" | "latency_optimized"
+  /** Used if it has all required features. */
+  readonly preferred?: string
+  /** In addition to the features that the tools and the task need. */
+  readonly requires?: readonly Feature[]
+}
+
+export interface BackendDeadlines extends Deadlines {
+  /** How long a session may give no sign of life. */
+  readonly idleMs: number
+}
+
 export interface BackgroundExecutor {
   /** `work` never rejects. */
   run(work: Promise<unknown>): void
@@ -111,6 +148,11 @@ export type RunInput = ModelSettings & {
   readonly nodeId?: string
   readonly system?: string
   readonly model?: Model | string
+  readonly backend?: Backend | string
+  readonly chain?: readonly ChainEntry[]
+  readonly selection?: Selection
+  /** Added to those of the runtime. */
+  readonly mcpServers?: McpServers
   readonly tools?: readonly Tool[]
   readonly allowedTools?: readonly string[]
   readonly disabledTools?: readonly string[]
@@ -174,6 +216,9 @@ export interface ResumeInput {
   /** Takes the run from an owner that may be alive. Default false: the result is `run_active`. */
   readonly takeover?: boolean
   readonly model?: Model | string
+  /** Continues the run on another backend, with its journal. */
+  readonly backend?: Backend | string
+  readonly mcpServers?: McpServers
   readonly tools?: readonly Tool[]
   readonly outputSchema?: JsonSchema | StandardSchema
   /** Turns, tokens and dollars count from the start of the run; `timeMs` from here. */
@@ -199,7 +244,7 @@ export interface RunReference {
 
 /** The state of a background run just after it was started. */
 export interface StartedRun extends RunReference {
-  readonly status: RunState["status"]
+  readonly status: RunStatus | "queued" | "running" | "not_found"
   /** The reason why it could not start. */
   readonly error?: Failure
 }
@@ -278,105 +323,3 @@ export interface WithSchema<Schema extends StandardSchema> {
 
 /** The type of `data`: the schema's output as JSON. */
 export type DataOf<Schema extends StandardSchema> = AsJson<InferOutput<Schema>>
-
-export interface Runtime extends AsyncDisposable, WebhookControls {
-  /**
-   * Runs a task to completion. Resolves however the run ends; rejects only for a bug in Longhaul. A Standard Schema
-   * types `data`.
-   */
-  run<Schema extends StandardSchema>(input: RunInput & WithSchema<Schema>): Promise<RunResult<DataOf<Schema>>>
-  run(input: RunInput): Promise<RunResult>
-  /** The same as a handle: events, controls and result. */
-  stream<Schema extends StandardSchema>(input: RunInput & WithSchema<Schema>): RunHandle<DataOf<Schema>>
-  stream(input: RunInput): RunHandle
-  /** Continues a run that is paused, failed, cancelled or whose process is dead, in any process with the store. */
-  resume<Schema extends StandardSchema>(input: ResumeInput & WithSchema<Schema>): Promise<RunResult<DataOf<Schema>>>
-  resume(input: ResumeInput): Promise<RunResult>
-  /** The same as a handle. */
-  resumeStream(input: ResumeInput): RunHandle
-  /**
-   * Adds an exchange to a run that has ended, as one conversation, in any process with the store. The exchange has the
-   * same `runId` and its own `nodeId`; earlier messages are not copied. Settings are kept unless overridden. Limits
-   * apply per exchange.
-   */
-  continue(runId: string, text: string, options?: ContinueInput): Promise<RunResult>
-  /** The same as a handle. Rejects if the conversation cannot be continued. */
-  continueStream(runId: string, text: string, options?: ContinueInput): Promise<RunHandle>
-  /** Starts a run in the background. Resolves once it is in the journal, or with the reason why it could not start. */
-  start(input: RunInput & WithWebhook): Promise<StartedRun>
-  /** Resumes a run in the background. */
-  resumeAsync(input: ResumeInput & WithWebhook): Promise<StartedRun>
-  /** Resolves when the run has ended or paused, or does not exist; after `timeoutMs` with its state at that time. */
-  waitFor(
-    runId: string,
-    options?: { readonly nodeId?: string; readonly timeoutMs?: number; readonly pollIntervalMs?: number },
-  ): Promise<RunState>
-  /**
-   * Copies a run up to the record `at` (default: all) under a new id. The copy is paused; `resume` continues it from
-   * there, on another model if given, with its own effects.
-   */
-  fork(
-    runId: string,
-    options?: { readonly nodeId?: string; readonly at?: number; readonly newRunId?: string },
-  ): Promise<RunReference>
-  /** Publishes the events of a run again, from the journal alone: no model is called and no tool runs. */
-  replay(
-    runId: string,
-    options?: { readonly nodeId?: string; readonly onEvent?: (event: RunEvent) => void },
-  ): Promise<RunState>
-  /** Deletes a run with all its exchanges; its id stays reserved. False: it does not exist. Rejects while it runs. */
-  remove(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
-  /**
-   * Finds runs whose process is dead (known to be, or without a sign of life for `staleMs`, default 60 s) and resumes them in
-   * the background, or marks them as failed with `orphaned` (the default). Returns these runs.
-   */
-  recoverOrphanedRuns(options?: {
-    readonly staleMs?: number
-    readonly action?: "resume" | "mark"
-  }): Promise<readonly RunReference[]>
-  /** The state of a run, read from its journal; `not_found` if it does not exist. */
-  status(runId: string, nodeId?: string): Promise<RunState>
-  /** Newest first; of runs that began in the same millisecond, by `runId` and `nodeId`. */
-  runs(filter?: RunFilter): Promise<readonly RunSummary[]>
-  /**
-   * The records of a run, in order, after the `seq` given as `after`. With `follow` also new records of an active run in any
-   * process, until it has ended or paused; `deltas` adds the events that are not recorded, if the run is in this process.
-   */
-  events(
-    runId: string,
-    options: EventsOptions & { readonly follow: true; readonly deltas: true },
-  ): AsyncIterable<RunEvent>
-  events(runId: string, options?: EventsOptions): AsyncIterable<RunRecord>
-  /** Cancels an active run in any process immediately, or a paused run. False: there is nothing to cancel. */
-  cancel(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
-  /** As on the handle, for a run in any process. False: it is not running. */
-  interrupt(runId: string, mode?: InterruptMode, options?: { readonly nodeId?: string }): Promise<boolean>
-  /** As on the handle, for a run in any process; a paused run gets it when it is resumed. False: it does not exist. */
-  steer(runId: string, text: string, options?: { readonly nodeId?: string }): Promise<boolean>
-  /** Another runtime over the same store, with some settings changed. Each is closed separately. */
-  with(overrides: Partial<RuntimeConfig>): Runtime
-  /**
-   * Cancels all runs of this runtime immediately, waits for them and for webhooks, and flushes observers. With `release` the runs
-   * finish their turns and pause as `released` instead, also those that were queued: nothing is lost in a deployment.
-   */
-  close(options?: { readonly release?: boolean }): Promise<void>
-}
-
-/** A result, or the state of a run without one: queued, running or not found. */
-export type RunState = RunResult | UnfinishedRun | MissingRun
-
-export interface UnfinishedRun extends RunFacts {
-  readonly status: "queued" | "running"
-  /** Its process is known to be dead: resume it, or let `recoverOrphanedRuns` do so. */
-  readonly lost?: true
-  readonly data: null
-  readonly pause?: never
-  readonly error?: never
-}
-
-export interface MissingRun extends RunFacts {
-  readonly status: "not_found"
-  readonly data: null
-  readonly pause?: never
-  readonly error: Failure
-}

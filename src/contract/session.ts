@@ -1,12 +1,23 @@
+import type { Json } from "./json.ts"
+
 /** `graceful`: the current step finishes, nothing new starts. `immediate`: stop. */
 export type InterruptMode = "graceful" | "immediate"
 
 /** Small, JSON, no secrets. Journalled before the first tool intent and whenever it changes. */
 export interface SessionRef {
   readonly backend: string
+  /** Of the vendor's program. */
   readonly version: string
   readonly id: string
   readonly cwd: string
   /** False until it is really stored where another process can find it. */
   readonly resumable: boolean
+  /** What the backend itself needs to open it again. */
+  readonly data?: Json
 }
+
+/**
+ * How a suspended call continues in the resumed session. `settle`: the runtime settles it, and the vendor takes its result.
+ * `replay`: the vendor presents the same call again. `repeat`: the model has to make the call again.
+ */
+export type ResumeBy = "settle" | "replay" | "repeat"

@@ -1,6 +1,8 @@
 import type { RunRecord } from "../contract/event.ts"
 import type { ReasoningPart, ToolCallPart, ToolResultPart } from "../contract/message.ts"
+import type { FailedAttempt } from "../contract/result.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
+import type { ProjectedCall } from "./projected-call.ts"
 
 // A long run has thousands of these parts, so each is a single literal: spreads are slower to run and to compile.
 
@@ -23,9 +25,18 @@ export interface FinishedCall {
   readonly outcome: ToolOutcome
 }
 
+export function hasOutcome(call: ProjectedCall): call is ProjectedCall & FinishedCall {
+  return call.outcome !== undefined
+}
+
 export function resultPart({ callId, wireId, outcome }: FinishedCall): ToolResultPart {
   const { status, output } = outcome
   return wireId === undefined
     ? { type: "tool-result", callId, status, output }
     : { type: "tool-result", callId, wireId, status, output }
+}
+
+export function failedAttempt({ from, failure }: RunRecord & { readonly type: "failover" }): FailedAttempt {
+  const { code, retryable, requestId = null } = failure
+  return { backend: from.backend, model: from.model ?? null, code, retryable, requestId }
 }

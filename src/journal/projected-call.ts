@@ -1,5 +1,6 @@
 import type { RunRecord } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
+import type { StopReason } from "../contract/provider.ts"
 import type { Effect, ToolOutcome } from "../contract/tool.ts"
 
 /** A tool call according to the journal. All objects have the same shape from the start, because a long run has many. */
@@ -8,6 +9,8 @@ export interface ProjectedCall {
   readonly wireId: string | undefined
   readonly name: string
   readonly args: Json
+  /** Undefined: the runtime runs it. */
+  readonly executor: "backend" | undefined
   /** The arguments to run, if the policy or a person changed the model's. */
   finalArgs: Json | undefined
   /** Unix milliseconds. */
@@ -24,4 +27,20 @@ export interface ProjectedCall {
 export interface ProjectedAsk {
   readonly request: RunRecord & { readonly type: "approval-request" }
   decision?: RunRecord & { readonly type: "approval-result" }
+}
+
+export interface Activity {
+  readonly now: "idle" | "streaming" | "tool_dispatch"
+  readonly lastTool?: string
+}
+
+export interface Spent {
+  tokens: number
+  usd: number
+}
+
+/** The model's last answer. */
+export interface LastStep {
+  readonly stopReason: StopReason
+  readonly calls: readonly ProjectedCall[]
 }

@@ -1,30 +1,23 @@
+import type { ToolEnforcement } from "../contract/capabilities.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
-import type { ForkOrigin, RecordedInput, Reserve, RunRecord } from "../contract/event.ts"
+import type { ForkOrigin, RecordedInput, Reserve, RunRecord, Target } from "../contract/event.ts"
 import type { AssistantMessage, Message } from "../contract/message.ts"
 import type { AlwaysScope, RecordedPolicy } from "../contract/policy.ts"
-import type { StopReason } from "../contract/provider.ts"
-import type { Limits, PauseReason, RunStatus, RunWarning, StructuredOutput, Usage } from "../contract/result.ts"
+import type {
+  FailedAttempt,
+  Limits,
+  PauseReason,
+  RunStatus,
+  RunWarning,
+  StructuredOutput,
+  Usage,
+} from "../contract/result.ts"
+import type { ResumeBy, SessionRef } from "../contract/session.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
 import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
-import { callPart, type FinishedCall, reasoningPart, resultPart } from "./parts.ts"
-import type { ProjectedAsk, ProjectedCall } from "./projected-call.ts"
+import { callPart, failedAttempt, hasOutcome, reasoningPart, resultPart } from "./parts.ts"
+import type { Activity, LastStep, ProjectedAsk, ProjectedCall, Spent } from "./projected-call.ts"
 import { Refilled } from "./refilled.ts"
-
-export interface Activity {
-  readonly now: "idle" | "streaming" | "tool_dispatch"
-  readonly lastTool?: string
-}
-
-export interface Spent {
-  tokens: number
-  usd: number
-}
-
-/** The model's last answer. */
-export interface LastStep {
-  readonly stopReason: StopReason
-  readonly calls: readonly ProjectedCall[]
-}
 
 /** A run as a fold over its records. Apply each record once, in order; the cost per record does not grow with the run. */
 export class RunProjection {
@@ -32,7 +25,7 @@ export class RunProjection {
   nodeId = ""
   status: RunStatus | "running" = "running"
   /** Present while the run is paused. */
-  pause: { readonly reason: PauseReason; readonly at: number } | undefined
+  pause: { readonly reason: PauseReason; readonly at: number; readonly text?: string } | undefined
   ask: ProjectedAsk | undefined
   /** What people allowed in this run by the decision `always`. */
   readonly allowed: AlwaysScope[] = []
@@ -55,7 +48,14 @@ export class RunProjection {
   tools: readonly { readonly name: string; readonly digest: string }[] = []
   backend = ""
   model: string | undefined
-  sessionId: string | undefined
+  /** The last choice: `model` is then updated by what the backend reports. */
+  chosen: (Target & { readonly entry: number | undefined }) | undefined
+  /** The last session of the run's backend. */
+  session: SessionRef | undefined
+  /** How the suspended call continues in that session. */
+  resumeBy: ResumeBy | undefined
+  enforcement: readonly ToolEnforcement[] | undefined
+  readonly failover: FailedAttempt[] = []
   /** The number of answered model calls. */
   turns = 0
   usage: Usage = noUsage
@@ -121,7 +121,8 @@ export class RunProjection {
 
   /** Calls of the model's last answer without a result, in order. */
   get openCalls(): readonly ProjectedCall[] {
-    return this.lastStep?.calls.filter(({ outcome }) => outcome === undefined) ?? []
+    const calls = this.stepIsOpen ? this.#stepCalls : (this.lastStep?.calls ?? [])
+    return calls.filter(({ outcome }) => outcome === undefined)
   }
 
   apply(record: RunRecord): void {
@@ -138,9 +139,11 @@ export class RunProjection {
       case "choice":
         this.#choose(record)
         break
+      case "failover":
+        this.failover.push(failedAttempt(record))
+        break
       case "session":
-        this.sessionId = record.ref.id
-        this.model = record.model ?? this.model
+        this.#open(record)
         break
       case "warning":
         this.#warn(record)
@@ -160,6 +163,9 @@ export class RunProjection {
         break
       case "usage":
         this.#endStep(record)
+        break
+      case "metering":
+        this.#meter(record)
         break
       case "tool-intent":
         this.#announce(record)
@@ -228,19 +234,24 @@ export class RunProjection {
     this.#loseReserve()
   }
 
-  #choose({ backend, model, schemaEnforced = false }: RunRecord & { readonly type: "choice" }): void {
+  #choose({ backend, model, entry, schemaEnforced = false }: RunRecord & { readonly type: "choice" }): void {
     this.backend = backend
     this.model = model
+    this.chosen = { backend, entry, ...(model !== undefined && { model }) }
     this.schemaEnforced = schemaEnforced
+  }
+
+  /** A fork must not continue the session of the other run. */
+  #open(record: RunRecord & { readonly type: "session" }): void {
+    this.session = this.#isCopied(record) ? undefined : record.ref
+    this.enforcement = record.enforcement
+    this.model = record.model ?? this.model
   }
 
   #warn(record: RunRecord & { readonly type: "warning" }): void {
     if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
-    this.warnings.push({
-      code: record.code,
-      message: record.message,
-      ...(record.paths && { paths: record.paths }),
-    })
+    const { code, message, paths } = record
+    this.warnings.push({ code, message, ...(paths && { paths }) })
   }
 
   #startTurn(record: RunRecord & { readonly type: "turn-start" }): void {
@@ -274,9 +285,16 @@ export class RunProjection {
     this.#carried = ""
   }
 
-  /** An approval is for one execution: the intent uses it up. */
+  #meter(record: RunRecord & { readonly type: "metering" }): void {
+    this.model = record.model ?? this.model
+    if (this.#isCopied(record)) return
+    this.usage = addUsage(this.usage, record.usage)
+    this.#spend(record.usage)
+  }
+
+  /** An approval is for one execution: the intent uses it up, also that of a repeated call. */
   #announce({ callId, effect, digest }: RunRecord & { readonly type: "tool-intent" }): void {
-    if (this.ask?.request.callId === callId) this.ask = undefined
+    if (this.ask?.request.callId === callId || this.ask?.decision?.digest === digest) this.ask = undefined
     const call = this.calls.get(callId)
     if (!call) return
     call.intent = effect
@@ -290,9 +308,10 @@ export class RunProjection {
     this.#rewrite(record)
   }
 
-  #pause({ reason, at }: RunRecord & { readonly type: "run-pause" }): void {
+  #pause({ reason, at, resumeBy, text }: RunRecord & { readonly type: "run-pause" }): void {
     this.status = "paused"
-    this.pause = { reason, at }
+    this.pause = { reason, at, ...(text !== undefined && { text }) }
+    this.resumeBy = resumeBy
   }
 
   #remove({ runId, nodeId }: RunRecord & { readonly type: "run-remove" }): void {
@@ -332,7 +351,7 @@ export class RunProjection {
   }
 
   #openCall(record: RunRecord & { readonly type: "tool-call" }): void {
-    const { at, callId, wireId, name, args } = record
+    const { at, callId, wireId, name, args, executor } = record
     const state = {
       finalArgs: undefined,
       intent: undefined,
@@ -340,7 +359,7 @@ export class RunProjection {
       outcome: undefined,
       durationMs: 0,
     }
-    const call = { callId, wireId, name, args, calledAt: at, ...state }
+    const call = { callId, wireId, name, args, executor, calledAt: at, ...state }
     this.calls.set(callId, call)
     this.#stepCalls.push(call)
     if (this.#messages) this.#parts.push(callPart(record))
@@ -369,15 +388,13 @@ export class RunProjection {
     const calls = this.#stepCalls
     this.#stepCalls = []
     if (!this.#messages) return
+    // A backend that runs tools itself may begin them before its answer is complete.
+    if (this.#parts.length > 0) this.#messages.push({ role: "assistant", content: this.#parts.take() })
     const results = calls.filter(hasOutcome).map(resultPart)
     if (results.length > 0) this.#messages.push({ role: "tool", content: results })
     this.#messages.push(...this.#deferred)
     this.#deferred = []
   }
-}
-
-function hasOutcome(call: ProjectedCall): call is ProjectedCall & FinishedCall {
-  return call.outcome !== undefined
 }
 
 export function project(records: Iterable<RunRecord>): RunProjection {

@@ -1,6 +1,8 @@
+import type { ToolEnforcement } from "../contract/capabilities.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
 import type { PendingToolCall, RunFacts, RunResult, StoppedResult, ToolCallRecord, Usage } from "../contract/result.ts"
-import type { RunState, RunSummary, UnfinishedRun } from "../contract/run.ts"
+import type { RunSummary } from "../contract/run.ts"
+import type { RunState, UnfinishedRun } from "../contract/runtime.ts"
 import type { RunKey } from "../contract/store.ts"
 import { plainText } from "../lib/content.ts"
 import type { ProjectedCall } from "./projected-call.ts"
@@ -22,8 +24,8 @@ export function resultOf(run: RunProjection, transcript: Transcript): RunResult 
     case "paused": {
       const pending = pendingOf(run)
       const data = pending && { question: pending.question, tool: pending.name, args: pending.args }
-      const { reason, at } = run.pause ?? { reason: "approval", at: run.updatedAt }
-      return { ...facts, status: "paused", data, pause: { reason, pendingToolCall: pending, askedAt: at } }
+      const { at, ...pause } = run.pause ?? { reason: "approval", at: run.updatedAt }
+      return { ...facts, status: "paused", data, pause: { ...pause, pendingToolCall: pending, askedAt: at } }
     }
     default:
       return { ...facts, status: run.status, data: null, error: run.error ?? withoutReason }
@@ -49,7 +51,7 @@ function factsOf(run: RunProjection, transcript: Transcript, status = run.status
     backend: run.backend,
     model: run.model ?? null,
     ...(run.input?.effort !== undefined && { effort: run.input.effort }),
-    sessionId: run.sessionId ?? null,
+    sessionId: run.session?.id ?? null,
     toolCalls: Array.from(run.calls.values(), (call) => callRecord(call, status)),
     capabilitiesUsed: {
       promptCache: usedCache(run.usage),
@@ -61,11 +63,18 @@ function factsOf(run: RunProjection, transcript: Transcript, status = run.status
       toolCompactionApplied: false,
       contextCompactionApplied: false,
     },
+    failover: run.failover,
+    enforcement: run.enforcement ?? everythingEnforced,
     warnings: run.warnings,
     transcript,
     timestamp: run.updatedAt,
   }
 }
+
+/** Of a backend whose tools the runtime runs. */
+const everythingEnforced: readonly ToolEnforcement[] = [
+  { tools: "*", gate: "ours", rewrite: true, failsClosed: true, exactArguments: true, ledger: "intent" },
+]
 
 /** The call of the open question, with the arguments that would run. */
 export function pendingOf({ ask, calls }: RunProjection): PendingToolCall | null {

@@ -1,17 +1,19 @@
-import type { Backend } from "../contract/backend.ts"
-import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
+import { recordedTarget } from "./targets.ts"
 
-/** Chooses the backend and records the reasons. */
-export function choose(config: ResolvedConfig, run: OpenRun): Backend {
-  const { backend } = config
-  const { model, form } = run.input
-  run.journal.append({
+/** Records the backend that is used from here on, and why. */
+export function recordChoice({ input, journal, target }: OpenRun, entry: number): void {
+  const { chain, form } = input
+  journal.append({
     type: "choice",
-    backend: backend.name,
-    ...(model && { model: `${model.provider}:${model.id}` }),
-    reasons: ["It is the runtime's backend."],
-    ...(form && { schemaEnforced: model?.enforcesSchema === true }),
+    ...recordedTarget(target),
+    reasons: target.reasons,
+    ...(chain.length > 1 && { entry }),
+    ...(form && { schemaEnforced: enforcesSchema(target) }),
   })
-  return backend
+}
+
+/** True if the model cannot answer in another form. */
+export function enforcesSchema({ backend, model }: OpenRun["target"]): boolean {
+  return model ? model.enforcesSchema === true : backend.capabilities.structured === "vendor"
 }

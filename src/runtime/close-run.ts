@@ -2,6 +2,7 @@ import type { Stop } from "../contract/backend.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
 import type { RecordBody } from "../contract/event.ts"
 import type { RunResult } from "../contract/result.ts"
+import type { ResumeBy } from "../contract/session.ts"
 import { resultOf, stoppedResult } from "../journal/result.ts"
 import type { OpenRun } from "./open-run.ts"
 import { redactFailure } from "./secrets.ts"
@@ -64,12 +65,12 @@ function endOf(
     case "failed":
       return failed(stop.failure)
     case "suspended":
-      return cause?.kind === "cancel" ? wasCancelled : pauseOf(asked)
+      return cause?.kind === "cancel" ? wasCancelled : pauseOf(asked, stop.resumeBy)
   }
 }
 
-function pauseOf(asked: OpenRun["asked"]): RecordBody {
-  if (asked) return { type: "run-pause", reason: asked.reason, callId: asked.callId }
+function pauseOf(asked: OpenRun["asked"], resumeBy: ResumeBy | undefined): RecordBody {
+  if (asked) return { type: "run-pause", reason: asked.reason, callId: asked.callId, ...(resumeBy && { resumeBy }) }
   return failed(new LonghaulError("backend_protocol", "The backend stopped for a decision that was not requested."))
 }
 

@@ -1,15 +1,18 @@
 import type { ArtifactStore } from "../contract/artifacts.ts"
 import type { Backend } from "../contract/backend.ts"
+import type { BackendEnv } from "../contract/backend-env.ts"
 import type { Brand } from "../contract/brand.ts"
 import type { Environment } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { Hooks, ToolException } from "../contract/hooks.ts"
 import type { JsonObject } from "../contract/json.ts"
+import type { McpServers } from "../contract/mcp.ts"
 import type { Observer } from "../contract/observe.ts"
 import type { RunPolicy } from "../contract/policy.ts"
 import type { Model, Transport } from "../contract/provider.ts"
 import type { Limits } from "../contract/result.ts"
-import type { BackgroundExecutor, Logger, Runtime, RuntimeConfig } from "../contract/run.ts"
+import type { BackendDeadlines, BackgroundExecutor, Logger, RuntimeConfig, Selection } from "../contract/run.ts"
+import type { Runtime } from "../contract/runtime.ts"
 import type { Store } from "../contract/store.ts"
 import type { Tool, UnknownOutcome } from "../contract/tool.ts"
 import { defaultBrand } from "../lib/brand.ts"
@@ -25,9 +28,12 @@ import { type PolicyHost, policies } from "../policy/policies.ts"
 import { createDispatcher, type Dispatcher, type DispatcherOptions, selectTools } from "../tools/kernel/dispatch.ts"
 import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
-import { checkShapes } from "./input/shapes.ts"
+import { type BackendSource, Backends } from "./backends.ts"
+import { checkedSelection, checkedServers, resolveDeadlines } from "./input/backend-settings.ts"
+import { checkShapes, list } from "./input/shapes.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
 import { type RedactorOf, redactedLogger, redactorSource, UndeclaredTokens } from "./secrets.ts"
+import type { TargetSource } from "./targets.ts"
 
 /** The defaults that a composition root provides in addition to the caller's configuration. */
 export interface Defaults {
@@ -35,6 +41,12 @@ export interface Defaults {
   backend(): Backend
   /** Creates a model from its name; absent if the host does not support names. */
   model?(name: string): Model
+  /** The model of runs that need one, if the configuration names none. */
+  readonly defaultModel?: string
+  /** Creates one of the host's backends by name, or all their names. */
+  readonly backends?: BackendSource
+  /** What the host gives to backends, in addition to the transport. */
+  readonly backendEnv?: Omit<BackendEnv, "transport" | "brand" | "deadlines">
   /** SHA-256 as hex, if the host has a faster implementation. */
   digest?(text: string): string
   /** The artifact store if the configuration names none; absent: artifacts are not kept. */
@@ -61,7 +73,15 @@ export interface ResolvedConfig {
   readonly model?: Model
   /** Throws `config_invalid` if the value is not a model. */
   resolveModel(model: Model | string): Model
-  readonly backend: Backend
+  /** Resolves the backends and models of runs. */
+  readonly targets: TargetSource
+  readonly backends: Backends
+  /** Measured times to the first token, by backend. */
+  readonly latencies: Map<string, number>
+  readonly selection: Selection
+  readonly mcpServers: McpServers
+  readonly deadlines: BackendDeadlines
+  readonly backendEnv: BackendEnv
   /** The tools that runs may use. */
   readonly tools: readonly Tool[]
   readonly dispatcher: Dispatcher
@@ -99,7 +119,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   requireJson("owner", owner)
   const store = config.store ?? defaults.store()
   const resolveModel = (given: Model | string) => checkedModel(given, defaults)
-  const ownModel = model ? resolveModel(model) : undefined
+  const ownModel = ownModelOf(config, defaults, resolveModel)
   const redactorOf = redactorSource(config, store, defaults.secretValues?.() ?? {}, ownModel)
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
   warnOfWeakSecrets(redactorOf().weak, logger)
@@ -116,13 +136,31 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const artifacts =
     config.artifacts ??
     (persist ? { ...defaults.artifacts, save: (_run, artifact) => persist(artifact) } : defaults.artifacts)
+  const transport = config.transport ?? fetchTransport(config.fetch)
+  const brand = { ...defaultBrand, ...config.brand }
+  const deadlines = resolveDeadlines(config.deadlines)
+  const backends = new Backends(givenBackends(config), defaults.backend, defaults.backends)
   return Object.freeze({
     workspace: config.workspace ?? ".",
     store,
     workspaceId: checkedId("workspaceId", config.workspaceId ?? "default"),
     ...(ownModel && { model: ownModel }),
     resolveModel,
-    backend: config.backend ?? defaults.backend(),
+    targets: {
+      backend: config.backend,
+      chain: config.chain,
+      model: ownModel ?? model,
+      defaultModel: defaults.defaultModel,
+      findBackend: (named: Backend | string | undefined) => backends.find(named),
+      isBackend: (name: string) => backends.has(name),
+      resolveModel,
+    },
+    backends,
+    latencies: new Map(),
+    selection: checkedSelection(config.selection),
+    mcpServers: checkedServers(config.mcpServers),
+    deadlines,
+    backendEnv: { ...defaults.backendEnv, transport, brand, deadlines },
     tools,
     dispatcher: createDispatcher(tools, reporting),
     reporting,
@@ -139,8 +177,8 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     observers: config.observers ?? [],
     env: config.env ?? {},
     ...(artifacts && { artifacts }),
-    transport: config.transport ?? fetchTransport(config.fetch),
-    brand: { ...defaultBrand, ...config.brand },
+    transport,
+    brand,
     ...(logger && { logger }),
     ...(owner && { owner }),
     digest: defaults.digest ?? sha256,
@@ -151,6 +189,27 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
       tools.map(({ name }) => name),
     ),
   })
+}
+
+/** A name may be a vendor's name of a model, which only its backend knows: then it is not resolved here. */
+function ownModelOf(
+  { model, backend, chain }: RuntimeConfig,
+  { defaultModel }: Defaults,
+  resolve: (model: Model | string) => Model,
+): Model | undefined {
+  const isNamed = typeof backend === "string" && backend !== "native"
+  const isForeign = isNamed || (typeof backend === "object" && backend.capabilities.models === "own")
+  if (isForeign || chain !== undefined) return typeof model === "object" ? resolve(model) : undefined
+  const named = model ?? defaultModel
+  return named === undefined ? undefined : resolve(named)
+}
+
+/** All that are given as values: a resumed run finds its backend among them by name. */
+function givenBackends({ backend, backends = [], chain = [] }: RuntimeConfig): readonly Backend[] {
+  const inChain = list("chain", chain).map((entry) => Object(entry).backend)
+  return [...list("backends", backends), backend, ...inChain].filter(
+    (each): each is Backend => typeof each === "object" && each !== null,
+  )
 }
 
 function warnOfWeakSecrets(names: readonly string[], logger: Logger | undefined): void {
@@ -203,6 +262,11 @@ export const configKeys = keys<RuntimeConfig>()(
   "workspaceId",
   "model",
   "backend",
+  "backends",
+  "chain",
+  "selection",
+  "mcpServers",
+  "deadlines",
   "tools",
   "allowedTools",
   "disabledTools",

@@ -7,9 +7,9 @@ import { checkedId } from "../lib/id.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { earlierExchanges, exchangesFrom, nodeAfter } from "./conversation.ts"
 import { type CheckedInput, checkInput } from "./input/input.ts"
-import { recalledModel } from "./resume-run.ts"
 import { type OwnerWatch, stillActive } from "./runs/owner-watch.ts"
 import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
+import { type RunTarget, recalledChain } from "./targets.ts"
 
 /** The key and the input of the next exchange of a conversation. */
 export interface NextExchange {
@@ -35,7 +35,7 @@ export async function nextExchange(
     key,
     async input() {
       const before = await earlierExchanges(config, last)
-      const checked = await checkInput(config, key, recalled(config, found.projection, text, options))
+      const checked = await checkInput(config, key, await recalled(config, found.projection, text, options))
       return { ...checked, before }
     },
   }
@@ -71,16 +71,21 @@ async function refuseOpen(key: RunKey, found: FoundRun, watch: OwnerWatch): Prom
 const noInput: Partial<RecordedInput> = {}
 
 /** The input of the next exchange: the given options, otherwise the settings of the exchange before. */
-function recalled(config: ResolvedConfig, run: RunProjection, task: string, options: ContinueInput): RunInput {
+async function recalled(
+  config: ResolvedConfig,
+  run: RunProjection,
+  task: string,
+  options: ContinueInput,
+): Promise<RunInput> {
   const { input, limits } = run
   const { nodeId: _, ...given } = options
-  const { messages: __, model: began, backend: ___, workspace: ____, ...recorded } = input ?? noInput
-  const model = recalledModel(config, began, given.model)
+  const { messages: __, model: ___, backend: ____, chain: _____, workspace: ______, ...recorded } = input ?? noInput
+  const { chain } = await recalledChain(config.targets, run, given)
   const there = new Set([...config.tools, ...(given.tools ?? [])].map(({ name }) => name))
   const allowedTools = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
   // Recorded with references, and redacted again with the rest of the input.
   const { metadata, system, ...settings } = recorded
-  const { expand } = config.redactorOf(model)
+  const { expand } = config.redactorOf(chain)
   return {
     ...settings,
     ...(system !== undefined && { system: expand(system) ?? system }),
@@ -88,7 +93,12 @@ function recalled(config: ResolvedConfig, run: RunProjection, task: string, opti
     ...(limits && { limits }),
     allowedTools: [...allowedTools, ...(given.tools ?? []).map(({ name }) => name)],
     ...given,
-    ...(model && { model }),
+    chain: given.chain ?? chain.map(chainEntry),
     task,
   }
+}
+
+function chainEntry({ backend, model, modelName, requires }: RunTarget) {
+  const used = model ?? modelName
+  return { backend, requires, ...(used !== undefined && { model: used }) }
 }

@@ -1,47 +1,130 @@
-import type { Backend, OpenRequest, Stop, TurnInput } from "../contract/backend.ts"
+import type { BackendSession, Stop, TurnInput } from "../contract/backend.ts"
+import type { OwnTool } from "../contract/capabilities.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { Pricing } from "../contract/pricing.ts"
+import { enforcesSchema, recordChoice } from "./choose.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { SessionHost } from "./host.ts"
 import type { OpenRun } from "./open-run.ts"
+import { OutputCheck } from "./output.ts"
+import { continuation, firstInput, historyOrigin, openRequest, type Prepared, prepare } from "./prepare.ts"
 import { redactFailure } from "./secrets.ts"
+import { Watch } from "./watch.ts"
 
-/** Runs a backend session until it stops, and passes interrupts and steering messages to it. */
-export async function drive(
-  config: ResolvedConfig,
-  run: OpenRun,
-  backend: Backend,
-  { request, turn }: { request: OpenRequest; turn: TurnInput },
-): Promise<Stop> {
-  const { controls, journal, hooks } = run
+/** Runs a session of the current backend until it stops. `entry`: the backend's place in the chain. */
+export async function drive(config: ResolvedConfig, run: OpenRun, entry: number): Promise<Stop> {
+  const { hooks, target, input } = run
   try {
+    recordChoice(run, entry)
+    if (input.form) run.output = new OutputCheck(input.form, enforcesSchema(target))
     if (hooks.has("preRun")) await hooks.call("preRun", (hook, hooked) => hook.preRun?.(hooked))
-    const host = new SessionHost(config, run, await pricingOf(config, run))
-    const session = await backend.open(request, { transport: config.transport })
-    try {
-      journal.append({ type: "session", ref: session.ref })
-      controls.onStop((mode) => {
-        if (controls.cause?.kind === "cancel" && !controls.cause.onRecord) journal.append({ type: "interrupt", mode })
-        session.interrupt(mode)
-      })
-      controls.onSteer((text) => session.steer(text))
-      return redactStop(run, await session.run(turn, host))
-    } finally {
-      host.close()
-      await session.close()
-    }
+    const pricing = await pricingOf(config, run)
+    const prepared = prepare(run)
+    const { session, isContinued } = await openSession(config, run, prepared)
+    return redactStop(run, await runSession(config, run, session, pricing, { prepared, isContinued }))
   } catch (error) {
     // A backend must not throw. If it does, it has crashed, unless it throws a LonghaulError with the reason.
-    return redactStop(run, { reason: "failed", failure: asError(backend, error).toJSON() })
+    return redactStop(run, { reason: "failed", failure: asError(run, error).toJSON() })
   }
 }
 
+/** Opens the session that the run left, if there is one. A lost one is replaced by a new one with the run's history. */
+async function openSession(config: ResolvedConfig, run: OpenRun, prepared: Prepared) {
+  const { backend } = run.target
+  const { turns } = run.projection
+  const { left } = run
+  run.left = undefined
+  if (left) {
+    try {
+      const session = await backend.open(openRequest(run, { kind: "session", ref: left, turns }), config.backendEnv)
+      return { session, isContinued: true }
+    } catch (error) {
+      if (!LonghaulError.is(error) || error.code !== "session_lost") throw error
+      const message = `The session of ${backend.name} is lost: the run continues from its journal.`
+      run.journal.append({ type: "warning", code: "session_lost", message })
+    }
+  }
+  const session = await backend.open(openRequest(run, historyOrigin(run, prepared)), config.backendEnv)
+  return { session, isContinued: false }
+}
+
+interface Begun {
+  readonly prepared: Prepared
+  readonly isContinued: boolean
+}
+
+/** Passes interrupts and steering messages to a session while it runs, and closes it. */
+async function runSession(
+  config: ResolvedConfig,
+  run: OpenRun,
+  session: BackendSession,
+  pricing: Pricing | null,
+  { prepared, isContinued }: Begun,
+): Promise<Stop> {
+  const { controls, journal, target } = run
+  const { edge, enforcement } = target.backend.capabilities
+  const watch = new Watch(edge ? undefined : config.deadlines.idleMs, () => session.interrupt("immediate"))
+  const host = new SessionHost(config, run, pricing, watch)
+  try {
+    journal.append({ type: "session", ref: session.ref, ...(!edge && { enforcement }) })
+    controls.onStop((mode) => {
+      if (controls.cause?.kind === "cancel" && !controls.cause.onRecord) journal.append({ type: "interrupt", mode })
+      session.interrupt(mode)
+    })
+    controls.onSteer((text) => session.steer(text))
+    const turn = isContinued ? await continued(run, session, host, prepared) : firstInput(prepared)
+    const stop = await session.run(turn, host)
+    return stop.reason === "interrupted" && !controls.stopping ? stoppedByUs(run, watch) : stop
+  } finally {
+    watch.close()
+    host.close()
+    await session.close()
+    // A tool that the backend no longer waits for still has to be recorded.
+    await host.settled()
+  }
+}
+
+/** Runs the approved calls that the backend can execute outside its model's loop, then tells what became of the open calls. */
+async function continued(
+  run: OpenRun,
+  session: BackendSession,
+  host: SessionHost,
+  prepared: Prepared,
+): Promise<TurnInput> {
+  const { projection, journal, controls } = run
+  if (projection.resumeBy === "settle" && session.execute) {
+    for (const { callId, name, args } of projection.openCalls) {
+      const permit = await host.authorize({ callId, name, args }, ownTool(run, name))
+      if (permit.kind !== "run") continue
+      const outcome = await session.execute({ callId, name, args: permit.args }, controls.signal)
+      host.emit({ type: "tool-result", callId, outcome, durationMs: 0 })
+    }
+    await journal.flush()
+  }
+  return continuation(run, prepared)
+}
+
+/** What the backend declares about a tool of its own. Unknown ones are treated with the greatest care. */
+function ownTool({ target }: OpenRun, name: string): OwnTool {
+  const known = target.backend.capabilities.ownTools.find((tool) => tool.name === name)
+  return known ?? { name, nativeName: name, effect: "once", risk: "high" }
+}
+
+function stoppedByUs({ target }: OpenRun, { cause }: Watch): Stop {
+  if (cause === "limit") return { reason: "limit" }
+  if (cause === undefined) return { reason: "interrupted" }
+  const failure = new LonghaulError("stream_stalled", `${target.backend.name} gave no sign of life for too long.`, {
+    fix: "Resume the run, or raise deadlines.idleMs.",
+  })
+  return { reason: "failed", failure: failure.toJSON() }
+}
+
 /** The price of the model. A dollar limit has no effect without one, so it is rejected or reported. */
-async function pricingOf(config: ResolvedConfig, { input, journal }: OpenRun): Promise<Pricing | null> {
-  const { model, limits } = input
-  const pricing = model ? await config.prices(model) : null
-  if (pricing !== null || limits.usd === undefined) return pricing
-  const message = `limits.usd is set, but the price of ${model ? `${model.provider}:${model.id}` : "the model"} is unknown.`
+async function pricingOf(config: ResolvedConfig, { input, target, journal }: OpenRun): Promise<Pricing | null> {
+  const { model, modelName, backend } = target
+  const pricing = await config.prices(model ?? { provider: backend.capabilities.provider, id: modelName ?? "" })
+  if (pricing !== null || input.limits.usd === undefined || backend.capabilities.reportsCost) return pricing
+  const message = `limits.usd is set, but the price of ${modelName ?? "the model"} is unknown.`
   if (config.unknownPrice === "refuse") {
     throw new LonghaulError("config_invalid", message, {
       fix: 'Return its price from resolvePricing, or set unknownPrice: "warn" to run without this limit.',
@@ -56,7 +139,9 @@ function redactStop({ redactor }: OpenRun, stop: Stop): Stop {
   return stop.reason === "done" ? { ...stop, text: redactor.text(stop.text) } : stop
 }
 
-function asError(backend: Backend, error: unknown): LonghaulError {
+function asError({ target }: OpenRun, error: unknown): LonghaulError {
   if (LonghaulError.is(error)) return error
-  return new LonghaulError("backend_crashed", `The ${backend.name} backend failed unexpectedly.`, { cause: error })
+  return new LonghaulError("backend_crashed", `The ${target.backend.name} backend failed unexpectedly.`, {
+    cause: error,
+  })
 }

@@ -3,7 +3,8 @@ import { native } from "../backends/native/index.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
 import type { Json, JsonObject } from "../contract/json.ts"
-import type { Runtime, RuntimeConfig } from "../contract/run.ts"
+import type { RuntimeConfig } from "../contract/run.ts"
+import type { Runtime } from "../contract/runtime.ts"
 import type { Store } from "../contract/store.ts"
 import { createRuntime } from "../index.ts"
 import { takeRun } from "../journal/journal.ts"
@@ -823,7 +824,7 @@ describe("forks, replays and removals", () => {
       const fork = await runtime.fork("r", { at: seq })
       const copy = await recordsOf(runtime, fork.runId)
       const [before, after] = [project(records.slice(0, seq + 1)), project(copy.slice(0, -1))]
-      const own = { usage: null, spent: null, runId: "", forkOf: null }
+      const own = { usage: null, spent: null, runId: "", forkOf: null, session: null }
       expect({ ...after, ...own }).toEqual({ ...before, ...own })
       expect(copy[0]).toMatchObject({ forkOf: { runId: "r", nodeId: "main", at: seq } })
       expect(copy.at(-1)).toMatchObject({ type: "run-pause", reason: "fork" })

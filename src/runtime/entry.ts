@@ -51,6 +51,10 @@ export class Entry {
       case "warning":
         // Redacted where they were given, or written by the runtime.
         return redactor.again(event)
+      case "tool-result":
+        return { ...event, outcome: redactor.json(event.outcome) }
+      case "metering":
+        return event.model === undefined ? event : { ...event, model: redactor.text(event.model) }
       case "usage": {
         const { model, requestId } = event
         const named = requestId === undefined ? {} : { requestId: redactor.text(requestId) }

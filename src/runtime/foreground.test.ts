@@ -1,5 +1,6 @@
 import { expect, test } from "vitest"
-import type { Runtime, RuntimeConfig } from "../contract/run.ts"
+import type { RuntimeConfig } from "../contract/run.ts"
+import type { Runtime } from "../contract/runtime.ts"
 import { createRuntime } from "../index.ts"
 import { runPath } from "../journal/paths.ts"
 import { memoryStore } from "../stores/memory.ts"

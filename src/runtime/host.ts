@@ -1,19 +1,26 @@
-import type { BackendEvent, Suspended, ToolCall, TurnBound, TurnHost } from "../contract/backend.ts"
+import type { BackendEvent, Permit, Suspended, ToolCall, TurnBound, TurnHost } from "../contract/backend.ts"
+import type { OwnTool } from "../contract/capabilities.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { Ephemeral, RecordBody, Reserve } from "../contract/event.ts"
 import type { Pricing } from "../contract/pricing.ts"
 import type { Usage } from "../contract/result.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
 import { costOf } from "../observe/price.ts"
+import { OwnCalls } from "./calls/own-calls.ts"
 import { CallRunner } from "./calls/run-call.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { Entry } from "./entry.ts"
 import type { OpenRun } from "./open-run.ts"
+import type { Watch } from "./watch.ts"
 
 /** The host interface of a backend session: records and publishes its events, runs its tool calls, reserves and settles turns. */
 export class SessionHost implements TurnHost {
   readonly #run: OpenRun
   readonly #calls: CallRunner
+  readonly #own: OwnCalls
+  readonly #watch: Watch
+  /** Calls of the runtime's tools that a program waits for. */
+  readonly #running = new Set<Promise<unknown>>()
   readonly #entry: Entry
   readonly #pricing: Pricing | null
   /** The reserve of the current turn. */
@@ -22,11 +29,15 @@ export class SessionHost implements TurnHost {
   #turns = 0
   readonly #since = performance.now()
 
-  constructor(config: ResolvedConfig, run: OpenRun, pricing: Pricing | null) {
+  constructor(config: ResolvedConfig, run: OpenRun, pricing: Pricing | null, watch: Watch) {
     this.#run = run
     this.#pricing = pricing
+    this.#watch = watch
     this.#calls = new CallRunner(config, run)
+    this.#own = new OwnCalls(config, run, this.#calls)
     this.#entry = new Entry(config, run)
+    // Recorded by an earlier session, which the backend goes on with.
+    for (const { callId } of run.projection.openCalls) this.#calls.announce(callId)
   }
 
   get deltas(): boolean {
@@ -68,6 +79,7 @@ export class SessionHost implements TurnHost {
 
   async endTurn(turn: number): Promise<boolean> {
     const { journal, hooks } = this.#run
+    await this.#own.settled()
     journal.append({ type: "turn-end", turn })
     if (!hooks.has("postTurn") && !hooks.has("stop")) return true
     // Results become durable while the hooks run.
@@ -77,7 +89,20 @@ export class SessionHost implements TurnHost {
   }
 
   callTool(call: ToolCall): Promise<ToolOutcome | Suspended> {
-    return this.#calls.call(this.#entry.call(call))
+    const settled = this.#run.projection.calls.get(call.callId)?.outcome
+    if (settled) return Promise.resolve(settled)
+    const running = this.#calls.call(this.#entry.call(call))
+    if (this.#run.target.backend.capabilities.edge) return running
+    this.#running.add(running)
+    return this.#watch.during(running).finally(() => this.#running.delete(running))
+  }
+
+  authorize(call: ToolCall, tool: OwnTool): Promise<Permit> {
+    return this.#watch.during(this.#own.authorize(this.#entry.call(call), tool))
+  }
+
+  alive(): void {
+    this.#watch.alive()
   }
 
   startsEarly(name: string): boolean {
@@ -98,6 +123,12 @@ export class SessionHost implements TurnHost {
 
   emit<Event extends BackendEvent>(given: Event): Event {
     const event = this.#entry.event(given)
+    if (event.type === "tool-result") {
+      this.#own.finish(event)
+      return event
+    }
+    // A resumed session presents its open calls again.
+    if (event.type === "tool-call" && this.#calls.isAnnounced(event.callId)) return event
     this.#run.journal.append(this.#recorded(event))
     if (event.type === "tool-call") {
       this.#calls.announce(event.callId)
@@ -120,9 +151,16 @@ export class SessionHost implements TurnHost {
 
   #recorded(event: BackendEvent): RecordBody {
     if (event.type === "usage") return this.#settled(event)
+    if (event.type === "metering") return this.#metered(event)
     const { pendingSteers } = this.#run
     if (event.type !== "steer" || event.reason !== undefined || pendingSteers[0]?.text !== event.text) return event
     return { ...event, inbox: (pendingSteers.shift() as (typeof pendingSteers)[number]).inbox }
+  }
+
+  /** Resolves when no tool of the session is running any more. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#running)
+    await this.#own.settled()
   }
 
   /** Refunds the reserve of a turn that was never answered. */
@@ -140,9 +178,23 @@ export class SessionHost implements TurnHost {
     return { tokens, usd: Math.max(atMost({ inputTokens }), atMost({ cacheWriteTokens: inputTokens })) }
   }
 
+  /** Usage of a call that was under way: it can exceed a limit, and then nothing more may start. */
+  #metered(event: BackendEvent & { readonly type: "metering" }): RecordBody {
+    const usage = this.#priced(event.usage)
+    const exceeded = this.#run.ledger.spend(usage)
+    if (exceeded) {
+      this.#run.limit ??= exceeded
+      this.#watch.stop("limit")
+    }
+    return { ...event, usage }
+  }
+
+  #priced(usage: Usage): Usage {
+    return { ...usage, costUsd: usage.costUsd ?? (this.#pricing && costOf(usage, this.#pricing)) }
+  }
+
   #settled(event: BackendEvent & { readonly type: "usage" }): RecordBody {
-    const costUsd = event.usage.costUsd ?? (this.#pricing && costOf(event.usage, this.#pricing))
-    const usage = { ...event.usage, costUsd }
+    const usage = this.#priced(event.usage)
     if (this.#reserve) this.#run.ledger.settle(this.#reserve, usage)
     this.#reserve = undefined
     return { ...event, usage }

@@ -51,6 +51,13 @@ export class Ledger {
     this.refund(reserve)
   }
 
+  /** Counts usage that could not be reserved. Returns the error of a limit that is reached now. */
+  spend(usage: Usage): LonghaulError | undefined {
+    this.#spent.tokens += totalTokens(usage) ?? 0
+    this.#spent.usd += usage.costUsd ?? 0
+    return this.#exceeded()
+  }
+
   /** Gives back the reserve of an unanswered call. */
   refund(reserve: Reserve): void {
     this.#reserved.delete(reserve)

@@ -1,5 +1,6 @@
 import type { LonghaulError } from "../contract/error.ts"
 import type { Ephemeral, RecordBody, RunRecord } from "../contract/event.ts"
+import type { SessionRef } from "../contract/session.ts"
 import type { Folder, RunKey } from "../contract/store.ts"
 import type { ToolSpec } from "../contract/tool.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
@@ -15,10 +16,11 @@ import type { RunControls } from "./controls.ts"
 import { RunHooks } from "./hooks.ts"
 import type { CheckedInput } from "./input/input.ts"
 import { Ledger } from "./ledger.ts"
-import { OutputCheck } from "./output.ts"
+import type { OutputCheck } from "./output.ts"
 import type { Publisher } from "./publisher.ts"
 import type { FoundRun } from "./runs/read-runs.ts"
 import { markTake } from "./runs/run-index.ts"
+import { type RunTarget, recordedTarget } from "./targets.ts"
 
 /** A run that this process owns. */
 export interface OpenRun {
@@ -36,7 +38,13 @@ export interface OpenRun {
   /** Knows the secrets of the runtime and of the run's model. */
   readonly redactor: Redactor
   /** Present if the answer must have a form. */
-  readonly output?: OutputCheck
+  output?: OutputCheck
+  /** The backend in use, with its model. */
+  target: RunTarget
+  /** The session that the backend goes on with, if the run left one. */
+  left: SessionRef | undefined
+  /** The calls that were open when the run was resumed. */
+  openBefore: readonly string[]
   /** The error of the limit that the run has reached. */
   limit?: LonghaulError
   /** Set once a turn was not started because the run is being released. */
@@ -108,8 +116,9 @@ export async function openRun(
     ...(opening.known && { known: opening.known }),
     ...(config.owner && { owner: config.owner }),
   })
-  const { form, model } = input
+  const { chain, entry, mcpServers } = input
   const { runId, nodeId } = key
+  const target = chain[entry] ?? chain[0]
   return {
     key,
     input,
@@ -123,16 +132,29 @@ export async function openRun(
       journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
     }),
     policy,
-    redactor: config.redactorOf(model),
+    redactor: config.redactorOf(chain, mcpServers),
+    target,
+    left: opening.isNew ? undefined : sessionLeft(projection, target, input.cwd),
+    openBefore: projection.openCalls.map(({ callId }) => callId),
     pendingSteers: [],
     ...(kept && { history: kept }),
-    ...(form && { output: new OutputCheck(form, model?.enforcesSchema === true) }),
     show(event) {
       if (!publisher.hasDeltas) return
       publisher.ephemeral(event, journal.newestPending)
       journal.flushSoon()
     },
   }
+}
+
+/**
+ * The session to go on with: of the same backend, in the same folder, and stored by it. Not if its process died in the middle of
+ * a step: then only the journal tells what happened.
+ */
+function sessionLeft(run: RunProjection, { backend }: RunTarget, cwd: string): SessionRef | undefined {
+  const { session, resumedFrom, stepIsOpen } = run
+  const isSame = session?.backend === backend.name && session.cwd === cwd && session.resumable
+  const isClean = resumedFrom !== "running" || !stepIsOpen
+  return isSame && isClean && backend.capabilities.resume === "session" ? session : undefined
 }
 
 /** Adds the webhook to a start or resume record. The webhook receives the next pause and end. */
@@ -147,7 +169,7 @@ export function newRun(config: ResolvedConfig, key: RunKey, input: CheckedInput,
 }
 
 function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: CheckedInput): RecordBody {
-  const { messages, system, model, recordedCwd, settings, form, metadata, limits } = input
+  const { messages, system, chain, recordedCwd, settings, form, metadata, limits } = input
   return {
     type: "run-start",
     runId,
@@ -155,8 +177,8 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
     input: {
       messages,
       ...(system !== undefined && { system }),
-      ...(model && { model: `${model.provider}:${model.id}` }),
-      backend: config.backend.name,
+      ...recordedTarget(chain[0]),
+      ...(chain.length > 1 && { chain: chain.map(recordedEntry) }),
       ...(config.workspace !== "." && { workspace: config.workspace }),
       cwd: recordedCwd,
       ...settings,
@@ -169,6 +191,11 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
     tools: input.dispatcher.listTools().map((tool) => ({ name: tool.name, digest: toolDigest(config, tool) })),
     limits,
   }
+}
+
+function recordedEntry(target: RunTarget) {
+  const { requires } = target
+  return { ...recordedTarget(target), ...(requires.length > 0 && { requires }) }
 }
 
 /** Identifies the version of a tool, to detect changes between start and resume. Specs are frozen, so each is hashed once. */

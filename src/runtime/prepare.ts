@@ -1,26 +1,68 @@
-import type { OpenRequest, TurnInput } from "../contract/backend.ts"
+import type { CallAnswer, HistoryOrigin, OpenRequest, SessionOrigin, TurnInput } from "../contract/backend.ts"
+import type { ContentPart } from "../contract/content.ts"
+import type { Message } from "../contract/message.ts"
+import type { ProjectedCall } from "../journal/projected-call.ts"
+import { renderBrief } from "./brief.ts"
 import type { OpenRun } from "./open-run.ts"
 
-/** Builds the backend's input: the conversation so far, and the prompt for the next turn. */
-export function prepare(run: OpenRun): { request: OpenRequest; turn: TurnInput } {
-  const { system, model, cwd, limits, settings, form, dispatcher, before } = run.input
-  const { turns } = run.projection
-  const own = run.projection.handOver()
-  const messages = before ? [...before.messages, ...own] : own
+/** The conversation of a run, and the message that the model has to answer next. */
+export interface Prepared {
+  readonly messages: readonly Message[]
+  readonly prompt?: readonly ContentPart[]
+}
+
+/** Reads the conversation from the journal's fold. */
+export function prepare({ input, projection }: OpenRun): Prepared {
+  // Kept in memory only while another entry of the chain may need it.
+  const own = input.chain.length > 1 ? [...projection.messages] : projection.handOver()
+  const messages = input.before ? [...input.before.messages, ...own] : own
   const last = messages.at(-1)
-  const prompt = last?.role === "user" ? last : undefined
+  return last?.role === "user" ? { messages: messages.slice(0, -1), prompt: last.content } : { messages }
+}
+
+/** Everything up to the prompt, for a new session. */
+export function historyOrigin({ projection }: OpenRun, { messages }: Prepared): HistoryOrigin {
+  return { kind: "history", messages, turns: projection.turns, brief: () => renderBrief(messages) }
+}
+
+/** What a backend gets to open a session. */
+export function openRequest({ key, input, target, ledger }: OpenRun, from: HistoryOrigin | SessionOrigin): OpenRequest {
+  const { system, cwd, limits, settings, form, dispatcher, mcpServers } = input
+  const model = target.model ?? target.modelName
+  const own = new Set(target.backend.capabilities.ownTools.map(({ name }) => name))
+  const tools = dispatcher.listTools()
   return {
-    request: {
-      runId: run.key.runId,
-      cwd,
-      ...(model && { model }),
-      ...(system !== undefined && { system }),
-      tools: dispatcher.listTools(),
-      settings,
-      ...(form && { outputSchema: form.schema }),
-      limits: { turns: limits.turns, reserved: run.ledger.limited },
-      from: { kind: "history", messages: prompt ? messages.slice(0, -1) : messages, turns },
-    },
-    turn: prompt ? { kind: "prompt", content: prompt.content } : { kind: "continue" },
+    runId: key.runId,
+    cwd,
+    ...(model !== undefined && { model }),
+    ...(system !== undefined && { system }),
+    // What a backend can do by itself, it does with its own tools.
+    tools: own.size === 0 ? tools : tools.filter(({ name }) => !own.has(name)),
+    mcpServers,
+    settings,
+    ...(form && { outputSchema: form.schema }),
+    limits: { turns: limits.turns, reserved: ledger.limited },
+    from,
   }
+}
+
+/** The first input of a new session. */
+export function firstInput({ prompt }: Prepared): TurnInput {
+  return prompt ? { kind: "prompt", content: prompt } : { kind: "continue", answers: [] }
+}
+
+/** The first input of a continued session: it knows everything but the outcome of its open calls, and new messages. */
+export function continuation({ projection, openBefore }: OpenRun, { prompt }: Prepared): TurnInput {
+  const answers = openBefore.flatMap((callId) => {
+    const call = projection.calls.get(callId)
+    return call ? [answerOf(call, projection.resumeBy === "repeat")] : []
+  })
+  if (answers.length === 0) return firstInput(prompt ? { messages: [], prompt } : { messages: [] })
+  return { kind: "continue", answers, ...(prompt && { content: prompt }) }
+}
+
+function answerOf({ callId, name, args, outcome, executor }: ProjectedCall, isRepeated: boolean): CallAnswer {
+  const call = { callId, name, args }
+  if (isRepeated && executor === "backend") return { kind: "repeat", call }
+  return outcome ? { kind: "outcome", call, outcome } : { kind: "replay", call }
 }

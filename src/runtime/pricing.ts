@@ -1,11 +1,10 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Pricing } from "../contract/pricing.ts"
-import type { Model } from "../contract/provider.ts"
-import type { RuntimeConfig } from "../contract/run.ts"
+import type { ModelName, RuntimeConfig } from "../contract/run.ts"
 import { lookUpPricing } from "../observe/price.ts"
 
 /** Returns the price of a model; null: unknown. Returns a promise only while the price is not cached. */
-export type PriceList = (model: Model) => Pricing | null | Promise<Pricing | null>
+export type PriceList = (model: ModelName) => Pricing | null | Promise<Pricing | null>
 
 export function createPriceList(resolvePricing: RuntimeConfig["resolvePricing"]): PriceList {
   const known = new Map<string, { readonly pricing: Pricing | null; readonly until: number }>()
@@ -31,7 +30,7 @@ export function createPriceList(resolvePricing: RuntimeConfig["resolvePricing"])
 const FRESH_MS = 10 * 60_000
 
 async function findPricing(
-  { provider, id }: Model,
+  { provider, id }: ModelName,
   resolvePricing: RuntimeConfig["resolvePricing"],
 ): Promise<Pricing | null> {
   let own: Pricing | null | undefined

@@ -1,7 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RecordBody, ResumeCause } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
-import type { Model } from "../contract/provider.ts"
 import type { PendingToolCall } from "../contract/result.ts"
 import type { ResumeInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
@@ -17,6 +16,7 @@ import { callDigest } from "./calls/decide.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
 import { callKey } from "./entry.ts"
+import { checkedServers } from "./input/backend-settings.ts"
 import { workingDirectory } from "./input/cwd.ts"
 import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
@@ -24,6 +24,7 @@ import { outputForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
 import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 import type { ReleasedRuns } from "./runs/released-runs.ts"
+import { recalledChain } from "./targets.ts"
 
 /**
  * Determines from the journal how a run is resumed. Rejects invalid input without having changed anything. `found`: the run as
@@ -48,7 +49,7 @@ export async function resumption(
   if (owner === "alive" && !given.takeover) throw stillActive(key)
   const { continues } = projection
   const before = continues === undefined ? undefined : await earlierExchanges(config, { ...key, nodeId: continues })
-  const checked = { ...recalledInput(config, projection, given), ...(before && { before }) }
+  const checked = { ...(await recalledInput(config, projection, given)), ...(before && { before }) }
   const input = redactedAnswer(config, key, projection, checked, given)
   const decided = decisionOf(config, projection, input)
   if (decided?.args !== undefined) await refuseUnfit(checked, projection, given.args ?? null)
@@ -85,10 +86,10 @@ function redactedAnswer(
   config: ResolvedConfig,
   key: RunKey,
   { ask }: RunProjection,
-  { model }: CheckedInput,
+  { chain, mcpServers }: CheckedInput,
   given: ResumeInput,
 ): ResumeInput {
-  const redactor = config.redactorOf(model)
+  const redactor = config.redactorOf(chain, mcpServers)
   const { answer, args } = given
   const clean = redactor.json(args)
   if (args !== undefined && clean !== undefined && ask && redactor.expand(clean) === undefined) {
@@ -106,7 +107,7 @@ function causeOf(owner: OwnerState): ResumeCause {
 }
 
 /** The recorded input of the run, completed with values that only the caller has. */
-function recalledInput(config: ResolvedConfig, run: RunProjection, given: ResumeInput): CheckedInput {
+async function recalledInput(config: ResolvedConfig, run: RunProjection, given: ResumeInput): Promise<CheckedInput> {
   const { input } = run
   if (input === undefined || run.limits === undefined) {
     throw new LonghaulError("storage", `The journal of ${run.runId} has no run-start record.`, { retryable: false })
@@ -114,11 +115,11 @@ function recalledInput(config: ResolvedConfig, run: RunProjection, given: Resume
   const { messages, system, cwd, metadata, unknownOutcome = "tell" } = input
   const schema = given.outputSchema ?? input.outputSchema
   const form = schema && outputForm({ messages, outputSchema: schema, outputMode: input.outputMode ?? "strict" })
-  const model = recalledModel(config, input.model, given.model)
   return {
     messages,
     ...(system !== undefined && { system }),
-    ...(model && { model }),
+    ...(await recalledChain(config.targets, run, given)),
+    mcpServers: { ...config.mcpServers, ...checkedServers(given.mcpServers) },
     settings: modelSettings(input),
     ...(form && { form }),
     dispatcher: recalledTools(config, run, given),
@@ -132,27 +133,12 @@ function recalledInput(config: ResolvedConfig, run: RunProjection, given: Resume
   }
 }
 
-/** The given model, else the model that the run started with, else the runtime's model. */
-export function recalledModel(
-  config: ResolvedConfig,
-  began: string | undefined,
-  given: Model | string | undefined,
-): Model | undefined {
-  if (given !== undefined) return config.resolveModel(given)
-  const own = config.model
-  if (began === undefined || (own && `${own.provider}:${own.id}` === began)) return own
-  try {
-    return config.resolveModel(began)
-  } catch (error) {
-    if (own) return own
-    throw error
-  }
-}
-
 /** The tools that the run started with. Every tool that an open call needs must be registered. */
 function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [] }: ResumeInput) {
   const there = new Set([...config.tools, ...tools].map(({ name }) => name))
-  const missing = run.openCalls.find(({ name }) => wasOffered(run, name) && !there.has(name))
+  const missing = run.openCalls.find(
+    ({ name, executor }) => executor === undefined && wasOffered(run, name) && !there.has(name),
+  )
   if (missing) {
     throw new LonghaulError(
       "config_invalid",
@@ -184,7 +170,7 @@ function toolWarnings(config: ResolvedConfig, run: RunProjection, { dispatcher }
 
 /** True for a started call without a result that is not flagged: it may run again, or a person is asked about it. */
 function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput, owner: OwnerState): boolean {
-  if (!run.openCalls.includes(call)) return false
+  if (!run.openCalls.includes(call) || call.executor === "backend") return false
   const ownerStopped = owner === "dead" || owner === "released"
   if (call.intent === "repeatable" && ownerStopped) return true
   return asksIfUnknown(call, input)
@@ -236,8 +222,9 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
 
 /** Rejects invalid arguments of a person here, instead of reporting them to the model as its mistake. */
 async function refuseUnfit({ dispatcher }: CheckedInput, run: RunProjection, args: Json): Promise<void> {
-  const name = pendingOf(run)?.name ?? ""
-  const issues = await dispatcher.check(name, args)
+  const { id = "", name = "" } = pendingOf(run) ?? {}
+  // Only a backend knows what its own tools take.
+  const issues = run.calls.get(id)?.executor === "backend" ? [] : await dispatcher.check(name, args)
   if (issues.length === 0) return
   throw new LonghaulError("config_invalid", `${name} does not take these arguments:\n${issues.join("\n")}`, {
     fix: "Correct the arguments; the run still waits.",
@@ -271,6 +258,8 @@ const resumeKeys = keys<ResumeInput>()(
   "args",
   "takeover",
   "model",
+  "backend",
+  "mcpServers",
   "tools",
   "outputSchema",
   "limits",

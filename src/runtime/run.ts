@@ -7,17 +7,15 @@ import { runPath } from "../journal/paths.ts"
 import { readRow, type Taking } from "../journal/reader.ts"
 import { failedToBegin } from "../journal/result.ts"
 import { onAbort } from "../lib/abort.ts"
+import { attempt } from "./attempts.ts"
 import { finishOpenCalls } from "./calls/finish-open-calls.ts"
-import { choose } from "./choose.ts"
 import { closeRun } from "./close-run.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
-import { drive } from "./drive.ts"
 import { RunHooks } from "./hooks.ts"
 import { type CheckedInput, checkInput } from "./input/input.ts"
 import type { Ledger } from "./ledger.ts"
 import { newRun, type Opening, type OpenRun, openRun } from "./open-run.ts"
-import { prepare } from "./prepare.ts"
 import type { Publisher } from "./publisher.ts"
 import { recordWaitingMessages } from "./runs/monitor-runs.ts"
 import { enterReleased } from "./runs/run-index.ts"
@@ -134,7 +132,7 @@ async function openAndDrive(
   if (timeMs !== undefined) controls.startClock(timeMs)
   try {
     const stop = opening.isNew ? undefined : await finishOpenCalls(config, run, opening)
-    const result = await closeRun(run, stop ?? (await drive(config, run, choose(config, run), prepare(run))))
+    const result = await closeRun(run, stop ?? (await attempt(config, run)))
     if (controls.cause?.kind !== "lost") await enterEnded(config, run, opening)
     return result
   } finally {

@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Observer } from "../contract/observe.ts"
-import type { Logger, RunHandle, RunReference, RunState, Runtime, RuntimeConfig, StartedRun } from "../contract/run.ts"
+import type { Logger, RunHandle, RunReference, RuntimeConfig, StartedRun } from "../contract/run.ts"
+import type { RunState, Runtime } from "../contract/runtime.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { InboxMessage } from "../journal/inbox.ts"
 import { LEASE_MS } from "../journal/journal.ts"

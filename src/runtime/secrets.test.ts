@@ -42,8 +42,8 @@ test("a redactor is built once for each model, and a model whose credentials fai
     },
   }
   const redactorOf = redactorSource({}, memoryStore(), { SERVICE_TOKEN: "service-token-1" }, model)
-  expect(redactorOf()).toBe(redactorOf(model))
-  expect(redactorOf(failing).text("service-token-1")).toBe("{{secret:SERVICE_TOKEN}}")
+  expect(redactorOf()).toBe(redactorOf([{ model }]))
+  expect(redactorOf([{ model: failing }]).text("service-token-1")).toBe("{{secret:SERVICE_TOKEN}}")
 })
 
 test("a second value of a declared name is masked, but never restored as the first one", () => {

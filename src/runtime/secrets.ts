@@ -1,12 +1,13 @@
 import type { Failure } from "../contract/error.ts"
 import type { Json } from "../contract/json.ts"
+import type { McpServers } from "../contract/mcp.ts"
 import type { Model } from "../contract/provider.ts"
 import type { Logger, RuntimeConfig } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
 import { createRedactor, type Redactor } from "../policy/redact/redactor.ts"
 
-/** Returns the redactor for runs with this model, by default the runtime's: it knows the secrets of both. */
-export type RedactorOf = (model?: Model) => Redactor
+/** Returns the redactor for runs with these models and MCP servers: it knows their secrets, and the runtime's. */
+export type RedactorOf = (targets?: readonly { readonly model?: Model }[], servers?: McpServers) => Redactor
 
 type Named = Readonly<Record<string, string>>
 
@@ -36,13 +37,15 @@ export function redactorSource(
     byModel = new WeakMap()
   }
 
-  const redactorOf: RedactorOf = (model = ownModel) => {
+  const redactorOf: RedactorOf = (targets = [], servers = {}) => {
     if (!isFixed) refresh()
-    const key = model ?? none
-    const known = byModel.get(key)
+    const [model = ownModel, ...others] = targets.flatMap((target) => target.model ?? [])
+    const isPlain = others.length === 0 && Object.keys(servers).length === 0
+    const known = isPlain ? byModel.get(model ?? none) : undefined
     if (known) return known
-    const redactor = createRedactor(declared, { ...own, ...prefixed("model", credentialsOf(model)) })
-    byModel.set(key, redactor)
+    const credentials = [model, ...others].map((each) => prefixed("model", credentialsOf(each)))
+    const redactor = createRedactor(declared, Object.assign({}, own, ...credentials, serverSecrets(servers)))
+    if (isPlain) byModel.set(model ?? none, redactor)
     return redactor
   }
   // Declared secrets that cannot be masked are reported when the runtime is created, not by its first run.
@@ -119,6 +122,18 @@ function credentialsOf(model: Model | undefined): Named {
     return {}
   }
 }
+
+/** Headers and variables of MCP servers, as far as they can be secrets. */
+function serverSecrets(servers: McpServers): Named {
+  const values = Object.entries(servers).flatMap(([name, server]) =>
+    Object.entries(("url" in server ? server.headers : server.env) ?? {}).flatMap(([key, value]) =>
+      value.length < SHORTEST_SECRET ? [] : [[`mcp/${name}/${key}`, value.replace(/^Bearer /i, "")]],
+    ),
+  )
+  return Object.fromEntries(values)
+}
+
+const SHORTEST_SECRET = 8
 
 function prefixed(source: string, values: Named): Named {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${source}/${name}`, value]))

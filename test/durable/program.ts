@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
 import type { RunRecord } from "../../src/contract/event.ts"
-import type { RunState } from "../../src/contract/run.ts"
+import type { RunState } from "../../src/contract/runtime.ts"
 import { createRuntime, fsStore } from "../../src/hosts/node/index.ts"
 import type { Deed } from "../support/workload.ts"
 

@@ -1,6 +1,7 @@
 import type { RunRecord } from "../../src/contract/event.ts"
 import type { Message } from "../../src/contract/message.ts"
-import type { RunFilter, RunSummary, Runtime, RuntimeConfig } from "../../src/contract/run.ts"
+import type { RunFilter, RunSummary, RuntimeConfig } from "../../src/contract/run.ts"
+import type { Runtime } from "../../src/contract/runtime.ts"
 import type { Store } from "../../src/contract/store.ts"
 import { createRuntime, LonghaulError } from "../../src/index.ts"
 import { type ScriptedOutcome, scriptedModel } from "../../src/testing/index.ts"

@@ -1,6 +1,7 @@
 import type { RunEvent, RunRecord } from "../../src/contract/event.ts"
 import type { Message } from "../../src/contract/message.ts"
-import type { RunState, Runtime, RuntimeConfig } from "../../src/contract/run.ts"
+import type { RuntimeConfig } from "../../src/contract/run.ts"
+import type { RunState, Runtime } from "../../src/contract/runtime.ts"
 import type { Effect, ToolContext } from "../../src/contract/tool.ts"
 import { type ScriptedOutcome, scriptedModel } from "../../src/testing/index.ts"
 import { askUserTool } from "../../src/tools/ask-user.ts"

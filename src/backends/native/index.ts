@@ -1,4 +1,5 @@
 import type { Backend, OpenRequest } from "../../contract/backend.ts"
+import type { Capabilities } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Model, Transport } from "../../contract/provider.ts"
 import { newNonce } from "../../lib/id.ts"
@@ -21,16 +22,18 @@ export interface NativeOptions {
 export function native(options: NativeOptions = {}): Backend {
   return {
     name: "native",
-    capabilities: { history: "messages", edge: true },
+    capabilities,
+    probe: async () => ({ found: true, version: "1", login: "unknown" }),
     async open(request, env) {
-      const { model } = request
+      const { model, from } = request
+      if (from.kind !== "history") throw sessionLost()
       if (model === undefined || typeof model === "string") {
         throw new LonghaulError("config_invalid", "The native backend needs a model.", {
           fix: options.noModelFix ?? 'Pass one, such as model: anthropic({ model: "claude-sonnet-4-6", apiKey }).',
         })
       }
       const controls = new Controls()
-      const dialogue = new Dialogue(request.from.messages)
+      const dialogue = new Dialogue(from.messages)
       const system = systemOf(request, model)
       const maxOutputTokens = outputTokensOf(request, model)
       const conversation = converse(request, model, env.transport, system, maxOutputTokens)
@@ -49,7 +52,7 @@ export function native(options: NativeOptions = {}): Backend {
             bounds: new TurnBounds(dialogue, fixed, answerTokens),
             origin: `${model.provider}:${model.id}`,
             retry: { ...defaultRetry, ...options.retry },
-            turnsBefore: request.from.turns,
+            turnsBefore: from.turns,
             host,
           })
         },
@@ -59,6 +62,33 @@ export function native(options: NativeOptions = {}): Backend {
       }
     },
   }
+}
+
+const capabilities: Capabilities = {
+  provider: "any",
+  features: ["streaming", "tools", "parallel_tools", "vision", "interrupt", "structured_output"],
+  models: "value",
+  history: "messages",
+  resume: "history",
+  suspend: { ours: "settle", own: "settle" },
+  steer: "turn",
+  structured: "vendor",
+  metering: "call",
+  reportsCost: false,
+  ownTools: [],
+  enforcement: [{ tools: "*", gate: "ours", rewrite: true, failsClosed: true, exactArguments: true, ledger: "intent" }],
+  edge: true,
+  contextTokens: 128_000,
+  outputTokens: 8192,
+  usdPer1k: { input: 0.01, output: 0.03 },
+  latencyMs: 1000,
+  coldStartMs: 0,
+}
+
+function sessionLost(): LonghaulError {
+  return new LonghaulError("session_lost", "The native backend has no sessions of its own.", {
+    fix: "Open it with the history of the run.",
+  })
 }
 
 function converse(

@@ -1,5 +1,6 @@
 import type { RunResult, Usage } from "../../contract/result.ts"
-import type { ContinueInput, RunHandle, RunInput, RunState, Runtime } from "../../contract/run.ts"
+import type { ContinueInput, RunHandle, RunInput } from "../../contract/run.ts"
+import type { RunState, Runtime } from "../../contract/runtime.ts"
 import { namedModel } from "../../hosts/node/model-names.ts"
 import { addUsage, noUsage } from "../../lib/usage.ts"
 

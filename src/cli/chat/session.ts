@@ -1,6 +1,7 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { RunResult, ToolCallRecord } from "../../contract/result.ts"
-import type { RunHandle, RunState } from "../../contract/run.ts"
+import type { RunHandle } from "../../contract/run.ts"
+import type { RunState } from "../../contract/runtime.ts"
 import { type Ask, decidedInline, openCalls } from "../approval/inline-approval.ts"
 import { invocation } from "../arguments.ts"
 import { follow, printsJson, progressFor, type WatchChoice } from "../follow.ts"

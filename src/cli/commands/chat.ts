@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline"
-import type { RunState } from "../../contract/run.ts"
+import type { RunState } from "../../contract/runtime.ts"
 import { plainText } from "../../lib/content.ts"
 import { guardOptions } from "../approval/gate.ts"
 import { type AskOptions, askInline } from "../approval/inline-approval.ts"

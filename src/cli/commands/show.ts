@@ -1,5 +1,5 @@
 import type { RunRecord } from "../../contract/event.ts"
-import type { RunState } from "../../contract/run.ts"
+import type { RunState } from "../../contract/runtime.ts"
 import { plainText } from "../../lib/content.ts"
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"

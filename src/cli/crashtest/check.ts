@@ -1,6 +1,6 @@
 import type { RunRecord } from "../../contract/event.ts"
 import type { Message } from "../../contract/message.ts"
-import type { Runtime } from "../../contract/run.ts"
+import type { Runtime } from "../../contract/runtime.ts"
 import type { ToolStatus } from "../../contract/tool.ts"
 import type { WebhookDelivery } from "../../contract/webhook.ts"
 import { project, type RunProjection } from "../../journal/projection.ts"

@@ -5,7 +5,10 @@ import { askPerson } from "../../policy/ask-person.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { maskedArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
-import { callDigest, decide, type Question, type Verdict } from "./decide.ts"
+import { callDigest, type DecideOptions, type Question, type Verdict } from "./decide.ts"
+
+/** Decides about a call as it was decided first: by what the runtime knows of its tool. */
+export type DecideAgain = (call: ToolCall, options: DecideOptions) => Promise<Verdict>
 
 /**
  * Asks `onAsk` about a call and waits. The question is durable before anyone is asked, and the decision before the call runs.
@@ -16,16 +19,17 @@ export async function waitForApproval(
   run: OpenRun,
   call: ToolCall,
   question: Question,
+  decideAgain: DecideAgain,
 ): Promise<Verdict> {
   const { journal, input } = run
   const asked = approvalRequest(config, run, call, question)
   journal.append({ ...asked, via: "wait" })
   await journal.flush()
   const given = await answerOf(run, { ...call, args: question.args }, question, asked.ticket)
-  const verdict = await verdictOf(config, run, call, question, given)
+  const verdict = await verdictOf(config, run, call, question, given, decideAgain)
   const { callId } = call
   const args = verdict.kind === "allow" ? verdict.args : question.args
-  const digest = callDigest(config, { name: call.name, args }, input.recordedCwd)
+  const digest = callDigest(config, { ...call, args }, input.recordedCwd)
   const isChanged = digest !== asked.digest
   journal.append({
     type: "approval-result",
@@ -47,7 +51,7 @@ export function approvalRequest(
   call: ToolCall,
   { args, reason, question, always }: Omit<Question, "kind" | "via">,
 ) {
-  const digest = callDigest(config, { name: call.name, args }, input.recordedCwd)
+  const digest = callDigest(config, { ...call, args }, input.recordedCwd)
   const isChanged = digest !== callDigest(config, call, input.recordedCwd)
   return {
     type: "approval-request",
@@ -68,26 +72,26 @@ async function verdictOf(
   call: ToolCall,
   { args: asked }: Question,
   given: ApprovalDecision,
+  decideAgain: DecideAgain,
 ): Promise<Verdict> {
   if (given.decision === "deny") return { kind: "deny", reason: given.reason ?? "the request was denied" }
   if (given.decision === "always" || given.args === undefined) return { kind: "allow", args: asked }
   const args = maskedArgs(config, run, call, given.args)
-  const issues = await run.input.dispatcher.check(call.name, given.args)
+  const issues = run.input.dispatcher.tool(call.name) ? await run.input.dispatcher.check(call.name, given.args) : []
   if (issues.length > 0) return { kind: "deny", reason: `the changed arguments are invalid: ${issues.join("; ")}` }
-  const verdict = await decide(config, run, { ...call, args }, { isApproved: true, edited: true })
+  const verdict = await decideAgain({ ...call, args }, { isApproved: true, edited: true })
   if (verdict.kind !== "allow") return verdict.kind === "deny" ? verdict : { kind: "deny", reason: verdict.question }
-  const digest = (value: typeof args) => callDigest(config, { name: call.name, args: value }, run.input.recordedCwd)
+  const digest = (value: typeof args) => callDigest(config, { ...call, args: value }, run.input.recordedCwd)
   if (digest(verdict.args) === digest(args)) return verdict
   return { kind: "deny", reason: "a rule changes the arguments that were approved" }
 }
 
 function answerOf(
-  { policy, controls, key, input, redactor }: OpenRun,
+  { policy, controls, key, input, target, redactor }: OpenRun,
   call: ToolCall,
   { question, always }: Question,
   requestId: string,
 ): Promise<ApprovalDecision> {
-  const { model } = input
   const request = {
     requestId,
     runId: key.runId,
@@ -96,7 +100,7 @@ function answerOf(
     tool: call.name,
     args: redactor.shown(call.args),
     tier: policy.rules.tier(call.name) ?? input.dispatcher.tool(call.name)?.risk ?? "high",
-    model: model ? `${model.provider}:${model.id}` : null,
+    model: target.modelName ?? null,
     question,
     ...(always && { always }),
   }

@@ -1,4 +1,5 @@
 import type { ToolCall } from "../../contract/backend.ts"
+import type { OwnTool } from "../../contract/capabilities.ts"
 import type { Environment } from "../../contract/env.ts"
 import type { HookedCall, HookedRun } from "../../contract/hooks.ts"
 import type { Json } from "../../contract/json.ts"
@@ -58,6 +59,19 @@ export async function decide(
   return (await askGate(run, { ...call, args: ruled.args }, options)) ?? ruled
 }
 
+/** The same for a call that the backend runs itself. */
+export async function decideOwn(
+  config: ResolvedConfig,
+  run: OpenRun,
+  call: ToolCall,
+  tool: OwnTool,
+  options: DecideOptions = {},
+): Promise<Verdict> {
+  const ruled = await decideByPolicy(config, run, call, tool, options)
+  if (ruled.kind === "deny") return ruled
+  return (await askGate(run, { ...call, args: ruled.args }, options)) ?? ruled
+}
+
 /** The environment of a call, without the paths and the redirects that the policy refuses to it. */
 export async function environmentFor(
   config: ResolvedConfig,
@@ -73,9 +87,12 @@ export async function environmentFor(
 }
 
 /** Identifies exactly one call with its arguments: a decision is valid for nothing else. */
-export function callDigest(config: ResolvedConfig, { name, args }: Pick<ToolCall, "name" | "args">, cwd: string) {
-  return config.digest(canonicalJson([name, args, cwd]))
+export function callDigest(config: ResolvedConfig, { name, args, inexact }: CallFacts, cwd: string) {
+  // An approval of exact arguments must not apply to a call of which only a summary is known, or the other way round.
+  return config.digest(canonicalJson(inexact ? [name, args, cwd, "inexact"] : [name, args, cwd]))
 }
+
+type CallFacts = Pick<ToolCall, "name" | "args" | "inexact">
 
 /** The call for a hook, which cannot change it. */
 export function hookedCall(run: HookedRun, { callId, name, args }: ToolCall): HookedCall {
@@ -86,7 +103,7 @@ async function decideByPolicy(
   config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
-  { risk }: Tool,
+  { risk }: Pick<Tool, "risk">,
   { isApproved = false }: DecideOptions,
 ): Promise<Verdict> {
   const { policy, journal, projection, input } = run
@@ -95,7 +112,7 @@ async function decideByPolicy(
   // A call whose secrets this process does not have is not run at all.
   if (asked === undefined) return { kind: "allow", args: call.args }
   const mask = (value: Json) => (value === asked.args ? call.args : maskedArgs(config, run, call, value))
-  const digest = (value: Json) => callDigest(config, { name: call.name, args: mask(value) }, input.recordedCwd)
+  const digest = (value: Json) => callDigest(config, { ...call, args: mask(value) }, input.recordedCwd)
   const allowed = [...(input.before?.allowed ?? []), ...projection.allowed]
   const facts = { risk, allowed, isApproved, digest, mask }
   const decision = await pipeline.decideCall(policy, asked, facts)
@@ -146,7 +163,7 @@ export function policyCall(config: ResolvedConfig, run: OpenRun, call: ToolCall)
     cwd: input.cwd,
     workspace: config.workspace,
     runId: key.runId,
-    backend: config.backend.name,
+    backend: run.target.backend.name,
     sandboxed: config.env.shell?.isSandboxRequired === true,
   }
 }

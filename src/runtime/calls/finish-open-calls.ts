@@ -7,7 +7,7 @@ import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
 import { decide } from "./decide.ts"
-import { CallRunner, changedBy, denied, unknown } from "./run-call.ts"
+import { CallRunner, changedBy, denied, notRun, unknown } from "./run-call.ts"
 
 /**
  * Finishes the open calls of the last answer of a resumed run, so that the model need not repeat them. Returns a stop if the
@@ -24,11 +24,14 @@ export async function finishOpenCalls(
       const outcomes = await finishCalls(config, run, opening.ownerStopped === true)
       if (outcomes.some(({ status }) => status === "suspended")) return { reason: "suspended" }
     }
-    if (projection.stepIsOpen) journal.append({ type: "turn-end", turn: projection.turns })
+    await journal.flush()
+    // What the backend's own session presents again stays open until then.
+    const isReplayed = projection.openCalls.length > 0
+    if (projection.stepIsOpen && !isReplayed) journal.append({ type: "turn-end", turn: projection.turns })
     if (opening.message !== undefined) journal.append({ type: "steer", text: opening.message })
     // The backend gets the conversation from the journal, so all records must be in it.
     await journal.flush()
-    if (projection.messages.at(-1)?.role !== "assistant") return undefined
+    if (isReplayed || projection.messages.at(-1)?.role !== "assistant") return undefined
     if (isOver(projection)) return { reason: "done", text: projection.text }
     journal.append({ type: "steer", text: "Go on.", reason: "resume" })
     await journal.flush()
@@ -48,11 +51,37 @@ async function finishCalls(
   config: ResolvedConfig,
   run: OpenRun,
   ownerStopped: boolean,
-): Promise<(ToolOutcome | Suspended)[]> {
+): Promise<(ToolOutcome | Suspended | Replayed)[]> {
   const runner = new CallRunner(config, run)
   const { openCalls } = run.projection
   for (const { callId } of openCalls) runner.announce(callId)
-  return Promise.all(openCalls.map((call) => finishCall(config, run, runner, call, ownerStopped)))
+  return Promise.all(
+    openCalls.map((call) =>
+      call.executor === "backend"
+        ? finishOwnCall(run, runner, call)
+        : finishCall(config, run, runner, call, ownerStopped),
+    ),
+  )
+}
+
+/** The call goes on in the backend's session. */
+interface Replayed {
+  readonly status: "replayed"
+}
+
+/** Only the backend can run such a call. Without the session that made it, the model has to make it again. */
+function finishOwnCall({ projection, left }: OpenRun, runner: CallRunner, call: ProjectedCall): ToolOutcome | Replayed {
+  const { ask, resumeBy } = projection
+  const decision = ask?.request.callId === call.callId ? ask.decision : undefined
+  if (decision?.decision === "deny") return runner.record(call, denied(call, decision.text))
+  if (decision?.decision === "answer") return runner.record(call, answered(decision.text ?? ""))
+  if (left && (resumeBy === "replay" || resumeBy === "settle")) return { status: "replayed" }
+  return runner.record(call, decision ? toBeRepeated(call) : notRun(call))
+}
+
+function toBeRepeated({ name }: ProjectedCall): ToolOutcome {
+  const text = `${name} was approved, but has not run yet. Call it again with exactly the same arguments.`
+  return { status: "denied", output: [{ type: "text", text }] }
 }
 
 async function finishCall(

@@ -6,7 +6,7 @@ import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { callKey, realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
-import { approvalRequest, waitForApproval } from "./ask.ts"
+import { approvalRequest, type DecideAgain, waitForApproval } from "./ask.ts"
 import { OutputCheck, scansOutput } from "./check-output.ts"
 import { allowsAtOnce, callDigest, decide, environmentFor, hookedCall, type Question, type Verdict } from "./decide.ts"
 import { Overflow } from "./overflow.ts"
@@ -54,6 +54,10 @@ export class CallRunner {
     this.#announced.add(callId)
     this.#early?.get(callId)?.(true)
     this.#early?.delete(callId)
+  }
+
+  isAnnounced(callId: string): boolean {
+    return this.#announced.has(callId)
   }
 
   /** Discards the early calls of an answer that failed. */
@@ -122,30 +126,39 @@ export class CallRunner {
   }
 
   async #decideAndExecute(announced: ToolCall): Promise<ToolOutcome | Suspended> {
-    const run = this.#run
     // Listeners have received the announced one: a change of theirs must not run.
     const call = { ...announced, args: jsonCopy(announced.args) }
-    this.#deciding ??= new Turnstile()
-    await this.#deciding.enter(false)
-    let verdict: Verdict
-    try {
-      if (run.asked) return suspended
-      // A run that is being stopped starts no call, so nothing is left to decide.
-      verdict = run.controls.stopping ? { kind: "allow", args: call.args } : await decide(this.#config, run, call)
-      if (verdict.kind === "ask" && verdict.via === "wait") {
-        verdict = await waitForApproval(this.#config, run, call, verdict)
-      }
-      if (verdict.kind === "ask") return this.suspend(call, verdict)
-    } catch (error) {
-      run.controls.lose(error)
-      return notStarted(call)
-    } finally {
-      this.#deciding.leave()
-    }
+    const verdict = await this.decided(call, (each, options) => decide(this.#config, this.#run, each, options))
+    if (verdict === undefined) return notStarted(call)
+    if (verdict.kind === "suspended") return suspended
     if (verdict.kind === "deny") return this.record(call, denied(call, verdict.reason))
     if (verdict.args === call.args) return this.execute(call)
     const args = jsonCopy(verdict.args)
     return this.execute({ ...call, args }, changedBy("the policy or a reviewer", args))
+  }
+
+  /** Decides about a call, asking a person if need be. Undefined: the run cannot be recorded any more. */
+  async decided(call: ToolCall, decideCall: DecideAgain): Promise<Decided | undefined> {
+    const run = this.#run
+    this.#deciding ??= new Turnstile()
+    await this.#deciding.enter(false)
+    try {
+      if (run.asked) return { kind: "suspended" }
+      // A run that is being stopped starts no call, so nothing is left to decide.
+      if (run.controls.stopping) return { kind: "allow", args: call.args }
+      let verdict = await decideCall(call, {})
+      if (verdict.kind === "ask" && verdict.via === "wait") {
+        verdict = await waitForApproval(this.#config, run, call, verdict, decideCall)
+      }
+      if (verdict.kind !== "ask") return verdict
+      this.suspend(call, verdict)
+      return { kind: "suspended" }
+    } catch (error) {
+      run.controls.lose(error)
+      return undefined
+    } finally {
+      this.#deciding.leave()
+    }
   }
 
   async #executeEarly(call: ToolCall): Promise<ToolOutcome> {
@@ -184,6 +197,9 @@ export class CallRunner {
   }
 }
 
+/** What was decided about a call. `suspended`: the run pauses for this question or an earlier one. */
+export type Decided = Exclude<Verdict, Question> | { readonly kind: "suspended" }
+
 const notBegun: ExecuteOptions = { begun: false }
 const suspended: Suspended = { status: "suspended" }
 
@@ -192,7 +208,7 @@ export function changedBy(author: string, args: Json): ExecuteOptions {
   return { begun: false, note: `Run with arguments that ${author} changed: ${JSON.stringify(args)}` }
 }
 
-function intentOf(config: ResolvedConfig, { key, input }: OpenRun, call: ToolCall, effect: Effect) {
+export function intentOf(config: ResolvedConfig, { key, input }: OpenRun, call: ToolCall, effect: Effect) {
   const { callId } = call
   const digest = callDigest(config, call, input.recordedCwd)
   return { type: "tool-intent", callId, digest, effect, key: callKey(key, call) } as const
@@ -233,6 +249,12 @@ function notOnRecord({ name }: ToolCall): ToolOutcome {
 function withoutSecret({ name }: ToolCall): ToolOutcome {
   const text = `${name} was not run by this process: its arguments contain a secret that only an earlier process had. Check before you try again.`
   return { status: "unknown", output: [{ type: "text", text }] }
+}
+
+/** A call that its backend did not begin. */
+export function notRun({ name }: ToolCall): ToolOutcome {
+  const text = `${name} did not run: its backend stopped before. Call it again if it is still needed.`
+  return { status: "denied", output: [{ type: "text", text }] }
 }
 
 export function unknown({ name }: ToolCall): ToolOutcome {

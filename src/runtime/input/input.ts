@@ -1,9 +1,9 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { JsonObject } from "../../contract/json.ts"
+import type { McpServers } from "../../contract/mcp.ts"
 import type { Message } from "../../contract/message.ts"
 import type { Effort, ModelSettings } from "../../contract/model-settings.ts"
 import type { AlwaysScope, RunPolicy } from "../../contract/policy.ts"
-import type { Model } from "../../contract/provider.ts"
 import type { Limits } from "../../contract/result.ts"
 import type { RunInput, Slice } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
@@ -15,7 +15,10 @@ import { checkRunPolicy } from "../../policy/policies.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../../tools/kernel/dispatch.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
 import { type OutputForm, outputForm } from "../output.ts"
+import { requirementsOf, selectBackend } from "../select.ts"
+import { type Chain, chainOf } from "../targets.ts"
 import { attachedParts } from "./attachments.ts"
+import { checkedSelection, checkedServers } from "./backend-settings.ts"
 import { recordedCwd, workingDirectory } from "./cwd.ts"
 import { checkedMessages } from "./messages.ts"
 import { checkTools, list } from "./shapes.ts"
@@ -24,7 +27,11 @@ import { checkTools, list } from "./shapes.ts"
 export interface CheckedInput {
   readonly messages: readonly Message[]
   readonly system?: string
-  readonly model?: Model
+  /** The backends that run it, in order, with their models. */
+  readonly chain: Chain
+  /** The entry of the chain that continues or starts it. */
+  readonly entry: number
+  readonly mcpServers: McpServers
   readonly settings: ModelSettings
   readonly form?: OutputForm
   readonly dispatcher: Dispatcher
@@ -68,17 +75,21 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   if (effort !== undefined) oneOf("effort", effort, efforts)
   requireJson("metadata", metadata)
   requireJson("messages", input.messages)
-  const model = input.model === undefined ? config.model : config.resolveModel(input.model)
-  const redactor = config.redactorOf(model)
+  const mcpServers = { ...config.mcpServers, ...checkedServers(input.mcpServers) }
+  const dispatcher = dispatcherOf(config, input)
+  const chain = await selectedChain(config, input, dispatcher.listTools())
+  const redactor = config.redactorOf(chain, mcpServers)
   const form = outputForm(input)
   const cwd = workingDirectory(config.workspace, input.cwd ?? ".")
   return {
     messages: redactor.json(await messagesOf(config, input, cwd)),
     ...(system !== undefined && { system: redactor.text(system) }),
-    ...(model && { model }),
+    chain,
+    entry: 0,
+    mcpServers,
     settings: modelSettings(input),
     ...(form && { form }),
-    dispatcher: dispatcherOf(config, input),
+    dispatcher,
     limits: resolveLimits(input.limits, config.limits),
     ...(input.slice && { slice: checkedSlice(input.slice) }),
     unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
@@ -87,6 +98,22 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     recordedCwd: recordedCwd(config.workspace, cwd),
     ...(metadata && { metadata: redactor.json(metadata) }),
   }
+}
+
+/** The chain of a new run. `auto` chooses its backend by what the work needs. */
+async function selectedChain(
+  { targets, backends, selection: own, latencies }: ResolvedConfig,
+  input: RunInput,
+  tools: readonly { readonly name: string }[],
+): Promise<Chain> {
+  const isAuto = input.chain === undefined && (input.backend ?? targets.backend) === "auto"
+  if (!isAuto) return chainOf(targets, input)
+  const selection = { ...own, ...checkedSelection(input.selection) }
+  const candidates = await Promise.all(backends.names.map((name) => backends.find(name)))
+  const requires = requirementsOf(tools, input.task ?? "", selection.requires)
+  const { backend, reasons } = selectBackend(candidates, backends.native, requires, selection, latencies)
+  const [target] = await chainOf(targets, { ...input, backend })
+  return [{ ...target, reasons }]
 }
 
 export function checkedSlice(slice: Slice): Slice {
@@ -139,6 +166,10 @@ const inputKeys = keys<RunInput>()(
   "nodeId",
   "system",
   "model",
+  "backend",
+  "chain",
+  "selection",
+  "mcpServers",
   "temperature",
   "maxOutputTokens",
   "effort",

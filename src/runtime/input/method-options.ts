@@ -1,4 +1,5 @@
-import type { EventsOptions, Runtime } from "../../contract/run.ts"
+import type { EventsOptions } from "../../contract/run.ts"
+import type { Runtime } from "../../contract/runtime.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 
 /** The options that a caller passed to a method of the runtime, checked: a misspelt one is `config_invalid`. */

@@ -1,5 +1,5 @@
 import type { RunEvent, RunRecord } from "../../contract/event.ts"
-import type { RunState } from "../../contract/run.ts"
+import type { RunState } from "../../contract/runtime.ts"
 import type { RunKey } from "../../contract/store.ts"
 import { runPath } from "../../journal/paths.ts"
 import { createReader } from "../../journal/reader.ts"

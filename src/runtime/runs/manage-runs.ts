@@ -1,6 +1,7 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { RecordBody, RunEvent } from "../../contract/event.ts"
-import type { RunReference, RunState } from "../../contract/run.ts"
+import type { RunReference } from "../../contract/run.ts"
+import type { RunState } from "../../contract/runtime.ts"
 import type { RunKey } from "../../contract/store.ts"
 import { type InboxMessage, postMessage } from "../../journal/inbox.ts"
 import { type TakeOptions, takeRun } from "../../journal/journal.ts"

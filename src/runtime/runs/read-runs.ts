@@ -1,7 +1,7 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { RunRecord } from "../../contract/event.ts"
 import type { JsonObject } from "../../contract/json.ts"
-import type { RunState } from "../../contract/run.ts"
+import type { RunState } from "../../contract/runtime.ts"
 import type { Folder, RunKey } from "../../contract/store.ts"
 import { runPath } from "../../journal/paths.ts"
 import { project, type RunProjection } from "../../journal/projection.ts"

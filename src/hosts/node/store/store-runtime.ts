@@ -1,5 +1,5 @@
 import { native } from "../../../backends/native/index.ts"
-import type { Runtime } from "../../../contract/run.ts"
+import type { Runtime } from "../../../contract/runtime.ts"
 import type { Store } from "../../../contract/store.ts"
 import { assembleRuntime } from "../../../runtime/runtime.ts"
 import { isDead, processOwner } from "../owner.ts"

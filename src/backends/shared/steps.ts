@@ -1,0 +1,118 @@
+import type { ToolCall, TurnHost } from "../../contract/backend.ts"
+import type { StopReason } from "../../contract/provider.ts"
+import type { ToolOutcome } from "../../contract/tool.ts"
+import { noUsage } from "../../lib/usage.ts"
+
+/**
+ * Records the answers of a vendor's model as steps of the run, each with its texts, calls and results. Usage is metered
+ * separately, because vendors report it at other times.
+ */
+export class Steps {
+  /** The vendor's name of the model, as far as it is known. */
+  model: string
+  readonly #host: TurnHost
+  #turn: number
+  #isOpen = false
+  #parts = 0
+  #hasResults = false
+  #text = ""
+  readonly #calls = new Set<string>()
+  readonly #settled = new Set<string>()
+
+  /** `turns`: the turns of the run before this session. */
+  constructor(host: TurnHost, turns: number, model: string) {
+    this.#host = host
+    this.#turn = turns
+    this.model = model
+  }
+
+  /** The text of the newest answer. */
+  get text(): string {
+    return this.#text
+  }
+
+  /** True while an answer is open whose calls have no result yet: what comes now belongs to it. */
+  get continues(): boolean {
+    return this.#isOpen && !this.#hasResults
+  }
+
+  /** Begins the next answer; ends the open one first. False: the run has to stop with `limit` or `done`. */
+  async begin(): Promise<"ready" | "limit" | "done"> {
+    if (this.#isOpen && !(await this.end("tool-calls"))) return "done"
+    if (!(await this.#host.beginTurn(this.#turn + 1, () => nothing))) return "limit"
+    this.#turn++
+    this.#isOpen = true
+    this.#hasResults = false
+    this.#parts = 0
+    this.#text = ""
+    return "ready"
+  }
+
+  /** The id of the next part, for its deltas. */
+  nextPart(): string {
+    return `${this.#turn}.${this.#parts}`
+  }
+
+  addText(text: string): void {
+    this.#text += text
+    this.#host.emit({ type: "text-end", turn: this.#turn, id: this.#takePart(), text })
+  }
+
+  addReasoning(text: string): void {
+    const origin = this.model
+    this.#host.emit({ type: "reasoning-end", turn: this.#turn, id: this.#takePart(), text, origin })
+  }
+
+  /** Records a call, once. It must be recorded before it is authorized or run. `executor`: the backend runs it itself. */
+  addCall({ callId, name, args }: ToolCall, executor?: "backend"): void {
+    if (this.#calls.has(callId)) return
+    this.#calls.add(callId)
+    this.#takePart()
+    this.#host.emit({ type: "tool-call", turn: this.#turn, callId, name, args, ...(executor && { executor }) })
+  }
+
+  hasCall(callId: string): boolean {
+    return this.#calls.has(callId)
+  }
+
+  /** Records the result of a call that the backend ran itself, once. */
+  addResult(callId: string, outcome: ToolOutcome, durationMs = 0): void {
+    if (this.#settled.has(callId)) return
+    this.settle(callId)
+    this.#host.emit({ type: "tool-result", callId, outcome, durationMs })
+  }
+
+  /** Notes that the runtime has recorded the result of a call. */
+  settle(callId: string): void {
+    this.#settled.add(callId)
+    this.#hasResults = true
+  }
+
+  /** Ends the answer whose call waits for a decision: its turn goes on in another session. */
+  suspend(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#closeAnswer("tool-calls")
+  }
+
+  /** Ends the open answer. False: the host wants no further turn. */
+  async end(stopReason: StopReason): Promise<boolean> {
+    if (!this.#isOpen) return true
+    this.#isOpen = false
+    this.#closeAnswer(stopReason)
+    return this.#host.endTurn(this.#turn)
+  }
+
+  #closeAnswer(stopReason: StopReason): void {
+    this.#host.emit({ type: "usage", turn: this.#turn, usage: noUsage, model: this.model, stopReason })
+  }
+
+  #takePart(): string {
+    const id = this.nextPart()
+    this.#parts++
+    return id
+  }
+}
+
+/** Nothing can be reserved for a call that is already under way. */
+const nothing = { inputTokens: 0, outputTokens: 0 }

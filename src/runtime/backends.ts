@@ -1,0 +1,65 @@
+import type { Backend } from "../contract/backend.ts"
+import { LonghaulError } from "../contract/error.ts"
+import { shown } from "../lib/known-keys.ts"
+
+/** The backends that a host has by name. */
+export interface BackendSource {
+  readonly names: readonly string[]
+  /** Undefined: it has none of this name. */
+  create(name: string): Promise<Backend> | undefined
+}
+
+/** The backends that a runtime can use. Those of the host are created on first use. */
+export class Backends {
+  readonly #given: readonly Backend[]
+  readonly #native: Backend
+  readonly #host: BackendSource | undefined
+  readonly #created = new Map<string, Promise<Backend>>()
+
+  constructor(given: readonly Backend[], native: () => Backend, host: BackendSource | undefined) {
+    this.#given = given
+    this.#native = native()
+    this.#host = host
+  }
+
+  /** In order of preference: the given ones, those of the host, the native one. */
+  get names(): readonly string[] {
+    return [...new Set([...this.#given.map(({ name }) => name), ...(this.#host?.names ?? []), this.#native.name])]
+  }
+
+  /** The one that runs without any program. */
+  get native(): Backend {
+    return this.#native
+  }
+
+  has(name: string): boolean {
+    return this.names.includes(name)
+  }
+
+  /** By default the native one. Rejects with `config_invalid` for an unknown name. */
+  async find(backend: Backend | string | undefined): Promise<Backend> {
+    if (backend === undefined) return this.#native
+    if (typeof backend !== "string") return checked(backend)
+    const given = this.#given.find(({ name }) => name === backend)
+    if (given) return checked(given)
+    if (backend === this.#native.name) return this.#native
+    const known = this.#created.get(backend) ?? this.#host?.create(backend)
+    if (known === undefined) throw unknown(backend, this.names)
+    this.#created.set(backend, known)
+    return known
+  }
+}
+
+/** Throws for a value that is not a backend, which JavaScript callers can pass without a compiler error. */
+function checked(backend: Backend): Backend {
+  if (typeof backend?.open === "function" && typeof backend.capabilities === "object") return backend
+  throw new LonghaulError("config_invalid", `backend is ${shown(backend)}, which is not a backend.`, {
+    fix: 'Pass a name such as "native" or "codex", or a value such as codex().',
+  })
+}
+
+function unknown(name: string, names: readonly string[]): LonghaulError {
+  return new LonghaulError("config_invalid", `There is no backend ${shown(name)}.`, {
+    fix: `Use one of ${names.join(", ")}, or pass a backend as a value.`,
+  })
+}

@@ -1,0 +1,135 @@
+import type { Permit, ToolCall } from "../../contract/backend.ts"
+import type { OwnTool } from "../../contract/capabilities.ts"
+import type { RecordBody } from "../../contract/event.ts"
+import type { ToolOutcome } from "../../contract/tool.ts"
+import type { ProjectedCall } from "../../journal/projected-call.ts"
+import { plainText } from "../../lib/content.ts"
+import { jsonCopy } from "../../lib/json.ts"
+import { truncateUtf8 } from "../../lib/truncate.ts"
+import type { ResolvedConfig } from "../config.ts"
+import type { OpenRun } from "../open-run.ts"
+import { callDigest, decideOwn, hookedCall } from "./decide.ts"
+import { type CallRunner, denied, intentOf } from "./run-call.ts"
+
+type ToolResult = RecordBody & { readonly type: "tool-result" }
+
+/** Calls that the backend runs itself: decides about them, and records that they begin and how they end, each once. */
+export class OwnCalls {
+  readonly #config: ResolvedConfig
+  readonly #run: OpenRun
+  readonly #runner: CallRunner
+  /** Calls that this session began, refused or finished. */
+  readonly #seen = new Map<string, { readonly call: ToolCall; outcome?: ToolOutcome }>()
+  readonly #hooked: Promise<unknown>[] = []
+
+  constructor(config: ResolvedConfig, run: OpenRun, runner: CallRunner) {
+    this.#config = config
+    this.#run = run
+    this.#runner = runner
+  }
+
+  async authorize(announced: ToolCall, tool: OwnTool): Promise<Permit> {
+    const call = this.#asApproved({ ...announced, args: jsonCopy(announced.args) })
+    if (!this.#runner.isAnnounced(call.callId)) return refuse(`${call.name} was not started: its call is not recorded.`)
+    const earlier = this.#earlier(call)
+    if (earlier) return earlier
+    const decided = await this.#runner.decided(call, (each, options) =>
+      decideOwn(this.#config, this.#run, each, tool, { ...this.#approval(each), ...options }),
+    )
+    if (decided?.kind === "suspended") return { kind: "suspend", reason: "A person has to decide first." }
+    if (decided === undefined || this.#run.controls.stopping)
+      return refuse(`${call.name} was not started: the run is being stopped.`)
+    if (decided.kind === "deny") return this.#deny(call, decided.reason)
+    return this.#begin({ ...call, args: decided.args }, tool)
+  }
+
+  /** Records a result, unless the call has one. */
+  finish(event: ToolResult): void {
+    const { callId, outcome } = event
+    const seen = this.#seen.get(callId)
+    if (seen?.outcome || this.#run.projection.calls.get(callId)?.outcome) return
+    const bounded = { status: outcome.status, output: bound(outcome) }
+    if (seen) seen.outcome = bounded
+    this.#run.journal.append({ ...event, outcome: bounded })
+    const { hooks } = this.#run
+    if (!seen || !hooks.has("postToolCall")) return
+    this.#hooked.push(hooks.call("postToolCall", (hook, at) => hook.postToolCall?.(hookedCall(at, seen.call), bounded)))
+  }
+
+  /** Resolves when the hooks of finished calls have returned. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#hooked.splice(0))
+  }
+
+  /** The answer to a call that was begun or settled before: it must not run again. */
+  #earlier(call: ToolCall): Permit | undefined {
+    const known = this.#run.projection.calls.get(call.callId)
+    const outcome = this.#seen.get(call.callId)?.outcome ?? known?.outcome
+    if (outcome) return refuse(plainText(outcome.output, "\n"))
+    if (this.#seen.has(call.callId) || known?.intent !== undefined) {
+      return refuse(`${call.name} was begun before, and its outcome is unknown. Check before you try again.`)
+    }
+    const decision = this.#decisionOn(known)
+    return decision?.decision === "deny" ? this.#deny(call, decision.text ?? "the request was denied") : undefined
+  }
+
+  /** A person's approval of exactly this call: of the same call, or of the one that the model repeats. */
+  #approval(call: ToolCall): { readonly isApproved?: boolean } {
+    const { ask } = this.#run.projection
+    const digest = callDigest(this.#config, call, this.#run.input.recordedCwd)
+    return { isApproved: ask?.decision?.decision === "approve" && ask.decision.digest === digest }
+  }
+
+  /** The call with the arguments that a person approved for it. */
+  #asApproved(call: ToolCall): ToolCall {
+    const { ask, calls } = this.#run.projection
+    const decision = this.#decisionOn(calls.get(call.callId))
+    if (decision?.decision !== "approve") return call
+    return { ...call, args: jsonCopy(decision.args ?? ask?.request.args ?? call.args) }
+  }
+
+  #decisionOn(known: ProjectedCall | undefined) {
+    const { ask } = this.#run.projection
+    return known && ask?.request.callId === known.callId ? ask.decision : undefined
+  }
+
+  #deny(call: ToolCall, reason: string): Permit {
+    const outcome = this.#runner.record(call, denied(call, reason))
+    this.#seen.set(call.callId, { call, outcome })
+    return refuse(plainText(outcome.output, "\n"))
+  }
+
+  /** Resolves once it is durable that the call begins. */
+  async #begin(call: ToolCall, { effect }: OwnTool): Promise<Permit> {
+    const { journal, hooks, controls } = this.#run
+    this.#seen.set(call.callId, { call })
+    try {
+      const { isApproved } = this.#approval(call)
+      // An approval is used up by its intent.
+      if (effect !== "none" || isApproved) {
+        journal.append(intentOf(this.#config, this.#run, call, effect))
+        await journal.flush()
+      }
+      if (hooks.has("preToolCall")) {
+        await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, call)))
+      }
+      return { kind: "run", args: call.args }
+    } catch (error) {
+      controls.lose(error)
+      return refuse(`${call.name} was not started: the run is being stopped.`)
+    }
+  }
+}
+
+function refuse(reason: string): Permit {
+  return { kind: "refuse", reason }
+}
+
+/** The model has received the whole output from its vendor; the journal keeps as much of it as of other results. */
+function bound({ output }: ToolOutcome): ToolOutcome["output"] {
+  return output.map((part) => {
+    if (part.type !== "text") return part
+    const { text, truncated } = truncateUtf8(part.text, { maxBytes: 256 * 1024, maxCharacters: 100_000 })
+    return truncated ? { type: "text", text: `${text}\n[cut here in the journal]` } : part
+  })
+}

@@ -1,0 +1,159 @@
+import type { Backend } from "../contract/backend.ts"
+import type { Feature } from "../contract/capabilities.ts"
+import { LonghaulError } from "../contract/error.ts"
+import type { Target } from "../contract/event.ts"
+import type { Model } from "../contract/provider.ts"
+import type { ChainEntry, ResumeInput, RunInput } from "../contract/run.ts"
+import type { RunProjection } from "../journal/projection.ts"
+import { list } from "./input/shapes.ts"
+
+/** A backend with its model, as one entry of a run's chain. */
+export interface RunTarget {
+  readonly backend: Backend
+  /** For a backend that needs a model as a value. */
+  readonly model?: Model
+  /** The model's name in the journal: `provider:model`, or the vendor's name. */
+  readonly modelName?: string
+  readonly requires: readonly Feature[]
+  readonly reasons: readonly string[]
+}
+
+/** A chain has at least one entry. */
+export type Chain = readonly [RunTarget, ...RunTarget[]]
+
+/** Resolves names of backends and models. */
+export interface TargetSource {
+  readonly backend: Backend | string | undefined
+  readonly chain: readonly ChainEntry[] | undefined
+  /** The runtime's own model. */
+  readonly model: Model | string | undefined
+  /** The model that the host falls back to. */
+  readonly defaultModel: string | undefined
+  /** Throws `config_invalid` for an unknown name. */
+  findBackend(backend: Backend | string | undefined): Promise<Backend>
+  isBackend(name: string): boolean
+  resolveModel(model: Model | string): Model
+}
+
+/** The chain of a run: its own or the runtime's entries, else one entry. */
+export async function chainOf(
+  source: TargetSource,
+  given: Pick<RunInput, "backend" | "chain" | "model">,
+): Promise<Chain> {
+  const isSingle = given.backend !== undefined || given.model !== undefined
+  const entries = given.chain ?? (isSingle ? undefined : source.chain)
+  if (entries === undefined) {
+    const backend = given.backend ?? source.backend
+    const reasons = [given.backend === undefined ? "It is the runtime's backend." : "The run names it."]
+    return [await targetOf(source, { backend, model: given.model, reasons })]
+  }
+  const [first, ...others] = list("chain", entries)
+  if (first === undefined) {
+    throw new LonghaulError("config_invalid", "chain is empty.", { fix: "Give it at least one entry, or omit it." })
+  }
+  const resolve = (entry: unknown) => targetOf(source, { ...parsedEntry(source, entry), reasons: [IN_CHAIN] })
+  return [await resolve(first), ...(await Promise.all(others.map(resolve)))]
+}
+
+const IN_CHAIN = "It is the next entry of the chain."
+
+interface Wanted {
+  readonly backend?: Backend | string | undefined
+  readonly model?: Model | string | undefined
+  readonly requires?: readonly Feature[] | undefined
+  readonly reasons: readonly string[]
+}
+
+/** A backend that needs a model gets the given one, else the runtime's. Others choose their own if none is given. */
+async function targetOf(source: TargetSource, { backend: named, model: given, requires = [], reasons }: Wanted) {
+  const backend = await source.findBackend(named)
+  const base = { backend, requires, reasons }
+  if (backend.capabilities.models === "own") {
+    const model = given ?? (named === source.backend ? source.model : undefined)
+    const modelName = typeof model === "string" || model === undefined ? model : model.id
+    return modelName === undefined ? base : { ...base, modelName }
+  }
+  const model = given ?? source.model ?? source.defaultModel
+  return model === undefined ? base : withModel(base, source.resolveModel(model))
+}
+
+/** The chain of a resumed run, and the entry that continues it: the one that it used last, or another backend by wish. */
+export async function recalledChain(
+  source: TargetSource,
+  { input, chosen, error }: Pick<RunProjection, "input" | "chosen" | "error">,
+  given: Pick<ResumeInput, "backend" | "model">,
+): Promise<{ readonly chain: Chain; readonly entry: number }> {
+  if (given.backend !== undefined) {
+    const wish = { backend: given.backend, model: given.model, reasons: ["The run is resumed on it."] }
+    return { chain: [await targetOf(source, wish)], entry: 0 }
+  }
+  if (input?.chain && given.model === undefined) {
+    const entry = error?.code === "providers_exhausted" ? 0 : (chosen?.entry ?? 0)
+    return { chain: await chainOf(source, { chain: input.chain }), entry }
+  }
+  const backend = await source.findBackend(chosen?.backend ?? input?.backend)
+  const base = { backend, requires: [], reasons: ["It is the run's backend."] }
+  const began = chosen?.model ?? input?.model
+  if (backend.capabilities.models === "own") {
+    const model = typeof given.model === "object" ? given.model.id : (given.model ?? began)
+    return { chain: [model === undefined ? base : { ...base, modelName: model }], entry: 0 }
+  }
+  const model = recalledModel(source, began, given.model)
+  return { chain: [model ? withModel(base, model) : base], entry: 0 }
+}
+
+/** The given model, else the model that the run started with, else the runtime's model. */
+export function recalledModel(
+  { model: configured, defaultModel, resolveModel }: TargetSource,
+  began: string | undefined,
+  given: Model | string | undefined,
+): Model | undefined {
+  if (given !== undefined) return resolveModel(given)
+  const own = typeof configured === "object" ? configured : undefined
+  if (began === undefined || (own && `${own.provider}:${own.id}` === began)) {
+    const named = configured ?? defaultModel
+    return named === undefined ? undefined : resolveModel(named)
+  }
+  try {
+    return resolveModel(began)
+  } catch (error) {
+    if (own) return own
+    throw error
+  }
+}
+
+/** The same target with a model as a value. */
+export function withModel(target: Omit<RunTarget, "model" | "modelName">, model: Model): RunTarget {
+  return { ...target, model, modelName: `${model.provider}:${model.id}` }
+}
+
+/** As it is recorded. */
+export function recordedTarget({ backend, modelName }: RunTarget): Target {
+  return { backend: backend.name, ...(modelName !== undefined && { model: modelName }) }
+}
+
+/** `backend/model`, the name of a backend, `claude:…`, `pi:…` and `codex:…`, or the name of a model. */
+export function parseRuntimeModelReference(
+  reference: string,
+  isBackend: (name: string) => boolean = () => false,
+): { readonly backend?: string; readonly model?: string } {
+  const slash = reference.indexOf("/")
+  const before = reference.slice(0, slash)
+  if (slash > 0 && (isBackend(before) || knownBackends.test(before))) {
+    return { backend: before, model: reference.slice(slash + 1) }
+  }
+  if (isBackend(reference) || knownBackends.test(reference)) return { backend: reference }
+  const [, sdk = "", model = ""] = /^(claude|pi|codex):(.+)$/.exec(reference) ?? []
+  if (sdk === "") return { model: reference }
+  return { backend: sdk === "claude" ? "claude-sdk" : sdk, model }
+}
+
+const knownBackends = /^(native|auto|claude-sdk|claude-cli|codex|pi|acp:[a-z0-9-]+)$/
+
+function parsedEntry({ isBackend }: TargetSource, entry: unknown): Omit<Wanted, "reasons"> {
+  if (typeof entry === "string") return parseRuntimeModelReference(entry, isBackend)
+  if (typeof entry === "object" && entry !== null) return entry as Exclude<ChainEntry, string> // Checked field by field.
+  throw new LonghaulError("config_invalid", "An entry of chain is neither a name nor an object.", {
+    fix: 'Pass "backend/model", or { backend, model, requires }.',
+  })
+}

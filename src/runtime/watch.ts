@@ -1,0 +1,50 @@
+/** Why the runtime itself stops a session. */
+export type SessionStop = "stalled" | "limit"
+
+/** Stops a session that gives no sign of life for too long, or must not go on. */
+export class Watch {
+  /** Why the session was stopped, if it was. */
+  cause: SessionStop | undefined
+  readonly #idleMs: number | undefined
+  readonly #interrupt: () => void
+  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Calls that the session waits for: it owes no sign of life meanwhile. */
+  #waiting = 0
+
+  /** `idleMs` undefined: any silence is accepted. */
+  constructor(idleMs: number | undefined, interrupt: () => void) {
+    this.#idleMs = idleMs
+    this.#interrupt = interrupt
+    this.alive()
+  }
+
+  alive(): void {
+    if (this.#idleMs === undefined) return
+    clearTimeout(this.#timer)
+    if (this.#waiting === 0 && this.cause === undefined) {
+      this.#timer = setTimeout(() => this.stop("stalled"), this.#idleMs)
+    }
+  }
+
+  /** Runs work of the host for which the session waits. */
+  during<Value>(work: Promise<Value>): Promise<Value> {
+    if (this.#idleMs === undefined) return work
+    this.#waiting++
+    this.alive()
+    return work.finally(() => {
+      this.#waiting--
+      this.alive()
+    })
+  }
+
+  stop(cause: SessionStop): void {
+    if (this.cause !== undefined) return
+    this.cause = cause
+    this.close()
+    this.#interrupt()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+}
