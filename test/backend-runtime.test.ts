@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
+import type { Feature } from "../src/contract/capabilities.ts"
 import type { Json } from "../src/contract/json.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
 import { createRuntime, fsStore } from "../src/hosts/node/index.ts"
@@ -174,4 +175,57 @@ test("RES-15 RES-16 a backend that throws is a failed run with a code", async ()
     status: "failed",
     error: { code: "backend_crashed", message: "The fake backend failed unexpectedly." },
   })
+})
+
+describe("auto", () => {
+  const named = (name: string, script: FakeBackendOptions["script"], features: readonly Feature[]) =>
+    fakeBackend({ name, script, capabilities: { features } })
+
+  test("BK-21 chooses a backend that works here and has what the work needs, and records why", async () => {
+    const absent = named("absent", () => "absent", ["code_execution", "file_access"])
+    const gone = { ...absent, probe: async () => ({ found: false, login: "unknown" }) as const }
+    const plain = named("plain", () => "plain", ["tools"])
+    const coder = named("coder", () => "I am the coder.", ["tools", "code_execution"])
+    const { open } = scene({}, { backend: "auto", backends: [gone, plain, coder] })
+    const runtime = open()
+    const result = await runtime.run({ task: "Build it." })
+    expect(result).toMatchObject({ status: "done", text: "I am the coder.", backend: "coder" })
+    for await (const record of runtime.events(result.runId)) {
+      if (record.type !== "choice") continue
+      expect(record.reasons).toEqual(["Required: code_execution.", "It is the first that has all of it."])
+    }
+  })
+
+  test("SEL-09 without a capable backend the run is native", async () => {
+    const plain = named("plain", () => "plain", ["tools"])
+    const { open } = scene({}, { backend: "auto", backends: [plain], model: scriptedModel(["native"]) })
+    const result = await open().run({ task: "Look.", selection: { requires: ["audio"] } })
+    expect(result).toMatchObject({ status: "done", text: "native", backend: "native" })
+  })
+
+  test("SEL-07 a backend that answers slowly is not chosen again for speed", async () => {
+    const slow = named("slow", () => new Promise((resolve) => setTimeout(resolve, 60, "slow")), ["tools"])
+    const fast = fakeBackend({
+      name: "fast",
+      script: () => "fast",
+      capabilities: { features: ["tools"], latencyMs: 20 },
+    })
+    const declared = { ...slow, capabilities: { ...slow.capabilities, latencyMs: 5 } }
+    const { open } = scene(
+      {},
+      { backend: "auto", backends: [declared, fast], selection: { strategy: "latency_optimized" } },
+    )
+    const runtime = open()
+    expect((await runtime.run({ task: "Now." })).text).toBe("slow")
+    expect((await runtime.run({ task: "Now." })).text).toBe("fast")
+  })
+})
+
+test("CAP-10 the runtime tells what its backends can do, and how far the policy reaches on each", async () => {
+  const { open } = scene({}, { backends: [fakeBackend({ name: "other", script: () => "" })] })
+  const runtime = open()
+  expect(await runtime.backends()).toContainEqual({ name: "other", found: true, version: "1", login: "yes" })
+  expect((await runtime.capabilities("native")).features).toContain("parallel_tools")
+  expect(await runtime.enforcement("fake")).toMatchObject([{ tools: "*", gate: "ours", failsClosed: true }])
+  await expect(runtime.capabilities("nowhere")).rejects.toMatchObject({ code: "config_invalid" })
 })

@@ -1,4 +1,5 @@
 import type { Backend } from "../contract/backend.ts"
+import type { BackendEnv } from "../contract/backend-env.ts"
 import { LonghaulError } from "../contract/error.ts"
 import { kindOf, shown } from "../lib/known-keys.ts"
 
@@ -15,6 +16,7 @@ export class Backends {
   readonly #native: Backend
   readonly #host: BackendSource | undefined
   readonly #created = new Map<string, Promise<Backend>>()
+  #usable: Promise<readonly Backend[]> | undefined
 
   constructor(given: readonly Backend[], native: () => Backend, host: BackendSource | undefined) {
     this.#given = given.map(checked)
@@ -47,6 +49,18 @@ export class Backends {
     if (known === undefined) throw this.#unknown(backend)
     this.#created.set(backend, known)
     return known
+  }
+
+  /** Those that are installed and not logged out, in order of preference. Looked up once. */
+  usable(env: BackendEnv): Promise<readonly Backend[]> {
+    this.#usable ??= this.#probeAll(env)
+    return this.#usable
+  }
+
+  async #probeAll(env: BackendEnv): Promise<readonly Backend[]> {
+    const all = await Promise.all(this.names.map((name) => this.find(name)))
+    const probes = await Promise.all(all.map((backend) => backend.probe(env)))
+    return all.filter((_, index) => probes[index]?.found === true && probes[index].login !== "no")
   }
 
   /** Throws `config_invalid` for a name that `find` would reject. */
