@@ -11,6 +11,7 @@ import {
   fakeBackend,
   type SimulatedRequest,
 } from "../src/testing/index.ts"
+import { casesOf } from "./support/backend-cases.ts"
 import { openPlace } from "./support/backend-place.ts"
 
 const benches: readonly BackendBench[] = [
@@ -68,11 +69,7 @@ function fakeBench(resumeBy: ResumeBy): BackendBench {
 }
 
 describe.each(benches.map((bench) => [bench.name, bench] as const))("%s", (_, bench) => {
-  const cases = backendCases.filter(({ name, needs }) => {
-    if (bench.lacks?.[name] !== undefined) return false
-    return bench.own !== undefined || (needs !== "own" && needs !== "rewrite")
-  })
-  test.each(cases.map((each) => [each.name, each] as const))("%s", async (_, each) => {
+  test.each(casesOf(bench))("%s", async (_, each) => {
     await each.run(bench)
   })
 })

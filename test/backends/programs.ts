@@ -10,6 +10,8 @@ export const programs = {
   claude: `${installed}/@anthropic-ai/claude-code-${platform}/claude`,
   node22: `${installed}/${newerNode}/bin/node`,
   conformance: `${installed}/@modelcontextprotocol/conformance/dist/index.js`,
+  piAgent: `${installed}/@earendil-works/pi-agent-core/dist/index.js`,
+  piAi: `${installed}/@earendil-works/pi-ai/dist/compat.js`,
 } as const
 
 export interface Ended {
