@@ -64,6 +64,8 @@ export function describeRecord(record: RunRecord): string {
       return ""
     case "turn-end":
       return `turn ${record.turn}`
+    case "checkpoint":
+      return counted(Object.keys(record.files).length, "file")
     case "run-pause":
       return record.text === undefined ? record.reason : `${record.reason}: ${record.text}`
     case "run-remove":
