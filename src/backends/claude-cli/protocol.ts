@@ -4,13 +4,15 @@ import type { Json, JsonObject } from "../../contract/json.ts"
 import { Aborter, delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Inbox } from "../claude/inbox.ts"
+import { closeProgram, exitOf, failsOpen, notOpened } from "../claude/program.ts"
 import { objectIn, textIn } from "../claude/translate.ts"
 import {
-  type CallQuestion,
   type ClaudeProgram,
   type Delivery,
   hookOutput,
+  LONGEST_DECISION_S,
   permitOutput,
+  questionIn,
   userMessage,
 } from "../claude/wire.ts"
 
@@ -20,7 +22,6 @@ export class ControlProtocol {
   readonly #deadlines: Deadlines
   readonly #inbox = new Inbox<Delivery>()
   readonly #replies = new Map<string, (reply: JsonObject) => void>()
-  readonly #over = new Aborter()
   #count = 0
 
   constructor(channel: LineChannel, deadlines: Deadlines) {
@@ -30,13 +31,13 @@ export class ControlProtocol {
   }
 
   /** Registers the hook. Rejects if the program cannot make it fail closed. */
-  async open(): Promise<ClaudeProgram> {
+  async open(options: JsonObject): Promise<ClaudeProgram> {
     const matcher = { matcher: "*", hookCallbackIds: ["gate"], timeout: LONGEST_DECISION_S, onFailure: "block" }
-    const request = { subtype: "initialize", hooks: { PreToolUse: [matcher] } }
+    const request = { ...options, subtype: "initialize", hooks: { PreToolUse: [matcher] } }
     const reply = await this.#request(request, this.#deadlines.openMs)
     if (reply === undefined) throw await this.#notOpened()
     const response = objectIn(reply, "response")
-    if (reply.subtype !== "success" || response.hook_on_failure_supported !== true) throw tooOld()
+    if (reply.subtype !== "success" || response.hook_on_failure_supported !== true) throw failsOpen()
     return this.#program(textIn(response, "claude_code_version"))
   }
 
@@ -53,24 +54,10 @@ export class ControlProtocol {
         const reply = await this.#request({ subtype: "get_usage", skip_behaviors: true }, this.#deadlines.replyMs)
         return reply?.response
       },
-      ended: this.#howItEnded(),
-      close: () => this.close(),
+      ended: exitOf(channel),
+      close: () => closeProgram(channel, this.#deadlines.stopMs),
       kill: () => channel.end("kill"),
     }
-  }
-
-  async close(): Promise<void> {
-    this.#channel.endInput()
-    const patience = new Aborter()
-    await Promise.race([this.#channel.exit, delay(this.#deadlines.stopMs, patience.signal)])
-    patience.abort()
-    await this.#channel.end("ask")
-  }
-
-  async #howItEnded(): Promise<string> {
-    const { code, signal, stderr } = await this.#channel.exit
-    const said = stderr.trim().slice(-500)
-    return `exit ${signal ?? code}${said === "" ? "" : `, ${said}`}`
   }
 
   /** Undefined: there was no reply in time, or the program has ended. */
@@ -97,8 +84,6 @@ export class ControlProtocol {
       this.#inbox.end()
     } catch (error) {
       this.#inbox.end({ error })
-    } finally {
-      this.#over.abort()
     }
   }
 
@@ -123,10 +108,11 @@ export class ControlProtocol {
   #question(id: string, request: JsonObject): void {
     const reply = (response: Json) => this.#reply({ subtype: "success", request_id: id, response })
     if (request.subtype === "hook_callback") {
-      const question = hookQuestion(objectIn(request, "input"))
+      const input = objectIn(request, "input")
+      const question = questionIn(input, input.tool_input)
       this.#inbox.push({ kind: "hook", question, answer: (answer) => reply(hookOutput(answer)) })
     } else if (request.subtype === "can_use_tool") {
-      const question = permitQuestion(request)
+      const question = questionIn(request, request.input)
       this.#inbox.push({ kind: "permit", question, answer: (answer) => reply(permitOutput(answer)) })
     } else {
       this.#reply({ subtype: "error", request_id: id, error: "This host does not answer that." })
@@ -138,43 +124,12 @@ export class ControlProtocol {
     this.#channel.send(JSON.stringify({ type: "control_response", response })).catch(() => {})
   }
 
-  /** Why there is no session: the program reports a lost one in a result, before it ends. */
+  /** The program reports a lost session in a result, before it ends. */
   async #notOpened(): Promise<LonghaulError> {
     const first = await Promise.race([this.#inbox.next().catch(asFailure), delay(0).then(() => undefined)])
     if (LonghaulError.is(first)) return first
-    const message = first?.kind === "message" && isJsonObject(first.message) ? first.message : {}
-    const [error] = Array.isArray(message.errors) ? message.errors : []
-    if (message.type === "result" && message.num_turns === 0 && /^No conversation found/.test(String(error))) {
-      return new LonghaulError("session_lost", "Claude does not have the session any more.", {
-        fix: "Open it with the history of the run.",
-      })
-    }
     const isOver = await Promise.race([this.#channel.exit.then(() => true), delay(0).then(() => false)])
-    if (!isOver) {
-      return new LonghaulError("backend_protocol", "Claude did not open a session in time.", {
-        fix: "Try again, or raise deadlines.openMs.",
-      })
-    }
-    return new LonghaulError("backend_crashed", `Claude ended before its session was open: ${await this.#howItEnded()}`)
-  }
-}
-
-function hookQuestion(input: JsonObject): CallQuestion {
-  return question(input, input.tool_input ?? null)
-}
-
-function permitQuestion(request: JsonObject): CallQuestion {
-  return question(request, request.input ?? null)
-}
-
-function question(facts: JsonObject, args: Json): CallQuestion {
-  const server = textIn(objectIn(facts, "mcp_server"), "name")
-  return {
-    callId: textIn(facts, "tool_use_id"),
-    name: textIn(facts, "tool_name"),
-    args,
-    ...(server !== "" && { server }),
-    nested: typeof facts.agent_id === "string",
+    return notOpened(first, isOver ? await exitOf(this.#channel) : undefined)
   }
 }
 
@@ -193,16 +148,3 @@ function parsed(line: string): JsonObject {
 function asFailure(error: unknown): LonghaulError | undefined {
   return LonghaulError.is(error) ? error : undefined
 }
-
-function tooOld(): LonghaulError {
-  return new LonghaulError(
-    "capability_mismatch",
-    "This version of Claude runs a call if the decision about it fails.",
-    {
-      fix: "Update it: claude update",
-    },
-  )
-}
-
-/** A day: a decision that takes longer is refused by the program. */
-const LONGEST_DECISION_S = 86_400

@@ -6,26 +6,24 @@ import type { Steps } from "../shared/steps.ts"
 import type { ToolNames } from "./tools.ts"
 import type { CallQuestion, HookAnswer, PermitAnswer } from "./wire.ts"
 
-/** How a call for which a person has to decide continues. */
+/** A call for which a person has to decide. */
 export interface Suspension {
   readonly callId: string
-  /** `defer`: the program was asked to put it off. `kill`: it must end without an answer. `stop`: the model must repeat it. */
-  readonly how: "defer" | "kill" | "stop"
+  /** The program was asked to put it off. False: the work must stop, and the model has to make the call again. */
+  readonly isDeferred: boolean
 }
 
 interface GateParts {
   readonly host: TurnHost
   readonly steps: Steps
   readonly names: ToolNames
-  /** The call that the resumed session presents again. */
-  readonly replayed: string | undefined
   /** Called once, when a call has to wait for a person. */
   onSuspend(suspension: Suspension): void
 }
 
 /**
- * Decides each call of a session, once: in the hook, or in the permission callback if the hook was not asked, which happens when a
- * resumed program presents a call before it has its hooks. Only a call with exactly the decided arguments may run.
+ * Decides each call of a session, once, in the hook. The permission callback is the second gate: only a call that the hook allowed,
+ * with exactly the arguments that were decided, may run.
  */
 export class Gate {
   readonly #parts: GateParts
@@ -42,7 +40,7 @@ export class Gate {
   }
 
   async hook(question: CallQuestion): Promise<HookAnswer> {
-    const decision = await this.#decide(question, "hook")
+    const decision = await this.#decide(question)
     switch (decision.kind) {
       case "run":
         return { kind: "ask", args: decision.args }
@@ -53,16 +51,13 @@ export class Gate {
     }
   }
 
-  /** Undefined: the program is not answered. */
-  async permit(question: CallQuestion): Promise<PermitAnswer | undefined> {
-    const known = this.#calls.get(question.callId)
-    const decision = await (known?.decision ?? this.#decide(question, "permit"))
-    if (decision.kind === "suspend") return undefined
-    if (decision.kind === "refuse") return { kind: "deny", reason: decision.reason }
-    const isDecided = !known || (known.name === question.name && sameJson(question.args, decision.args))
-    return isDecided
-      ? { kind: "allow", args: decision.args }
-      : { kind: "deny", reason: "Not run: the call is not the one that was decided." }
+  async permit({ callId, name, args }: CallQuestion): Promise<PermitAnswer> {
+    const known = this.#calls.get(callId)
+    const decision = await known?.decision
+    if (decision?.kind === "run" && known?.name === name && sameJson(args, decision.args)) {
+      return { kind: "allow", args: decision.args }
+    }
+    return { kind: "deny", reason: decision?.kind === "refuse" ? decision.reason : NOT_DECIDED }
   }
 
   /** The outcome of a call of the runtime's tools. Only the program's own call gets it, once. */
@@ -83,12 +78,12 @@ export class Gate {
       : outcome
   }
 
-  #decide(question: CallQuestion, at: Place): Promise<Decision> {
+  #decide(question: CallQuestion): Promise<Decision> {
     const { callId, name, args } = question
     const known = this.#calls.get(callId)
     if (known && known.name === name && sameJson(known.args, args)) return known.decision
     // The runtime refuses an id that was used for another call.
-    const decision = this.#ask(question, at).then((made) => {
+    const decision = this.#ask(question).then((made) => {
       if (made.kind === "refuse") this.#refused.set(callId, made.reason)
       return made
     })
@@ -96,43 +91,43 @@ export class Gate {
     return decision
   }
 
-  async #ask(question: CallQuestion, at: Place): Promise<Decision> {
+  async #ask(question: CallQuestion): Promise<Decision> {
     const { names, host, steps } = this.#parts
     const { callId, name, args, server } = question
     if (names.isOutput(name)) return { kind: "run", args }
     const ours = names.ours(name)
-    if (ours !== undefined) return this.#askOurs({ callId, name: ours, args }, question, at)
+    if (ours !== undefined) return this.#askOurs({ callId, name: ours, args }, question)
     const tool = names.own(name, server)
     const call: ToolCall = { callId, name: tool.name, args }
     steps.addCall(call, "backend")
     const permit = await host.authorize(call, tool)
-    if (permit.kind === "suspend") return this.#suspend(question, at)
+    if (permit.kind === "suspend") return this.#suspend(question)
     if (permit.kind === "run") this.#begun.set(callId, tool.effect)
     return permit
   }
 
   /** One of the runtime's tools runs now; the program then fetches its outcome. */
-  async #askOurs(call: ToolCall, question: CallQuestion, at: Place): Promise<Decision> {
+  async #askOurs(call: ToolCall, question: CallQuestion): Promise<Decision> {
     const { host, steps } = this.#parts
     steps.addCall(call)
     const outcome = await host.callTool(call)
-    if (outcome.status === "suspended") return this.#suspend(question, at)
+    if (outcome.status === "suspended") return this.#suspend(question)
     this.#outcomes.set(call.callId, outcome)
     steps.settle(call.callId)
     return { kind: "run", args: call.args }
   }
 
   /** The program can put off one call of a step; the model has to make the others again. */
-  #suspend({ callId, nested }: CallQuestion, at: Place): Decision {
-    const { onSuspend, steps, replayed } = this.#parts
+  #suspend({ callId, nested }: CallQuestion): Decision {
+    const { onSuspend, steps } = this.#parts
     if (this.#suspended) {
       steps.addResult(callId, { status: "denied", output: [{ type: "text", text: HELD }] })
       return { kind: "refuse", reason: HELD }
     }
     this.#suspended = true
-    const how = at === "permit" && callId === replayed ? "kill" : at === "hook" && !nested ? "defer" : "stop"
-    onSuspend({ callId, how })
-    return how === "stop" ? { kind: "refuse", reason: WAITS } : { kind: "suspend" }
+    // A subagent ends on a call that is put off, and nothing presents it again.
+    onSuspend({ callId, isDeferred: !nested })
+    return nested ? { kind: "refuse", reason: WAITS } : { kind: "suspend" }
   }
 }
 
@@ -141,8 +136,6 @@ interface DecidedCall {
   readonly args: Json
   readonly decision: Promise<Decision>
 }
-
-type Place = "hook" | "permit"
 
 type Decision =
   | { readonly kind: "run"; readonly args: Json }
@@ -155,9 +148,10 @@ function sameJson(one: Json, other: Json): boolean {
 
 const HELD =
   "Not run: another call of this step waits for a person's decision. Call it again afterwards if it is needed."
+const NOT_DECIDED = "Not run: this is not a call that was allowed."
 const WAITS = "Not run: a person has to decide first."
 
 const notDecided: ToolOutcome = {
   status: "denied",
-  output: [{ type: "text", text: "Not run: the call was not decided." }],
+  output: [{ type: "text", text: NOT_DECIDED }],
 }

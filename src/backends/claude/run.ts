@@ -65,7 +65,6 @@ export class ClaudeRun {
       host,
       names,
       steps: this.#steps,
-      replayed: facts.deferred,
       onSuspend: (suspension) => this.#suspend(suspension),
     })
   }
@@ -126,9 +125,7 @@ export class ClaudeRun {
         void this.#ask(delivery.question.callId, () => this.gate.hook(delivery.question)).then(delivery.answer)
         return undefined
       case "permit":
-        void this.#ask(delivery.question.callId, () => this.gate.permit(delivery.question)).then((answer) => {
-          if (answer) delivery.answer(answer)
-        })
+        void this.#ask(delivery.question.callId, () => this.gate.permit(delivery.question)).then(delivery.answer)
         return undefined
       case "message":
         for (const event of translate(delivery.message)) {
@@ -245,8 +242,7 @@ export class ClaudeRun {
 
   #suspend(suspension: Suspension): void {
     this.#suspension = suspension
-    if (suspension.how === "stop") this.#interruptNow()
-    if (suspension.how === "kill") void this.#parts.program.kill()
+    if (!suspension.isDeferred) this.#interruptNow()
   }
 
   /** The stop after a result, unless the program goes on with another message. */
@@ -275,8 +271,7 @@ export class ClaudeRun {
 
   #stopAtExit(how: string): Stop {
     if (this.#halted) return this.#halted
-    if (this.#suspension)
-      return { reason: "suspended", resumeBy: this.#suspension.how === "kill" ? "replay" : "repeat" }
+    if (this.#suspension) return { reason: "suspended", resumeBy: "repeat" }
     return this.#isInterrupted ? { reason: "interrupted" } : crashed(how)
   }
 

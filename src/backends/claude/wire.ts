@@ -1,5 +1,6 @@
 import type { ContentPart } from "../../contract/content.ts"
-import type { Json } from "../../contract/json.ts"
+import type { Json, JsonObject } from "../../contract/json.ts"
+import { objectIn, textIn } from "./translate.ts"
 
 /** A question before a call runs. */
 export interface CallQuestion {
@@ -47,6 +48,18 @@ export interface ClaudeProgram {
   kill(): Promise<void>
 }
 
+/** A question in the form of the program. `args`: where they are differs. */
+export function questionIn(facts: JsonObject, args: Json | undefined): CallQuestion {
+  const server = textIn(objectIn(facts, "mcp_server"), "name")
+  return {
+    callId: textIn(facts, "tool_use_id"),
+    name: textIn(facts, "tool_name"),
+    args: args ?? null,
+    ...(server !== "" && { server }),
+    nested: typeof facts.agent_id === "string",
+  }
+}
+
 /** The hook's answer in the form that the program reads. Every call that may run is then asked about a second time. */
 export function hookOutput(answer: HookAnswer): Json {
   const common = { hookEventName: "PreToolUse", permissionDecision: answer.kind }
@@ -82,3 +95,6 @@ function block(part: ContentPart): Json {
       return { type: "document", source: { type: "base64", media_type: part.mediaType, data: part.data } }
   }
 }
+
+/** A day: a decision that takes longer is refused by the program. */
+export const LONGEST_DECISION_S = 86_400
