@@ -1,10 +1,10 @@
 import { describe, test } from "vitest"
 import { casesOf } from "../support/backend-cases.ts"
-import { benchOf } from "../support/backend-place.ts"
-import { placedClaudeSdk } from "./claude-bench.ts"
-
-const bench = benchOf(placedClaudeSdk)
+import { claudeSdkBench as bench } from "./claude-bench.ts"
+import { describeClaude } from "./claude-cases.ts"
 
 describe("claude-sdk passes the cases of all backends", () => {
   test.each(casesOf(bench))("%s", async (_, each) => each.run(bench))
 })
+
+describeClaude(bench)
