@@ -26,6 +26,12 @@ function claude(name: string, create: Create): PlacedBackend {
       call: (file, text) => ({ name: "Write", args: { file_path: file, content: text } }),
       rewrite: (_, text) => ({ "/content": text }),
     },
+    speaks: {
+      command: (command) => ({ name: "Bash", args: { command } }),
+      write: (path, content) => ({ name: "Write", args: { file_path: path, content } }),
+      read: (path) => ({ name: "Read", args: { file_path: path } }),
+      fetch: (url) => ({ name: "WebFetch", args: { url, prompt: "What is there?" } }),
+    },
     configure: (facts) => configured(create, programs.claude, facts),
   }
 }
