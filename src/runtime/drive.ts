@@ -2,6 +2,7 @@ import type { BackendSession, Stop, TurnInput } from "../contract/backend.ts"
 import type { OwnTool } from "../contract/capabilities.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { Pricing } from "../contract/pricing.ts"
+import { Watch } from "./backends/watch.ts"
 import { enforcesSchema, recordChoice } from "./choose.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { SessionHost } from "./host.ts"
@@ -9,7 +10,6 @@ import type { OpenRun } from "./open-run.ts"
 import { OutputCheck } from "./output.ts"
 import { continuation, firstInput, historyOrigin, openRequest, type Prepared, prepare } from "./prepare.ts"
 import { redactFailure } from "./secrets.ts"
-import { Watch } from "./watch.ts"
 
 /** Runs a session of the current backend until it stops. `entry`: the backend's place in the chain. */
 export async function drive(config: ResolvedConfig, run: OpenRun, entry: number): Promise<Stop> {
