@@ -1,9 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { native } from "../src/backends/native/index.ts"
 import type { ResumeBy } from "../src/contract/session.ts"
-import { anthropic } from "../src/providers/anthropic/index.ts"
 import {
   type BackendBench,
   backendCases,
@@ -11,18 +9,12 @@ import {
   fakeBackend,
   type SimulatedRequest,
 } from "../src/testing/index.ts"
-import { openPlace } from "./support/backend-place.ts"
+import { casesOf } from "./support/backend-cases.ts"
+import { benchOf, openPlace } from "./support/backend-place.ts"
+import { placedNative } from "./support/placed-native.ts"
 
 const benches: readonly BackendBench[] = [
-  {
-    name: "native",
-    ours: (name, args) => ({ name, args }),
-    open: (options) =>
-      openPlace(options, ({ url, isLoggedOut }) => ({
-        backend: native({ retry: { attempts: 1 } }),
-        model: anthropic({ model: "claude-sonnet-4-6", baseUrl: url, ...(!isLoggedOut && { apiKey: "key" }) }),
-      })),
-  },
+  benchOf(placedNative),
   ...(["replay", "settle", "repeat"] as const).map(fakeBench),
 ]
 
@@ -68,11 +60,7 @@ function fakeBench(resumeBy: ResumeBy): BackendBench {
 }
 
 describe.each(benches.map((bench) => [bench.name, bench] as const))("%s", (_, bench) => {
-  const cases = backendCases.filter(({ name, needs }) => {
-    if (bench.lacks?.[name] !== undefined) return false
-    return bench.own !== undefined || (needs !== "own" && needs !== "rewrite")
-  })
-  test.each(cases.map((each) => [each.name, each] as const))("%s", async (_, each) => {
+  test.each(casesOf(bench))("%s", async (_, each) => {
     await each.run(bench)
   })
 })

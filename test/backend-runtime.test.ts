@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs"
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
@@ -228,4 +228,48 @@ test("CAP-10 the runtime tells what its backends can do, and how far the policy 
   expect((await runtime.capabilities("native")).features).toContain("parallel_tools")
   expect(await runtime.enforcement("fake")).toMatchObject([{ tools: "*", gate: "ours", failsClosed: true }])
   await expect(runtime.capabilities("nowhere")).rejects.toMatchObject({ code: "config_invalid" })
+})
+
+describe("a run that moves to another backend", () => {
+  const model = () => scriptedModel(["Finished on native."])
+  async function failedRun() {
+    const { open, store, backend } = scene(
+      {
+        script: ({ messages }) => {
+          if (messages.some(({ toolResults }) => toolResults.length > 0)) throw new Error("down")
+          return { parts: [{ toolCall: { name: "Write", args: { path: "moved.txt" } } }] }
+        },
+        write: () => writeFileSync(join(workspace, "moved.txt"), "as the run left it"),
+      },
+      {},
+    )
+    const failed = await open().run({ task: "Write." })
+    expect(failed.status).toBe("failed")
+    const resume = (answer?: string) =>
+      createRuntime({ workspace, store, backends: [backend], model: model(), tools: [] }).resume({
+        runId: failed.runId,
+        backend: "native",
+        ...(answer !== undefined && { answer }),
+      })
+    return { resume }
+  }
+
+  test("goes on if the files that it used are as it left them", async () => {
+    const { resume } = await failedRun()
+    expect(await resume()).toMatchObject({ status: "done", text: "Finished on native.", backend: "native" })
+  })
+
+  test("pauses and says which files have changed, and goes on when it is resumed again", async () => {
+    const { resume } = await failedRun()
+    writeFileSync(join(workspace, "moved.txt"), "changed by a person")
+    expect(await resume()).toMatchObject({
+      status: "paused",
+      pause: {
+        reason: "handover",
+        text: "Files that the run used have changed since it stopped on fake: moved.txt.",
+        pendingToolCall: null,
+      },
+    })
+    expect(await resume("I changed it on purpose.")).toMatchObject({ status: "done", backend: "native" })
+  })
 })

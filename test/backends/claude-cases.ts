@@ -3,10 +3,11 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { serveLoopback } from "../../src/hosts/node/backends/loopback.ts"
 import type { RunResult, RuntimeConfig, ToolOutcome } from "../../src/hosts/node/index.ts"
-import type { SimulatedAnswer, SimulatedRequest, SimulatedToolCall } from "../../src/testing/index.ts"
+import type { BackendPlace, SimulatedAnswer, SimulatedRequest, SimulatedToolCall } from "../../src/testing/index.ts"
+import { openPlace, type PlacedBackend, type PlaceFacts } from "../support/backend-place.ts"
 import { until } from "../support/command-line.ts"
-import type { ClaudeBench, ClaudePlace } from "./claude-bench.ts"
 
+type ClaudePlace = BackendPlace & PlaceFacts
 type Script = (request: SimulatedRequest) => SimulatedAnswer | Promise<SimulatedAnswer>
 
 const bash = (command: string, id?: string): SimulatedToolCall => ({
@@ -38,9 +39,14 @@ const approve = ({ runId, pause }: RunResult) => ({
 })
 
 /** What both Claude backends must do beyond the cases of all backends. */
-export function describeClaude(bench: ClaudeBench): void {
+export function describeClaude(placed: (command?: string) => PlacedBackend): void {
   async function inPlace(script: Script, work: (place: ClaudePlace) => Promise<void>, command?: string): Promise<void> {
-    const place = await bench.open({ script, ...(command !== undefined && { command }) })
+    let facts: PlaceFacts = { url: "", home: "", workspace: "", isLoggedOut: false }
+    const opened = await openPlace({ script }, (given) => {
+      facts = given
+      return placed(command).configure(given)
+    })
+    const place = { ...opened, ...facts }
     try {
       await work(place)
       expect(await place.leftovers()).toBe(0)

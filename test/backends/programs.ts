@@ -11,6 +11,8 @@ export const programs = {
   claudeSdk: `${installed}/@anthropic-ai/claude-agent-sdk/sdk.mjs`,
   node22: `${installed}/${newerNode}/bin/node`,
   conformance: `${installed}/@modelcontextprotocol/conformance/dist/index.js`,
+  piAgent: `${installed}/@earendil-works/pi-agent-core/dist/index.js`,
+  piAi: `${installed}/@earendil-works/pi-ai/dist/compat.js`,
 } as const
 
 export interface Ended {

@@ -21,7 +21,8 @@ export async function decideInRounds(given: PolicyCall, context: DecisionContext
     first ??= steps
     const decision = combine(steps)
     const isChanged = call !== given
-    const changed = decision.verdict === "deny" ? { args: call.args, rules: [] } : rewritten(call.args, steps)
+    const isFinal = decision.verdict === "deny" || !steps.some(changesArgs)
+    const changed = isFinal ? { args: call.args, rules: [] } : rewritten(call.args, steps)
     if (changed === undefined || (changed.rules.length > 0 && round === mostRounds)) {
       const text =
         changed === undefined
@@ -31,8 +32,8 @@ export async function decideInRounds(given: PolicyCall, context: DecisionContext
       return { decision: { verdict: "deny", reasons }, steps: first }
     }
     if (changed.rules.length === 0) {
-      const reasons = [...decision.reasons, ...rewrites]
-      return { decision: { ...decision, ...(isChanged && { args: call.args }), reasons }, steps: first }
+      if (!isChanged) return { decision, steps: first }
+      return { decision: { ...decision, args: call.args, reasons: [...decision.reasons, ...rewrites] }, steps: first }
     }
     for (const { name, reason } of changed.rules) {
       rewrites.push({ stage: "rule", verdict: "rewrite", text: reason ?? "Arguments were changed.", rule: name })
@@ -47,11 +48,11 @@ function combine(steps: readonly Step[]): RuleDecision {
   const verdict = sorted[0]?.verdict
   const vias = verdict === "ask" ? sorted.filter((step) => step.verdict === "ask").map(({ via }) => via) : []
   const via = vias.includes("pause") ? "pause" : vias.includes("wait") ? "wait" : undefined
-  return {
-    ...(verdict !== undefined && { verdict }),
-    ...(via !== undefined && { via }),
-    reasons: sorted.flatMap(({ reasons }) => reasons),
-  }
+  return { verdict, via, reasons: sorted.flatMap(({ reasons }) => reasons) }
+}
+
+function changesArgs({ rules }: Step): boolean {
+  return rules.some(({ changes }) => changes.length > 0)
 }
 
 interface Rewritten {

@@ -121,7 +121,7 @@ async function decideByPolicy(
   const facts = { risk, allowed, isApproved, digest, mask }
   const decision = await pipeline.decideCall(policy, asked, facts)
   const { verdict, reasons } = decision
-  const isRewritten = digest(decision.args) !== digest(asked.args)
+  const isRewritten = decision.args !== asked.args && digest(decision.args) !== digest(asked.args)
   const args = isRewritten ? mask(decision.args) : call.args
   if (reasons.length > 0) {
     const recorded = { callId: call.callId, verdict, reasons: run.redactor.again(reasons) }

@@ -5,6 +5,7 @@ import type { BackendSource } from "../../../runtime/backends.ts"
 const creators: Readonly<Record<string, () => Promise<Backend>>> = {
   "claude-sdk": async () => (await import("../../../backends/claude-sdk/index.ts")).claudeSdk(),
   "claude-cli": async () => (await import("../../../backends/claude-cli/index.ts")).claudeCli(),
+  pi: async () => (await import("../../../backends/pi/index.ts")).pi(),
 }
 
 export const namedBackends: BackendSource = {
