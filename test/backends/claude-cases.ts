@@ -192,6 +192,30 @@ export function describeClaude(placed: (command?: string) => PlacedBackend): voi
         expect(result.warnings.map(({ code }) => code)).toContain("session_lost")
       }))
 
+    test("an approved call whose program is killed while it runs is not run again when the session is resumed", () =>
+      inPlace(steps([bash("echo a >> out; kill -9 $PPID; sleep 5")]), async (place) => {
+        const paused = await run(place, asks("Bash"))
+        const failed = await once(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
+        expect(failed).toMatchObject({ status: "failed", error: { code: "backend_crashed" } })
+        const result = await once(place, asks("Bash"), (runtime) => runtime.resume({ runId: paused.runId }))
+        expect(result.toolCalls).toMatchObject([{ name: "Bash", status: "unknown" }])
+        expect(await place.read("out")).toBe("a\n")
+      }))
+
+    test("a message to a resumed run reaches the model after the result of its pending call, once", () =>
+      inPlace(steps([bash("echo a")]), async (place) => {
+        const paused = await run(place, asks("Bash"))
+        const result = await once(place, asks("Bash"), (runtime) => {
+          const handle = runtime.resumeStream(approve(paused))
+          handle.steer("Mind the tide.")
+          return handle.result
+        })
+        expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "ok", result: "a" }] })
+        const last = JSON.stringify(place.simulator.requests.findLast(({ tools }) => tools.length > 0)?.messages)
+        expect(last.split("Mind the tide.")).toHaveLength(2)
+        expect(last.split('"toolResults":[{"id":"toolu_sim_0"')).toHaveLength(2)
+      }))
+
     test("usage and cost of a resumed session are counted once", () =>
       inPlace(steps([bash("echo a")]), async (place) => {
         const paused = await run(place, asks("Bash"))
@@ -256,6 +280,23 @@ export function describeClaude(placed: (command?: string) => PlacedBackend): voi
         async (place) => {
           await once(place, allow, (runtime) => runtime.run({ task: "Go.", system: "Speak like a sailor." }))
           expect(place.simulator.requests.at(-1)?.system).toContain("Speak like a sailor.")
+        },
+      ))
+
+    test("text and reasoning are shown while they arrive", () =>
+      inPlace(
+        () => ({
+          parts: [{ reasoning: "Let me see.", signature: "s" }, { text: "High water is at four." }],
+          deltaSize: 5,
+        }),
+        async (place) => {
+          await once(place, allow, async (runtime) => {
+            const shown = { "text-delta": "", "reasoning-delta": "" }
+            for await (const event of runtime.stream({ task: "Go." })) {
+              if (event.type === "text-delta" || event.type === "reasoning-delta") shown[event.type] += event.delta
+            }
+            expect(shown).toEqual({ "text-delta": "High water is at four.", "reasoning-delta": "Let me see." })
+          })
         },
       ))
 

@@ -10,6 +10,7 @@ import { Steps } from "../shared/steps.ts"
 import { crashed, stopOf, type Trouble } from "./failures.ts"
 import { firstMessage } from "./first-message.ts"
 import { Gate, type Suspension } from "./gate.ts"
+import { Outbox } from "./outbox.ts"
 import type { ToolNames } from "./tools.ts"
 import { type ClaudeEnd, type ClaudeEvent, objectIn, translate, usageOf } from "./translate.ts"
 import type { ClaudeProgram, Delivery } from "./wire.ts"
@@ -19,6 +20,12 @@ export interface SessionFacts {
   readonly counted: Usage
   /** The call that the program presents again. */
   readonly deferred?: string
+}
+
+/** What a person wanted before the run began. */
+export interface EarlyControls {
+  readonly mode: InterruptMode | undefined
+  readonly texts: readonly string[]
 }
 
 export interface RunParts {
@@ -33,6 +40,7 @@ export interface RunParts {
   readonly facts: SessionFacts
   /** The text in front of the first message: what happened before this session. */
   readonly brief: string
+  readonly early: EarlyControls
   /** The session is stored, with these facts. */
   stored(facts: SessionFacts): BackendEvent
 }
@@ -43,14 +51,13 @@ export class ClaudeRun {
   readonly #parts: RunParts
   readonly #steps: Steps
   readonly #meter: Meter
-  /** Messages of people that the model has not received, by id. Null: no more are taken. */
-  #steers: Map<string, string> | null = new Map()
+  readonly #outbox: Outbox
   #answer = ""
   #partial = ""
   #trouble: Trouble | undefined
   #suspension: Suspension | undefined
-  /** Sent when the program presents the call again: it reaches the model with the result. */
-  #withReplay: readonly ContentPart[] = []
+  /** For when the program presents its pending call: it reaches the model with the result. */
+  readonly #withReplay: ContentPart[] = []
   #mode: InterruptMode | undefined
   /** The stop that was decided before the program has ended its work. */
   #halted: Stop | undefined
@@ -58,10 +65,12 @@ export class ClaudeRun {
   readonly #over = new Aborter()
 
   constructor(parts: RunParts) {
-    const { host, turns, model, names, facts } = parts
+    const { program, host, turns, model, names, facts, early } = parts
     this.#parts = parts
     this.#steps = new Steps(host, turns, model)
     this.#meter = new Meter(host, facts.counted)
+    this.#mode = early.mode
+    this.#outbox = new Outbox(program, early.texts)
     this.gate = new Gate({
       host,
       names,
@@ -73,6 +82,7 @@ export class ClaudeRun {
   async run(input: TurnInput): Promise<Stop> {
     const { host, program } = this.#parts
     try {
+      if (this.#mode) return { reason: "interrupted" }
       await this.#begin(input)
       for (;;) {
         const delivery = await program.next()
@@ -90,12 +100,7 @@ export class ClaudeRun {
 
   /** False: the model will not be asked again. */
   steer(text: string): boolean {
-    if (this.#steers === null || this.#mode !== undefined || this.#halted) return false
-    const id = crypto.randomUUID()
-    this.#steers.set(id, text)
-    // A program that has ended ends the run, which records the message.
-    this.#parts.program.send([{ type: "text", text }], id).catch(() => {})
-    return true
+    return this.#mode === undefined && !this.#halted && this.#outbox.steer(text)
   }
 
   interrupt(mode: InterruptMode): void {
@@ -107,12 +112,8 @@ export class ClaudeRun {
   async #begin(input: TurnInput): Promise<void> {
     const { facts, brief } = this.#parts
     const { content, isReplayed } = firstMessage(input, brief, facts.deferred)
-    if (isReplayed) this.#withReplay = content
-    else await this.#send(content)
-  }
-
-  async #send(content: readonly ContentPart[]): Promise<void> {
-    await this.#parts.program.send(content, crypto.randomUUID())
+    if (isReplayed) this.#withReplay.push(...content)
+    else await this.#outbox.release(content)
   }
 
   async #take(delivery: Delivery): Promise<Stop | undefined> {
@@ -138,10 +139,8 @@ export class ClaudeRun {
     const refusal = { kind: "deny", reason: "Not run: the decision failed." } as const
     if (this.#halted) return refusal
     const answer = await decide().catch(() => refusal)
-    if (callId === this.#parts.facts.deferred && this.#withReplay.length > 0) {
-      await this.#send(this.#withReplay).catch(() => {})
-      this.#withReplay = []
-    }
+    const isReplayed = callId === this.#parts.facts.deferred
+    if (isReplayed && !this.#suspension) await this.#outbox.release(this.#withReplay.splice(0)).catch(() => {})
     return answer
   }
 
@@ -231,14 +230,13 @@ export class ClaudeRun {
   }
 
   #deliver(id: string): void {
-    const text = this.#steers?.get(id)
-    if (text === undefined) return
-    this.#steers?.delete(id)
-    this.#parts.host.emit({ type: "steer", text })
+    const text = this.#outbox.delivered(id)
+    if (text !== undefined) this.#parts.host.emit({ type: "steer", text })
   }
 
   #suspend(suspension: Suspension): void {
     this.#suspension = suspension
+    this.#outbox.hold()
     if (!suspension.isDeferred) this.#interruptNow()
   }
 
@@ -250,6 +248,8 @@ export class ClaudeRun {
     host.emit(stored({ counted: this.#meter.counted, ...(end.deferred !== undefined && { deferred: end.deferred }) }))
     if (this.#halted) return this.#halted
     if (this.#suspension) {
+      // It would go on with them, and forget the call that it put off.
+      if (end.queued > 0) await this.#parts.program.kill()
       return { reason: "suspended", resumeBy: end.deferred === this.#suspension.callId ? "replay" : "repeat" }
     }
     if (this.#isInterrupted) return { reason: "interrupted" }
@@ -259,10 +259,12 @@ export class ClaudeRun {
     if (!(await this.#steps.end("end"))) return { reason: "done", text }
     const complaint = await host.review(text)
     if (complaint !== undefined) {
-      await this.#send([{ type: "text", text: host.emit({ type: "steer", text: complaint, reason: "repair" }).text }])
+      await this.#outbox.send([
+        { type: "text", text: host.emit({ type: "steer", text: complaint, reason: "repair" }).text },
+      ])
       return undefined
     }
-    if (end.queued > 0 || (this.#steers?.size ?? 0) > 0) return undefined
+    if (end.queued > 0 || this.#outbox.hasUndelivered) return undefined
     return { reason: "done", text }
   }
 
@@ -287,8 +289,7 @@ export class ClaudeRun {
     this.#over.abort()
     if (this.#isInterrupted && this.#partial !== "") this.#steps.addPartialText(this.#partial)
     this.#steps.suspend()
-    for (const text of this.#steers?.values() ?? []) this.#parts.host.emit({ type: "steer", text })
-    this.#steers = null
+    for (const text of this.#outbox.close()) this.#parts.host.emit({ type: "steer", text })
   }
 }
 

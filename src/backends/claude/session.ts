@@ -2,7 +2,7 @@ import type { BackendSession, OpenRequest } from "../../contract/backend.ts"
 import type { BackendEnv, Loopback } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
-import type { SessionRef } from "../../contract/session.ts"
+import type { InterruptMode, SessionRef } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { noUsage } from "../../lib/usage.ts"
@@ -32,6 +32,7 @@ export async function openClaude(
   const facts = from.kind === "session" ? factsIn(from.ref) : { counted: noUsage }
   const sessionId = from.kind === "session" ? from.ref.id : crypto.randomUUID()
   let run: ClaudeRun | undefined
+  const early: { mode: InterruptMode | undefined; texts: string[] } = { mode: undefined, texts: [] }
   const loopback = await bridgeOf(request, env, (callId) => run?.gate.outcomeOf(callId))
   try {
     const bridge = loopback ? { [names.bridge]: { type: "http", ...loopback.mcp } as const } : {}
@@ -49,7 +50,7 @@ export async function openClaude(
       },
       run(input, host) {
         run = new ClaudeRun({
-          ...{ program, host, names, facts, model, turns: from.turns },
+          ...{ program, host, names, facts, model, early, turns: from.turns },
           isLimited: request.limits.reserved,
           stopMs: env.deadlines.stopMs,
           brief: from.kind === "history" ? from.brief() : "",
@@ -60,8 +61,11 @@ export async function openClaude(
         })
         return run.run(input)
       },
-      steer: (text) => run?.steer(text) ?? false,
-      interrupt: (mode) => run?.interrupt(mode),
+      steer: (text) => (run ? run.steer(text) : early.texts.push(text) > 0),
+      interrupt(mode) {
+        if (run) run.interrupt(mode)
+        else early.mode = mode
+      },
       async close() {
         await program.close()
         await loopback?.close()
