@@ -62,6 +62,7 @@ function scene({
     ...{ program, host, early, turns: 0, model: "m", isLimited: false, stopMs: 1, brief: "" },
     names: new ToolNames([], [], false),
     facts: { counted: noUsage, ...facts },
+    callId: (wireId) => wireId,
     stored: () => ({
       type: "session",
       ref: { backend: "b", version: "1", id: "s", cwd: ".", resumable: true },

@@ -1,19 +1,18 @@
 import type { BackendEvent, Stop, TurnHost, TurnInput } from "../../contract/backend.ts"
 import type { ContentPart } from "../../contract/content.ts"
-import { LonghaulError } from "../../contract/error.ts"
 import type { Usage } from "../../contract/result.ts"
 import type { InterruptMode } from "../../contract/session.ts"
 import { Aborter, delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Meter } from "../shared/meter.ts"
 import { Steps } from "../shared/steps.ts"
-import { crashed, stopOf, type Trouble } from "./failures.ts"
+import { crashed, failed, stopOf, type Trouble } from "./failures.ts"
 import { firstMessage } from "./first-message.ts"
 import { Gate, type Suspension } from "./gate.ts"
 import { Outbox } from "./outbox.ts"
 import type { ToolNames } from "./tools.ts"
 import { type ClaudeEnd, type ClaudeEvent, objectIn, translate, usageOf } from "./translate.ts"
-import type { ClaudeProgram, Delivery } from "./wire.ts"
+import type { CallQuestion, ClaudeProgram, Delivery } from "./wire.ts"
 
 /** What a session keeps for the next process that opens it. */
 export interface SessionFacts {
@@ -38,6 +37,8 @@ export interface RunParts {
   readonly isLimited: boolean
   readonly stopMs: number
   readonly facts: SessionFacts
+  /** The id of a call in the run: servers use an id of theirs again in another session. */
+  callId(wireId: string): string
   /** The text in front of the first message: what happened before this session. */
   readonly brief: string
   readonly early: EarlyControls
@@ -92,7 +93,7 @@ export class ClaudeRun {
         if (stop) return stop
       }
     } catch (error) {
-      return { reason: "failed", failure: asError(error).toJSON() }
+      return failed(error)
     } finally {
       this.#close()
     }
@@ -120,13 +121,13 @@ export class ClaudeRun {
     switch (delivery.kind) {
       case "hook":
         // Not awaited: calls of one step may run side by side.
-        void this.#ask(delivery.question.callId, () => this.gate.hook(delivery.question)).then(delivery.answer)
+        void this.#ask(delivery.question, (question) => this.gate.hook(question)).then(delivery.answer)
         return undefined
       case "permit":
-        void this.#ask(delivery.question.callId, () => this.gate.permit(delivery.question)).then(delivery.answer)
+        void this.#ask(delivery.question, (question) => this.gate.permit(question)).then(delivery.answer)
         return undefined
       case "message":
-        for (const event of translate(delivery.message)) {
+        for (const event of translate(delivery.message, this.#parts.callId)) {
           const stop = await this.#handle(event)
           if (stop) return stop
         }
@@ -135,10 +136,11 @@ export class ClaudeRun {
   }
 
   /** A gate that fails refuses: the program gets an answer in any case. */
-  async #ask<Answer>(callId: string, decide: () => Promise<Answer>) {
+  async #ask<Answer>(given: CallQuestion, decide: (question: CallQuestion) => Promise<Answer>) {
     const refusal = { kind: "deny", reason: "Not run: the decision failed." } as const
     if (this.#halted) return refusal
-    const answer = await decide().catch(() => refusal)
+    const callId = this.#parts.callId(given.callId)
+    const answer = await decide({ ...given, callId }).catch(() => refusal)
     const isReplayed = callId === this.#parts.facts.deferred
     if (isReplayed && !this.#suspension) await this.#outbox.release(this.#withReplay.splice(0)).catch(() => {})
     return answer
@@ -291,9 +293,4 @@ export class ClaudeRun {
     this.#steps.suspend()
     for (const text of this.#outbox.close()) this.#parts.host.emit({ type: "steer", text })
   }
-}
-
-function asError(error: unknown): LonghaulError {
-  if (LonghaulError.is(error)) return error
-  return new LonghaulError("backend_crashed", "The session with Claude failed unexpectedly.", { cause: error })
 }

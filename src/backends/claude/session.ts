@@ -31,9 +31,10 @@ export async function openClaude(
   const names = new ToolNames(tools, Object.keys(mcpServers), outputSchema !== undefined)
   const facts = from.kind === "session" ? factsIn(from.ref) : { counted: noUsage }
   const sessionId = from.kind === "session" ? from.ref.id : crypto.randomUUID()
+  const callId = (wireId: string) => `${sessionId.slice(0, 8)}-${wireId}`
   let run: ClaudeRun | undefined
   const early: { mode: InterruptMode | undefined; texts: string[] } = { mode: undefined, texts: [] }
-  const loopback = await bridgeOf(request, env, (callId) => run?.gate.outcomeOf(callId))
+  const loopback = await bridgeOf(request, env, (wireId) => run?.gate.outcomeOf(callId(wireId)))
   try {
     const bridge = loopback ? { [names.bridge]: { type: "http", ...loopback.mcp } as const } : {}
     const mcp = serverConfig(mcpServers, bridge)
@@ -50,7 +51,7 @@ export async function openClaude(
       },
       run(input, host) {
         run = new ClaudeRun({
-          ...{ program, host, names, facts, model, early, turns: from.turns },
+          ...{ program, host, names, facts, model, early, callId, turns: from.turns },
           isLimited: request.limits.reserved,
           stopMs: env.deadlines.stopMs,
           brief: from.kind === "history" ? from.brief() : "",
@@ -81,7 +82,7 @@ export async function openClaude(
 async function bridgeOf(
   { tools }: OpenRequest,
   { loopback }: BackendEnv,
-  outcomeOf: (callId: string | undefined) => ToolOutcome | undefined,
+  outcomeOf: (wireId: string) => ToolOutcome | undefined,
 ): Promise<Loopback | undefined> {
   if (tools.length === 0) return undefined
   if (loopback === undefined) {
@@ -90,7 +91,7 @@ async function bridgeOf(
     })
   }
   const refused: ToolOutcome = { status: "denied", output: [{ type: "text", text: "Not run: no run is active." }] }
-  return loopback({ tools, callTool: async ({ callId }) => outcomeOf(callId) ?? refused })
+  return loopback({ tools, callTool: async ({ callId = "" }) => outcomeOf(callId) ?? refused })
 }
 
 function asJson({ counted, deferred }: SessionFacts): Json {
