@@ -3,11 +3,10 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { serveLoopback } from "../../src/hosts/node/backends/loopback.ts"
 import type { RunResult, RuntimeConfig, ToolOutcome } from "../../src/hosts/node/index.ts"
-import type { BackendPlace, SimulatedAnswer, SimulatedRequest, SimulatedToolCall } from "../../src/testing/index.ts"
-import { openPlace, type PlacedBackend, type PlaceFacts } from "../support/backend-place.ts"
+import type { SimulatedAnswer, SimulatedRequest, SimulatedToolCall } from "../../src/testing/index.ts"
 import { until } from "../support/command-line.ts"
+import type { ClaudeBench, ClaudePlace } from "./claude-bench.ts"
 
-type ClaudePlace = BackendPlace & PlaceFacts
 type Script = (request: SimulatedRequest) => SimulatedAnswer | Promise<SimulatedAnswer>
 
 const bash = (command: string, id?: string): SimulatedToolCall => ({
@@ -39,14 +38,9 @@ const approve = ({ runId, pause }: RunResult) => ({
 })
 
 /** What both Claude backends must do beyond the cases of all backends. */
-export function describeClaude(placed: (command?: string) => PlacedBackend): void {
+export function describeClaude(bench: ClaudeBench): void {
   async function inPlace(script: Script, work: (place: ClaudePlace) => Promise<void>, command?: string): Promise<void> {
-    let facts: PlaceFacts = { url: "", home: "", workspace: "", isLoggedOut: false }
-    const opened = await openPlace({ script }, (given) => {
-      facts = given
-      return placed(command).configure(given)
-    })
-    const place = { ...opened, ...facts }
+    const place = await bench.open({ script, ...(command !== undefined && { command }) })
     try {
       await work(place)
       expect(await place.leftovers()).toBe(0)
@@ -185,11 +179,13 @@ export function describeClaude(placed: (command?: string) => PlacedBackend): voi
     })
 
     test("a session that Claude has lost is replaced by one with the run's history", () =>
-      inPlace(steps([bash("echo a >> out")], [bash("echo a >> out")]), async (place) => {
+      inPlace(steps([bash("echo a >> out")]), async (place) => {
         const paused = await run(place, asks("Bash"))
         rmSync(join(place.home, "claude", "projects"), { recursive: true })
         const result = await using(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
         expect(result.warnings.map(({ code }) => code)).toContain("session_lost")
+        expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "denied" }, { status: "ok" }] })
+        expect(await place.read("out")).toBe("a\n")
       }))
 
     test("an approved call whose program is killed while it runs is in doubt, and is not run again", () => {
