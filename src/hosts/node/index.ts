@@ -13,6 +13,8 @@ import { secretsIn } from "../../policy/redact/names.ts"
 import { configKeys } from "../../runtime/config.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { fileTools } from "../../tools/index.ts"
+import { backendHost } from "./backends/environment.ts"
+import { namedBackends } from "./backends/named-backends.ts"
 import { nodeFiles } from "./files/files.ts"
 import { nodeFetch } from "./http/guarded-fetch.ts"
 import { nodeTransport } from "./http/http-transport.ts"
@@ -46,7 +48,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
   const store = config.store ?? fsStore(defaultStoreRoot())
   const hidden = isAbsolute(store.location) ? [store.location] : []
   const variables = { ...process.env, ...valuesOf(config.secrets ?? {}) }
-  const model = config.model ?? defaultModelName(variables)
+  const defaultModel = defaultModelName(variables)
   const tools = config.tools ?? fileTools()
   const env = config.env ?? environmentOf(workspace, hidden, tools, sandbox, config.brand)
   const artifacts =
@@ -56,7 +58,6 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       ...config,
       workspace,
       store,
-      ...(model !== undefined && { model }),
       tools,
       env,
       transport: config.transport ?? (config.fetch ? fetchTransport(config.fetch) : nodeTransport()),
@@ -66,6 +67,9 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       store: () => store,
       backend: () => native({ noModelFix: noModelFix() }),
       model: (name) => namedModel(name, variables),
+      ...(defaultModel !== undefined && { defaultModel }),
+      backends: namedBackends,
+      backendEnv: backendHost({ workspace, ...given.deadlines, variables: () => variables }),
       digest: sha256,
       secretValues: () => secretsIn(process.env),
       isDead,

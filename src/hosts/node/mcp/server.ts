@@ -1,11 +1,16 @@
 import type { Tool as McpTool, Server, ServerContext } from "@modelcontextprotocol/server"
 import type { Json } from "../../../contract/json.ts"
-import type { ToolSpec } from "../../../contract/tool.ts"
-import type { AgentTools } from "../agent-tools.ts"
+import type { Tool, ToolOutcome, ToolSpec } from "../../../contract/tool.ts"
+import type { DispatchCall } from "../../../tools/kernel/dispatch.ts"
+import type { AgentTools, CallOptions } from "../agent-tools.ts"
 import { toMcpContent } from "./content.ts"
 
-/** The served tools: created by `createAgentTools`. */
-export type McpTools = Pick<AgentTools, "listTools" | "tool" | "dispatch">
+/** The served tools: created by `createAgentTools`, or those of a run. */
+export interface McpTools extends Pick<AgentTools, "listTools"> {
+  tool(name: string): Pick<Tool, "effect" | "risk"> | undefined
+  /** `callId`: the client's id of the call, if it sent one. */
+  dispatch(call: DispatchCall & { readonly callId?: string }, options?: CallOptions): Promise<ToolOutcome>
+}
 
 /** The official SDK. Loaded only to serve. */
 export type McpSdk = typeof import("@modelcontextprotocol/server")
@@ -29,10 +34,18 @@ export function createMcpServer(sdk: McpSdk, tools: McpTools, { version }: McpId
     }
     // Safe: it came as JSON.
     const args = (params.arguments ?? {}) as Json
-    const { status, output } = await tools.dispatch({ name: params.name, args }, callOptions(context))
+    const callId = callIdOf(params._meta)
+    const call = { name: params.name, args, ...(callId !== undefined && { callId }) }
+    const { status, output } = await tools.dispatch(call, callOptions(context))
     return { content: output.map(toMcpContent), isError: status !== "ok" }
   })
   return server
+}
+
+/** As Claude and Codex name it. */
+function callIdOf(meta: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  const id = meta?.["claudecode/toolUseId"] ?? meta?.callId
+  return typeof id === "string" ? id : undefined
 }
 
 function toMcpTool({ name, description, inputSchema }: ToolSpec): McpTool {

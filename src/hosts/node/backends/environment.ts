@@ -1,0 +1,37 @@
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import type { BackendEnv } from "../../../contract/backend-env.ts"
+import { defaultSpillFolder, defaultStoreRoot } from "../store/state-folder.ts"
+import type { Programs } from "./programs.ts"
+
+export interface BackendHostOptions {
+  /** The folder that the tools work in: no program is looked up there. */
+  readonly workspace: string
+  readonly stopMs?: number
+  /** The host's variables, with the declared secrets. */
+  variables(): Readonly<Record<string, string | undefined>>
+}
+
+type HostParts = Required<Pick<BackendEnv, "spawn" | "loopback" | "variable" | "stateFolder">>
+
+/** Processes, sockets and folders for backends. Loaded on first use: most runtimes start no program. */
+export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHostOptions): HostParts {
+  let programs: Programs | undefined
+  return {
+    async spawn(program) {
+      const later = await import("../later.ts")
+      programs ??= new later.Programs({ spillFolder: defaultSpillFolder(), outside: [workspace], stopMs, variables })
+      return programs.spawn(program)
+    },
+    async loopback(service) {
+      const { serveLoopback } = await import("../later.ts")
+      return serveLoopback(service, { folder: join(defaultStoreRoot(), "gates"), version: "1" })
+    },
+    variable: (name) => variables()[name],
+    stateFolder(name) {
+      const folder = join(defaultStoreRoot(), "backends", name)
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      return folder
+    },
+  }
+}

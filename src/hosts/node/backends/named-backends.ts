@@ -1,0 +1,10 @@
+import type { Backend } from "../../../contract/backend.ts"
+import type { BackendSource } from "../../../runtime/backends.ts"
+
+/** The backends of this host by name, in order of preference. Their modules are loaded on first use. */
+const creators: Readonly<Record<string, () => Promise<Backend>>> = {}
+
+export const namedBackends: BackendSource = {
+  names: Object.keys(creators),
+  create: (name) => (Object.hasOwn(creators, name) ? creators[name]?.() : undefined),
+}

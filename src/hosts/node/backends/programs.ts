@@ -1,0 +1,113 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { accessSync, constants } from "node:fs"
+import { isAbsolute } from "node:path"
+import type { LineChannel, ProgramSpec } from "../../../contract/backend-env.ts"
+import { LonghaulError } from "../../../contract/error.ts"
+import { newNonce } from "../../../lib/id.ts"
+import { errnoOf } from "../errno.ts"
+import { commandEnvironment } from "../shell/command-environment.ts"
+import { findProgram } from "../shell/find-program.ts"
+import { killAtExit } from "../shell/kill-at-exit.ts"
+import { killProcesses } from "../shell/process-sweep.ts"
+import { closeShellFolder, markOf, openShellFolder, sweepShellFolders } from "../shell/shell-folder.ts"
+import { programChannel } from "./line-channel.ts"
+
+export interface ProgramSettings {
+  /** Where running programs are registered, so that the next process can end what this one leaves. */
+  readonly spillFolder: string
+  /** Folders that tools may write: programs are not looked up there. */
+  readonly outside: readonly string[]
+  /** How long a program may take to end by itself. */
+  readonly stopMs: number
+  variables(): Readonly<Record<string, string | undefined>>
+}
+
+/** Starts the programs of backends: each in its own process group, registered on disk while any is running. */
+export class Programs {
+  readonly #settings: ProgramSettings
+  readonly #nonce = newNonce()
+  #place: Promise<{ readonly folder: string; forgetExit(): void }> | undefined
+  #count = 0
+  #running = 0
+
+  constructor(settings: ProgramSettings) {
+    this.#settings = settings
+  }
+
+  async spawn(spec: ProgramSpec): Promise<LineChannel> {
+    const program = this.#find(spec)
+    this.#running++
+    try {
+      await this.#prepared()
+      const channel = await this.#start(program, spec)
+      void channel.exit.then(() => this.#ended())
+      return channel
+    } catch (error) {
+      await this.#ended()
+      throw error
+    }
+  }
+
+  async #start(program: string, { env, passEnv, args, cwd, command, install }: ProgramSpec): Promise<LineChannel> {
+    const mark = markOf(this.#nonce, ++this.#count)
+    const child = spawn(program, args, {
+      cwd,
+      env: commandEnvironment({ env, passEnv }, { mark, from: this.#settings.variables() }),
+      detached: true,
+      stdio: ["pipe", "pipe", "pipe"],
+    })
+    try {
+      await once(child, "spawn")
+    } catch (error) {
+      throw new LonghaulError("backend_missing", `${command} could not be started (${errnoOf(error)}).`, {
+        fix: `Install it again: ${install}`,
+        cause: error,
+      })
+    }
+    return programChannel(child, { mark, name: command, stopMs: this.#settings.stopMs })
+  }
+
+  #find({ command, install }: ProgramSpec): string {
+    const found = isAbsolute(command)
+      ? command
+      : findProgram(command, { outside: this.#settings.outside, path: this.#settings.variables().PATH ?? "" })
+    if (found !== undefined && isExecutable(found)) return found
+    throw new LonghaulError("backend_missing", `The program ${command} was not found.`, {
+      fix: `Install it: ${install}`,
+    })
+  }
+
+  /** Before the first program: ends what dead processes left, and registers this one. */
+  #prepared() {
+    this.#place ??= this.#prepare()
+    return this.#place
+  }
+
+  async #prepare() {
+    const { spillFolder } = this.#settings
+    await sweepShellFolders(spillFolder).catch(() => 0)
+    const folder = await openShellFolder(spillFolder, this.#nonce)
+    return { folder, forgetExit: killAtExit(() => killProcesses({ mark: markOf(this.#nonce) })) }
+  }
+
+  /** With the last program the registration ends. */
+  async #ended(): Promise<void> {
+    this.#running--
+    if (this.#running > 0) return
+    const place = this.#place
+    this.#place = undefined
+    const { folder, forgetExit } = (await place?.catch(() => undefined)) ?? {}
+    forgetExit?.()
+    if (folder !== undefined) await closeShellFolder(folder)
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
