@@ -6,7 +6,7 @@ import type { ConversationSetup } from "../../contract/provider.ts"
 import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import type { BodyShape } from "../body-buffer.ts"
-import { closedSchema } from "../output-schema.ts"
+import { closedSchema } from "../../lib/output-schema.ts"
 import { WireIds } from "../wire-ids.ts"
 import type { AnthropicOptions } from "./options.ts"
 
