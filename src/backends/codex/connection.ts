@@ -32,7 +32,15 @@ export async function connect(env: BackendEnv, program: ProgramSpec, handlers: H
   const channel = await env.spawn(program)
   try {
     const { openMs, replyMs } = env.deadlines
-    const rpc = new JsonRpc(channel, { name: "Codex", versioned: false, replyMs, toError: replyError, ...handlers })
+    const rpc = new JsonRpc(channel, {
+      name: "Codex",
+      versioned: false,
+      replyMs,
+      toError: replyError,
+      onLine: () => handlers.onLine?.(),
+      onNotification: (method, params) => handlers.onNotification(method, params),
+      onRequest: (method, params) => handlers.onRequest(method, params),
+    })
     const { clientInfoName: name, clientInfoTitle: title, mcpClientVersion: version } = env.brand
     // Tools of the runtime and the injection of results are experimental.
     const capabilities = { experimentalApi: true, requestAttestation: false }

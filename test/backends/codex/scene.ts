@@ -1,0 +1,96 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { onTestFinished, vi } from "vitest"
+import { type CodexOptions, codex } from "../../../src/backends/codex/index.ts"
+import type { RunRecord } from "../../../src/contract/event.ts"
+import type { Json } from "../../../src/contract/json.ts"
+import type { Runtime } from "../../../src/contract/runtime.ts"
+import { serve } from "../../../src/hosts/node/http/serve.ts"
+import { createRuntime, type NodeRuntimeConfig } from "../../../src/hosts/node/index.ts"
+import { fsStore } from "../../../src/hosts/node/store/fs-store.ts"
+import {
+  createSimulator,
+  type SimulatedAnswer,
+  type SimulatedRequest,
+  type SimulatorOptions,
+} from "../../../src/testing/index.ts"
+import { programs } from "../programs.ts"
+
+export interface Scene {
+  readonly folder: string
+  readonly workspace: string
+  readonly requests: readonly SimulatedRequest[]
+  /** Each has its own connections, as another process would. */
+  runtime(config?: NodeRuntimeConfig, options?: CodexOptions): Runtime
+  /** The lines of a file in the workspace: one for each time that a command has run. */
+  lines(name: string): readonly string[]
+}
+
+/** A workspace, a store and a model server for the real program. `answer`: the model. */
+export async function createScene(
+  answer: (request: SimulatedRequest, index: number) => SimulatedAnswer | Promise<SimulatedAnswer>,
+  faults?: SimulatorOptions["faults"],
+): Promise<Scene> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-codex-")))
+  const [workspace, home, temporary] = ["workspace", "home", "tmp"].map((name) => {
+    mkdirSync(join(folder, name))
+    return join(folder, name)
+  }) as [string, string, string]
+  vi.stubEnv("LONGHAUL_STORE", join(folder, "store"))
+  const simulator = createSimulator({
+    script: (request) => answer(request, simulator.requests.length - 1),
+    ...(faults && { faults }),
+  })
+  const server = await serve(simulator.fetch)
+  const runtimes: Runtime[] = []
+  onTestFinished(async () => {
+    await Promise.all(runtimes.map((runtime) => runtime.close()))
+    await server.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const config = {
+    model_provider: "lab",
+    model_providers: {
+      lab: { name: "lab", base_url: `${server.url}/v1`, wire_api: "responses", env_key: "LAB_KEY" },
+    },
+  }
+  const env = { HOME: home, CODEX_HOME: join(home, ".codex"), TMPDIR: temporary, LAB_KEY: "k" }
+  mkdirSync(env.CODEX_HOME)
+  return {
+    folder,
+    workspace,
+    requests: simulator.requests,
+    runtime(given = {}, options = {}) {
+      const backend = codex({ command: programs.codex, config, ...options, env: { ...env, ...options.env } })
+      const store = fsStore(join(folder, "store"))
+      const runtime = createRuntime({ backend, model: "gpt-5.5", workspace, store, tools: [], ...given })
+      runtimes.push(runtime)
+      return runtime
+    },
+    lines(name) {
+      const path = join(workspace, name)
+      return existsSync(path) ? readFileSync(path, "utf8").trimEnd().split("\n") : []
+    },
+  }
+}
+
+export function call(name: string, args: Json) {
+  return { toolCall: { name, args } }
+}
+
+export function shell(cmd: string) {
+  return call("exec_command", { cmd })
+}
+
+/** Makes these calls in one answer, then says what came back. */
+export function once(...parts: readonly ReturnType<typeof call>[]) {
+  return (request: SimulatedRequest, index: number): SimulatedAnswer =>
+    index === 0 ? { parts } : `Results: ${request.lastToolResults.map(({ text }) => text).join("|")}`
+}
+
+export async function recordsOf(runtime: Runtime, runId: string): Promise<readonly RunRecord[]> {
+  const records: RunRecord[] = []
+  for await (const record of runtime.events(runId)) records.push(record)
+  return records
+}
