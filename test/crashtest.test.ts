@@ -98,7 +98,7 @@ test("control: an unnamed takeover by a dead process blocks the run, and the cra
 async function sabotaged(how: string): Promise<CampaignReport> {
   process.env.SABOTAGE = how
   try {
-    return await campaign({ program: join(scratch, saboteur), kills: 0, sample: all ? 18 : 9 })
+    return await campaign({ program: join(scratch, saboteur), kills: 0, sample: all ? 18 : 6 })
   } finally {
     delete process.env.SABOTAGE
   }

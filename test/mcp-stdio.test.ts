@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { commandLine } from "./support/command-line.ts"
 import { countLiving, isRunning, uniqueSleep, until } from "./support/shell-scene.ts"
@@ -49,6 +51,33 @@ describe("MCP on stdin and stdout", () => {
     else child.kill(how)
     expect((await ended).code).toBe(0)
     expect(sleeps.map(countLiving)).toEqual([0, 0])
+  })
+
+  test("a call that the file of --policy denies is refused, and other calls run", async () => {
+    const policy = join(place.home, "strict.yaml")
+    writeFileSync(policy, 'rules:\n  - deny: { tool: Read, path: "tide.txt" }\n    reason: It is not your tide.\n')
+    writeFileSync(join(place.workspace, "moon.txt"), "full\n")
+    const read = (id: string, path: string) => ({
+      id,
+      method: "tools/call",
+      params: { name: "Read", arguments: { path } },
+    })
+    const { child, ended, shown } = served(
+      [read("denied", "tide.txt"), read("allowed", "moon.txt")],
+      ["--policy", policy],
+    )
+    await until(() => ["denied", "allowed"].every((id) => hasAnswered(shown, id)))
+    child.stdin.end()
+    expect((await ended).code).toBe(0)
+    const answers = shown.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { id?: string; result?: object })
+    const resultOf = (id: string) => answers.find((answer) => answer.id === id)?.result
+    expect(resultOf("denied")).toMatchObject({ isError: true })
+    expect(JSON.stringify(resultOf("denied"))).toContain("It is not your tide.")
+    expect(resultOf("allowed")).toMatchObject({ isError: false })
+    expect(shown.stdout).not.toContain("04:17")
   })
 
   test("the server exits when its output is closed", async () => {

@@ -89,7 +89,8 @@ describe("compatibility with another S3 client", () => {
   })
 
   test("a multipart body is one object", async () => {
-    const bytes = Uint8Array.from({ length: 19 * 1024 * 1024 }, (_, index) => (index * 31 + (index >> 13)) & 0xff)
+    const bytes = new Uint8Array(19 * 1024 * 1024)
+    for (let index = 0; index < bytes.length; index++) bytes[index] = index * 31 + (index >> 13)
     const folder = server.freshStore({ prefix: "large" }).folder("run")
     await folder.replace("toolResults/large", bytes)
     const { Body } = await oracle.send(new GetObjectCommand({ Bucket, Key: "large/run/toolResults/large" }))

@@ -131,7 +131,13 @@ export const mutations = [
   ),
   mutation(
     "policy: any rule prevents the early start of every tool",
-    [[rules, "const own = rules.filter((rule) => isForTool(rule, tool))", "const own = rules"]],
+    [
+      [
+        rules,
+        "const own = context.rulesOf(tool).all",
+        "if (hasRules) return 'sometimes'\n  const own = context.rulesOf(tool).all",
+      ],
+    ],
     early("a tool that the policy allows at once by a deny rule for another tool"),
   ),
   mutation(

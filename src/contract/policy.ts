@@ -177,10 +177,10 @@ export interface DecisionReason {
   readonly rule?: string
 }
 
-/** What the rules say about a call. `verdict` absent: no rule matches and there is no default. */
+/** What the rules say about a call. `verdict` undefined: no rule matches and there is no default. */
 export interface RuleDecision {
-  readonly verdict?: RuleVerdict
-  readonly via?: AskVia
+  readonly verdict?: RuleVerdict | undefined
+  readonly via?: AskVia | undefined
   /** The rewritten arguments, if a rule changed them. */
   readonly args?: Json
   /** Every rule that matched, the deciding one first. */

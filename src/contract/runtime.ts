@@ -1,3 +1,4 @@
+import type { Capabilities, Probe, ToolEnforcement } from "./capabilities.ts"
 import type { Failure } from "./error.ts"
 import type { RunEvent, RunRecord } from "./event.ts"
 import type { RunFacts, RunResult } from "./result.ts"
@@ -93,6 +94,12 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
   interrupt(runId: string, mode?: InterruptMode, options?: { readonly nodeId?: string }): Promise<boolean>
   /** As on the handle, for a run in any process; a paused run gets it when it is resumed. False: it does not exist. */
   steer(runId: string, text: string, options?: { readonly nodeId?: string }): Promise<boolean>
+  /** The backends that runs can use, by name, and whether each works here. Starts no session and costs nothing. */
+  backends(): Promise<readonly BackendStatus[]>
+  /** What a backend declares. Rejects with `config_invalid` for an unknown name. */
+  capabilities(name: string): Promise<Capabilities>
+  /** How far the policy reaches on a backend, tool by tool. */
+  enforcement(name: string): Promise<readonly ToolEnforcement[]>
   /** Another runtime over the same store, with some settings changed. Each is closed separately. */
   with(overrides: Partial<RuntimeConfig>): Runtime
   /**
@@ -100,6 +107,10 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
    * finish their turns and pause as `released` instead, also those that were queued: nothing is lost in a deployment.
    */
   close(options?: { readonly release?: boolean }): Promise<void>
+}
+
+export interface BackendStatus extends Probe {
+  readonly name: string
 }
 
 /** A result, or the state of a run without one: queued, running or not found. */

@@ -1,6 +1,7 @@
 import type { Backend } from "../contract/backend.ts"
+import type { BackendEnv } from "../contract/backend-env.ts"
 import { LonghaulError } from "../contract/error.ts"
-import { shown } from "../lib/known-keys.ts"
+import { kindOf, shown } from "../lib/known-keys.ts"
 
 /** The backends that a host has by name. */
 export interface BackendSource {
@@ -15,9 +16,10 @@ export class Backends {
   readonly #native: Backend
   readonly #host: BackendSource | undefined
   readonly #created = new Map<string, Promise<Backend>>()
+  #usable: Promise<readonly Backend[]> | undefined
 
   constructor(given: readonly Backend[], native: () => Backend, host: BackendSource | undefined) {
-    this.#given = given
+    this.#given = given.map(checked)
     this.#native = native()
     this.#host = host
   }
@@ -41,25 +43,42 @@ export class Backends {
     if (backend === undefined) return this.#native
     if (typeof backend !== "string") return checked(backend)
     const given = this.#given.find(({ name }) => name === backend)
-    if (given) return checked(given)
+    if (given) return given
     if (backend === this.#native.name) return this.#native
     const known = this.#created.get(backend) ?? this.#host?.create(backend)
-    if (known === undefined) throw unknown(backend, this.names)
+    if (known === undefined) throw this.#unknown(backend)
     this.#created.set(backend, known)
     return known
+  }
+
+  /** Those that are installed and not logged out, in order of preference. Looked up once. */
+  usable(env: BackendEnv): Promise<readonly Backend[]> {
+    this.#usable ??= this.#probeAll(env)
+    return this.#usable
+  }
+
+  async #probeAll(env: BackendEnv): Promise<readonly Backend[]> {
+    const all = await Promise.all(this.names.map((name) => this.find(name)))
+    const probes = await Promise.all(all.map((backend) => backend.probe(env)))
+    return all.filter((_, index) => probes[index]?.found === true && probes[index].login !== "no")
+  }
+
+  /** Throws `config_invalid` for a name that `find` would reject. */
+  require(name: string): void {
+    if (!this.has(name) && name !== "auto") throw this.#unknown(name)
+  }
+
+  #unknown(name: string): LonghaulError {
+    return new LonghaulError("config_invalid", `There is no backend ${shown(name)}.`, {
+      fix: `Use auto, one of ${this.names.join(", ")}, or pass a backend as a value.`,
+    })
   }
 }
 
 /** Throws for a value that is not a backend, which JavaScript callers can pass without a compiler error. */
 function checked(backend: Backend): Backend {
   if (typeof backend?.open === "function" && typeof backend.capabilities === "object") return backend
-  throw new LonghaulError("config_invalid", `backend is ${shown(backend)}, which is not a backend.`, {
+  throw new LonghaulError("config_invalid", `backend is ${kindOf(backend)}, which is not a backend.`, {
     fix: 'Pass a name such as "native" or "codex", or a value such as codex().',
-  })
-}
-
-function unknown(name: string, names: readonly string[]): LonghaulError {
-  return new LonghaulError("config_invalid", `There is no backend ${shown(name)}.`, {
-    fix: `Use one of ${names.join(", ")}, or pass a backend as a value.`,
   })
 }

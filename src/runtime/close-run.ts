@@ -32,9 +32,9 @@ export async function closeRun(run: OpenRun, stop: Stop): Promise<RunResult> {
 const withoutEnd = new LonghaulError("internal", "The run's journal was closed without an end.")
 
 /** The run is done, unless its answer does not have the required form. */
-async function doneOf({ output }: OpenRun, text: string): Promise<RecordBody> {
+async function doneOf({ output, redactor }: OpenRun, text: string): Promise<RecordBody> {
   if (!output) return { type: "run-end", status: "done" }
-  const verdict = await output.conclude(text)
+  const verdict = await output.conclude(redactor.text(text))
   return verdict.output ? { type: "run-end", status: "done", output: verdict.output } : failed(verdict.trouble)
 }
 

@@ -119,6 +119,8 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   requireJson("owner", owner)
   const store = config.store ?? defaults.store()
   const resolveModel = (given: Model | string) => checkedModel(given, defaults)
+  const backends = new Backends(givenBackends(config), defaults.backend, defaults.backends)
+  if (typeof config.backend === "string") backends.require(config.backend)
   const ownModel = ownModelOf(config, defaults, resolveModel)
   const redactorOf = redactorSource(config, store, defaults.secretValues?.() ?? {}, ownModel)
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
@@ -139,7 +141,6 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const transport = config.transport ?? fetchTransport(config.fetch)
   const brand = { ...defaultBrand, ...config.brand }
   const deadlines = resolveDeadlines(config.deadlines)
-  const backends = new Backends(givenBackends(config), defaults.backend, defaults.backends)
   return Object.freeze({
     workspace: config.workspace ?? ".",
     store,

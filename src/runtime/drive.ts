@@ -134,9 +134,9 @@ async function pricingOf(config: ResolvedConfig, { input, target, journal }: Ope
   return null
 }
 
+/** The text of a finished run is redacted where it is used, which most runs do not. */
 function redactStop({ redactor }: OpenRun, stop: Stop): Stop {
-  if (stop.reason === "failed") return { ...stop, failure: redactFailure(redactor, stop.failure) }
-  return stop.reason === "done" ? { ...stop, text: redactor.text(stop.text) } : stop
+  return stop.reason === "failed" ? { ...stop, failure: redactFailure(redactor, stop.failure) } : stop
 }
 
 function asError({ target }: OpenRun, error: unknown): LonghaulError {

@@ -21,6 +21,9 @@ export class SessionHost implements TurnHost {
   readonly #watch: Watch
   /** Calls of the runtime's tools that a program waits for. */
   readonly #running = new Set<Promise<unknown>>()
+  readonly #latencies: Map<string, number>
+  /** When the model was asked; undefined once it has answered. */
+  #askedAt: number | undefined
   readonly #entry: Entry
   readonly #pricing: Pricing | null
   /** The reserve of the current turn. */
@@ -33,6 +36,7 @@ export class SessionHost implements TurnHost {
     this.#run = run
     this.#pricing = pricing
     this.#watch = watch
+    this.#latencies = config.latencies
     this.#calls = new CallRunner(config, run)
     this.#own = new OwnCalls(config, run, this.#calls)
     this.#entry = new Entry(config, run)
@@ -69,6 +73,7 @@ export class SessionHost implements TurnHost {
       // The results of the previous turn become durable during the model call.
       else if (this.#turns > 0) journal.flushSoon()
       this.#turns++
+      this.#askedAt = performance.now()
       return true
     } catch (error) {
       if (LonghaulError.is(error) && error.code === "budget_exceeded") this.#run.limit = error
@@ -118,10 +123,12 @@ export class SessionHost implements TurnHost {
   }
 
   show(event: Ephemeral): void {
+    if (this.#askedAt !== undefined) this.#measure(this.#askedAt)
     this.#entry.show(event)
   }
 
   emit<Event extends BackendEvent>(given: Event): Event {
+    if (this.#askedAt !== undefined) this.#measure(this.#askedAt)
     const event = this.#entry.event(given)
     if (event.type === "tool-result") {
       this.#own.finish(event)
@@ -137,6 +144,15 @@ export class SessionHost implements TurnHost {
       this.#calls.dropEarly()
     }
     return event
+  }
+
+  /** Keeps a moving average of the time to the first sign of an answer. */
+  #measure(askedAt: number): void {
+    this.#askedAt = undefined
+    const { name } = this.#run.target.backend
+    const known = this.#latencies.get(name)
+    const latencyMs = performance.now() - askedAt
+    this.#latencies.set(name, known === undefined ? latencyMs : known * 0.8 + latencyMs * 0.2)
   }
 
   /** A slice has at least one turn, so that a run progresses however short its slices are. */

@@ -55,14 +55,20 @@ export function firstInput({ prompt }: Prepared): TurnInput {
 export function continuation({ projection, openBefore }: OpenRun, { prompt }: Prepared): TurnInput {
   const answers = openBefore.flatMap((callId) => {
     const call = projection.calls.get(callId)
-    return call ? [answerOf(call, projection.resumeBy === "repeat")] : []
+    return call ? [answerOf(call, projection)] : []
   })
   if (answers.length === 0) return firstInput(prompt ? { messages: [], prompt } : { messages: [] })
   return { kind: "continue", answers, ...(prompt && { content: prompt }) }
 }
 
-function answerOf({ callId, name, args, outcome, executor }: ProjectedCall, isRepeated: boolean): CallAnswer {
+function answerOf(
+  { callId, name, args, outcome, executor }: ProjectedCall,
+  { ask, resumeBy }: OpenRun["projection"],
+): CallAnswer {
   const call = { callId, name, args }
-  if (isRepeated && executor === "backend") return { kind: "repeat", call }
-  return outcome ? { kind: "outcome", call, outcome } : { kind: "replay", call }
+  if (outcome === undefined) return { kind: "replay", call }
+  // An approval that no call has used yet is waiting for the model to repeat its call.
+  const isApproved = ask?.request.callId === callId && ask.decision?.decision === "approve"
+  const isRepeated = isApproved && resumeBy === "repeat" && executor === "backend"
+  return isRepeated ? { kind: "repeat", call } : { kind: "outcome", call, outcome }
 }

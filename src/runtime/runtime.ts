@@ -46,6 +46,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     ...startMethods(parts),
     ...readMethods(parts),
     ...controlMethods(parts),
+    ...backendMethods(config),
     recoverOrphanedRuns: (options) => recover(parts, options),
     with: (overrides) => defaults.again({ ...given, store: config.store, ...overrides }),
     close,
@@ -184,6 +185,18 @@ function controlMethods({ config, live, watch, webhooks, key }: Parts) {
     webhookDeliveries: async (runId, options) => webhooks.deliveries(named("webhookDeliveries", runId, options)),
     retryWebhook: async (runId, options) => webhooks.again(named("retryWebhook", runId, options), options?.seq),
     deliverWebhooks: () => webhooks.deliverAll(),
+  } satisfies Partial<Runtime>
+}
+
+function backendMethods({ backends, backendEnv }: ResolvedConfig) {
+  const capabilities = async (name: string) => (await backends.find(name)).capabilities
+  return {
+    capabilities,
+    enforcement: async (name) => (await capabilities(name)).enforcement,
+    backends: () =>
+      Promise.all(
+        backends.names.map(async (name) => ({ name, ...(await (await backends.find(name)).probe(backendEnv)) })),
+      ),
   } satisfies Partial<Runtime>
 }
 

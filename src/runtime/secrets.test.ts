@@ -1,4 +1,6 @@
 import { expect, test } from "vitest"
+import { native } from "../backends/native/index.ts"
+import { createRuntime } from "../index.ts"
 import { createRedactor } from "../policy/redact/redactor.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { scriptedModel } from "../testing/index.ts"
@@ -56,4 +58,27 @@ test("a second value of a declared name is masked, but never restored as the fir
   const masked = redactorOf().text("declared-value other-value")
   expect(masked).toBe("{{secret:KEY}} {{secret:other/KEY}}")
   expect(redactorOf().expand(masked)).toBeUndefined()
+})
+
+test("a secret in structured output is masked, even if the backend has not let it be reviewed", async () => {
+  const session = {
+    ref: { backend: "native", version: "1", id: "s", cwd: ".", resumable: false },
+    close: async () => {},
+  }
+  const runtime = createRuntime({
+    model: scriptedModel([]),
+    store: memoryStore(),
+    secrets: { KEY: "correct-horse-battery" },
+    backend: {
+      ...native(),
+      open: async () => ({
+        ...session,
+        run: async () => ({ reason: "done", text: '{"key":"correct-horse-battery"}' }),
+        steer: () => false,
+        interrupt() {},
+      }),
+    },
+  })
+  const result = await runtime.run({ task: "x", outputSchema: { type: "object" } })
+  expect(result).toMatchObject({ status: "done", data: { key: "{{secret:KEY}}" } })
 })

@@ -1,3 +1,12 @@
+export {
+  type BackendBench,
+  type BackendCase,
+  type BackendPlace,
+  backendCases,
+  type OwnWrite,
+  type PlaceOptions,
+} from "./backend-cases.ts"
+export { type FakeBackendOptions, type FakeSession, fakeBackend } from "./fake-backend.ts"
 export type { FaultOrder, Faults } from "./faults.ts"
 export { type FilesCase, filesCases } from "./files-cases.ts"
 export { offlineModel } from "./offline-model.ts"

@@ -18,6 +18,8 @@ export const programs = {
   codex: `${installed}/@openai/codex-${platform}/vendor/${targets[platform]}/bin/codex`,
   node22: `${installed}/${newerNode}/bin/node`,
   conformance: `${installed}/@modelcontextprotocol/conformance/dist/index.js`,
+  piAgent: `${installed}/@earendil-works/pi-agent-core/dist/index.js`,
+  piAi: `${installed}/@earendil-works/pi-ai/dist/compat.js`,
 } as const
 
 export interface Ended {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
@@ -55,6 +55,21 @@ export function countLiving(words: string): number {
 /** True if the program itself runs, not only a shell that will start it. */
 export function isRunning(commandLine: string): boolean {
   return commandLines().includes(commandLine)
+}
+
+/** Number of living processes that work in a folder or have it in their environment. */
+export function countIn(folder: string): number {
+  return readdirSync("/proc").filter((name) => {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) return false
+    try {
+      return (
+        readlinkSync(`/proc/${name}/cwd`).startsWith(folder) ||
+        readFileSync(`/proc/${name}/environ`, "utf8").includes(folder)
+      )
+    } catch {
+      return false
+    }
+  }).length
 }
 
 /** All living processes: zombies have none. */

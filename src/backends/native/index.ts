@@ -4,6 +4,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Model, Transport } from "../../contract/provider.ts"
 import { newNonce } from "../../lib/id.ts"
 import { defaultRetry, type RetryPolicy } from "../../lib/retry.ts"
+import { withOutputForm } from "../shared/output-form.ts"
 import { Controls } from "./controls.ts"
 import { Dialogue } from "./dialogue.ts"
 import { runLoop } from "./loop.ts"
@@ -110,9 +111,7 @@ function converse(
 
 /** A model whose provider does not enforce the schema gets it in the system prompt. */
 function systemOf({ system, outputSchema }: OpenRequest, model: Model): string | undefined {
-  if (outputSchema === undefined || model.enforcesSchema === true) return system
-  const form = `Your final answer must consist of JSON only, matching this JSON Schema:\n${JSON.stringify(outputSchema)}`
-  return system === undefined ? form : `${system}\n\n${form}`
+  return model.enforcesSchema === true ? system : withOutputForm(system, outputSchema)
 }
 
 /**

@@ -56,6 +56,7 @@ function printReport(report: DoctorReport, output: Output): void {
   row(...platformRow(report))
   row(...storeRow(report))
   row(...configRow(report))
+  row(...policyRow(report))
   row(report.keys.length > 0 ? "good" : "absent", "keys", report.keys.join(", ") || "none in the environment")
   for (const [name, host] of Object.entries({ ...report.baseUrls, ...report.proxies })) {
     row(host === null ? "notice" : "good", "address", `${name}: ${host ?? "not a valid address"}`)
@@ -100,6 +101,14 @@ function configRow({ config, configNotLoaded, problems }: DoctorReport): Row {
   if (config === null) return [other === "" ? "absent" : "notice", "config", `none${other}`]
   const isBroken = problems.some(({ message }) => message.includes(config))
   return [isBroken ? "bad" : "good", "config", `${visible(config)}${other}`]
+}
+
+function policyRow({ policy, problems }: DoctorReport): Row {
+  if (policy === null) return ["absent", "policy", "none"]
+  const isBroken = problems.some(({ message }) => message.includes(policy))
+  return isBroken
+    ? ["bad", "policy", visible(policy)]
+    : ["good", "policy", `${visible(policy)}: its restrictions apply`]
 }
 
 function serverRow({ name, host, status, models }: LocalServer): Row {

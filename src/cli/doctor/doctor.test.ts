@@ -19,6 +19,7 @@ test("doctor on a bare machine reports no problems and prints the next steps", a
     new RegExp(`^✓ node +${process.versions.node}$`, "m"),
     /^✓ store +\/.*\/state\/longhaul: does not exist yet, can be created$/m,
     /^– config +none$/m,
+    /^– policy +none$/m,
     /^– keys +none in the environment$/m,
     /^– ollama +no response at 127\.0\.0\.1:9$/m,
     /^– claude +not on PATH$/m,
@@ -53,6 +54,7 @@ test("doctor --json prints one flat object with all fields", async () => {
     storeForm: expect.stringMatching(/^(appending|create-only)$/),
     config: null,
     configNotLoaded: null,
+    policy: null,
     keys: [],
     baseUrls: Object.fromEntries(Object.keys(noServers).map((name) => [name, "127.0.0.1:9"])),
     proxies: {},
@@ -146,6 +148,18 @@ describe("doctor reports a problem with its fix and exits with 1", () => {
       expect((await longhaul(["doctor", ...args], bare())).code).toBe(2)
     }
   })
+})
+
+test("the policy file of the folder is reported, and a problem if runs would refuse it", async () => {
+  const path = join(place.workspace, "longhaul.policy.yaml")
+  await writeFile(path, "rules:\n  - deny: { tool: Write }\n")
+  expect(await report()).toMatchObject({ code: 0, policy: path })
+  expect((await longhaul(["doctor"], bare())).stdout).toContain(`✓ policy    ${path}: its restrictions apply\n`)
+  await writeFile(path, "rules:\n  - deny: { tool: Wriet }\n")
+  const found = await report()
+  expect(found).toMatchObject({ code: 1, policy: path })
+  expect(found.problems).toEqual([{ message: expect.stringContaining(path), fix: "Did you mean Write?" }])
+  expect((await longhaul(["doctor"], bare())).stdout).toContain(`✗ policy    ${path}\n`)
 })
 
 test("a config file that is a program is reported and not run", async () => {

@@ -5,6 +5,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import { proxyNames, proxyVariables } from "../../hosts/node/http/find-route.ts"
 import { defaultStoreRoot } from "../../hosts/node/index.ts"
 import { namedModel, namedProviders, type Variables } from "../../hosts/node/model-names.ts"
+import { findPolicyFile, loadFoundPolicy } from "../../hosts/node/policy/load-policy.ts"
 import { findRipgrep, type Ripgrep } from "../../hosts/node/search/ripgrep.ts"
 import { isCoherent } from "../../hosts/node/store/fs-store.ts"
 import { newNonce } from "../../lib/id.ts"
@@ -37,6 +38,8 @@ export interface DoctorReport extends FoundSandbox {
   readonly config: string | null
   /** A config file that was found and ignored because it is a program. */
   readonly configNotLoaded: string | null
+  /** The policy file that restricts runs in this folder, unless they name one. */
+  readonly policy: string | null
   /** Names of the variables that hold a key. */
   readonly keys: readonly string[]
   /** Host by variable; null: invalid address. */
@@ -88,6 +91,7 @@ export async function examine(
   } catch (error) {
     problems.push(problemOf(error))
   }
+  const policy = await examinePolicy(choice, file, problems)
   // Runs before the program probes, which keep the machine busy: the servers' deadline is short.
   const localServers = await probeServers(variables)
   const programs = await probePrograms([...cliNames, ...programNames], variables)
@@ -103,6 +107,7 @@ export async function examine(
     ...storeState,
     config: file?.path ?? found.data?.path ?? null,
     configNotLoaded: found.program ?? null,
+    policy,
     keys: namedProviders.flatMap(({ keyNames }) => keyNames).filter((name) => variables[name]),
     baseUrls: hostsOf(
       namedProviders.flatMap(({ baseUrlName }) => baseUrlName ?? []),
@@ -136,6 +141,23 @@ export function supportOf(platform: string): DoctorReport["platformSupport"] {
 
 function platformName(): string {
   return process.platform === "linux" && /microsoft/i.test(release()) ? "linux (WSL)" : process.platform
+}
+
+/** A file that runs would refuse is a problem: they do not start without it. */
+async function examinePolicy(
+  { workspace }: ConfigChoice,
+  file: ConfigFile | undefined,
+  problems: Problem[],
+): Promise<string | null> {
+  const { workspace: configured, tools = [] } = file?.settings ?? {}
+  let path: string | undefined
+  try {
+    path = findPolicyFile(resolve(workspace ?? configured ?? "."))
+    if (path !== undefined) await loadFoundPolicy(path, { tools: tools.map(({ name }) => name) })
+  } catch (error) {
+    problems.push(problemOf(error))
+  }
+  return path ?? null
 }
 
 /** If the folder exists, a file is really written; if not, nothing is created. */

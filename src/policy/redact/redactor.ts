@@ -41,10 +41,9 @@ export function createRedactor(
   const { sought, numbers, expansions, weak } = collect(secrets, found)
   const values = sought.length > 0 ? new ValueSearch(sought) : undefined
 
-  function redact(text: string, isEntering: boolean, before?: number): string {
+  function redact(text: string, isEntering: boolean, known?: readonly Hit[], before?: number): string {
     if (text.length < SHORTEST) return text
-    const known = values?.hits(text) ?? none
-    const hits = withTokens(text, known, before)
+    const hits = withTokens(text, known ?? values?.hits(text) ?? none, before)
     if (hits.length === 0) return isEntering ? escaped(text) : text
     let redacted = ""
     let from = 0
@@ -59,7 +58,7 @@ export function createRedactor(
 
   const entering: Rewrite = (value) => (typeof value === "string" ? redact(value, true) : (numbers.get(value) ?? value))
   const again: Rewrite = (value) => (typeof value === "string" ? redact(value, false) : value)
-  const stream = () => new RedactedStream(values, (text, before) => redact(text, true, before))
+  const stream = () => new RedactedStream(values, (text, known, before) => redact(text, true, known, before))
   return {
     text: (text) => redact(text, true),
     json: (value) => rewriteTexts(value, entering),

@@ -1,17 +1,20 @@
 import { findTokens, unfinishedToken } from "./token-search.ts"
 import type { Hit, ValueSearch } from "./value-search.ts"
 
+/** `known`: the known values in the text. `before`: the character in front of it. */
+type Redact = (text: string, known: readonly Hit[], before: number | undefined) => string
+
 /** Redacts text that arrives in pieces: an end that could be the start of a secret is held back until it is decided. */
 export class RedactedStream {
   readonly #values: ValueSearch | undefined
-  readonly #redact: (text: string, before: number | undefined) => string
+  readonly #redact: Redact
   #held = ""
   /** The last character that left. */
   #before: number | undefined
   /** A token was so long that it left in parts: the rest of it is dropped. */
   #inToken = false
 
-  constructor(values: ValueSearch | undefined, redact: (text: string, before: number | undefined) => string) {
+  constructor(values: ValueSearch | undefined, redact: Redact) {
     this.#values = values
     this.#redact = redact
   }
@@ -34,7 +37,7 @@ export class RedactedStream {
     const literal = text.lastIndexOf(OPENING, end - 1)
     if (literal !== -1 && literal + OPENING.length >= end && end < text.length) end = literal
     const inside = known.find((hit) => hit.at < end && hit.end > end)
-    return this.#release(text, inside ? inside.at : end)
+    return this.#release(text, known, inside ? inside.at : end)
   }
 
   /** Returns the rest. The start of a known value is masked if it is long enough to matter. */
@@ -43,13 +46,15 @@ export class RedactedStream {
     const known = this.#values?.hits(text) ?? none
     const at = this.#unfinishedValue(text, known)
     const begun = text.length - at >= SHORTEST_MASKED ? this.#values?.beginsAt(text, at) : undefined
-    return begun ? this.#release(text, at) + begun.reference : this.#release(text, text.length)
+    return begun ? this.#release(text, known, at) + begun.reference : this.#release(text, known, text.length)
   }
 
-  #release(text: string, end: number): string {
+  /** No known value may go beyond `end`, unless it starts there. */
+  #release(text: string, known: readonly Hit[], end: number): string {
     this.#held = text.slice(end)
     if (end === 0) return ""
-    const released = this.#redact(text.slice(0, end), this.#before)
+    const inside = known.length === 0 ? known : known.filter((hit) => hit.end <= end)
+    const released = this.#redact(text.slice(0, end), inside, this.#before)
     this.#before = text.charCodeAt(end - 1)
     return released
   }

@@ -103,9 +103,9 @@ function checkTool(place: string, name: string, problems: Problems, options: Rul
     if (!name.includes("/")) problems.add(place, `is ${JSON.stringify(name)}, without a tool`, `Write "${name}/*".`)
     return
   }
-  const known = [...builtInTools, ...(options.tools ?? [])]
-  if (name.includes("*") || known.includes(name)) return
-  const meant = closest(name, known)
+  const { tools = [] } = options
+  if (name.includes("*") || builtInTools.includes(name) || tools.includes(name)) return
+  const meant = closest(name, [...builtInTools, ...tools])
   if (meant === undefined && options.onlyKnownTools !== true) return
   const fix =
     meant === undefined ? "Use the name of a tool; state your own tools, or add a star." : `Did you mean ${meant}?`

@@ -74,6 +74,10 @@ export function isForTool({ condition }: CompiledRule, tool: string): boolean {
   return condition.tools.some((fits) => fits(tool))
 }
 
+export function refusesPaths({ verdict, usesPath }: CompiledRule): boolean {
+  return verdict !== "allow" && usesPath
+}
+
 /** True if the rule has no condition but the tool. */
 export function isUnconditional({ condition, except }: CompiledRule): boolean {
   const { commands, paths, urls, args, agents, backends, workspaces, sandboxed } = condition

@@ -5,12 +5,12 @@ import { compileLinearPattern } from "../../lib/linear-pattern.ts"
 import type { CommandLine } from "../shell/command-line.ts"
 import { alwaysScopeOf, coversCall } from "./always-scope.ts"
 import { checkDocument } from "./check-document.ts"
-import { type CompiledRule, compileRule, isForTool, isUnconditional } from "./compile-rule.ts"
+import { compileRule, isUnconditional, refusesPaths } from "./compile-rule.ts"
 import type { DecisionContext } from "./decide-call.ts"
 import { decideInRounds, type Explained } from "./decide-in-rounds.ts"
 import { pathFinder, type ResolvePath } from "./find-paths.ts"
 import { compileTool, listOf } from "./glob.ts"
-import { hiddenPathsFrom, refusesPaths } from "./hidden-paths.ts"
+import { hiddenPathsFrom } from "./hidden-paths.ts"
 import { absolutePath } from "./path-pattern.ts"
 import { presets } from "./presets.ts"
 import { restrictingPart } from "./restrict.ts"
@@ -94,12 +94,12 @@ async function compileChecked(sources: readonly PolicySource[], options: Compile
     unparsed: context.unparsed,
     decide: async (call) => (await decideInRounds(call, context)).decision,
     explain: (call) => decideInRounds(call, context),
-    allowsAtOnce: (tool) => !hasOutput(tool) && allows(tool, rules, context) !== "sometimes",
-    allowsAlways: (tool) => allows(tool, rules, context) === "always",
+    allowsAtOnce: (tool) => !hasOutput(tool) && allows(tool, rules.length > 0, context) !== "sometimes",
+    allowsAlways: (tool) => allows(tool, rules.length > 0, context) === "always",
     scansOutput: hasOutput,
     scan: scan.scan,
     hidesPaths: rules.some(refusesPaths),
-    hiddenFrom: hiddenPathsFrom(rules, context.findPaths),
+    hiddenFrom: hiddenPathsFrom(context),
     tier: tierFinder(all),
     alwaysScope: (call) => alwaysScopeOf(call, context.readLine),
     covers: (scope, call) => coversCall(scope, call, context.readLine),
@@ -127,16 +127,12 @@ function applicable({ document, source, restrictsOnly = false }: PolicySource): 
 }
 
 /** Whether rules allow all calls of a tool, say nothing about any, or something else. */
-function allows(
-  tool: string,
-  rules: readonly CompiledRule[],
-  context: DecisionContext,
-): "always" | "never" | "sometimes" {
-  const own = rules.filter((rule) => isForTool(rule, tool))
+function allows(tool: string, hasRules: boolean, context: DecisionContext): "always" | "never" | "sometimes" {
+  const own = context.rulesOf(tool).all
   const isPlain = own.every(({ verdict, changes }) => verdict === "allow" && changes.length === 0)
   // The words and redirects of a command line decide as well.
   const isLine = tool === "Bash" || own.some(({ condition }) => condition.commands !== undefined)
-  if (!isPlain || (isLine && (rules.length > 0 || context.default !== undefined || context.unparsed !== undefined))) {
+  if (!isPlain || (isLine && (hasRules || context.default !== undefined || context.unparsed !== undefined))) {
     return "sometimes"
   }
   if (context.default === "allow" || own.some(isUnconditional)) return "always"

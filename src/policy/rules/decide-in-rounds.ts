@@ -31,8 +31,8 @@ export async function decideInRounds(given: PolicyCall, context: DecisionContext
       return { decision: { verdict: "deny", reasons }, steps: first }
     }
     if (changed.rules.length === 0) {
-      const reasons = [...decision.reasons, ...rewrites]
-      return { decision: { ...decision, ...(isChanged && { args: call.args }), reasons }, steps: first }
+      if (!isChanged) return { decision, steps: first }
+      return { decision: { ...decision, args: call.args, reasons: [...decision.reasons, ...rewrites] }, steps: first }
     }
     for (const { name, reason } of changed.rules) {
       rewrites.push({ stage: "rule", verdict: "rewrite", text: reason ?? "Arguments were changed.", rule: name })
@@ -47,11 +47,7 @@ function combine(steps: readonly Step[]): RuleDecision {
   const verdict = sorted[0]?.verdict
   const vias = verdict === "ask" ? sorted.filter((step) => step.verdict === "ask").map(({ via }) => via) : []
   const via = vias.includes("pause") ? "pause" : vias.includes("wait") ? "wait" : undefined
-  return {
-    ...(verdict !== undefined && { verdict }),
-    ...(via !== undefined && { via }),
-    reasons: sorted.flatMap(({ reasons }) => reasons),
-  }
+  return { verdict, via, reasons: sorted.flatMap(({ reasons }) => reasons) }
 }
 
 interface Rewritten {

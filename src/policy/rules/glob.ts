@@ -1,49 +1,11 @@
-/** A pattern for one text in which `*` stands for any characters. Takes time proportional to text times pattern. */
+/** A pattern for one text in which `*` stands for any characters. */
 export function matchesText(pattern: string, text: string): boolean {
-  let at = 0
-  let patternAt = 0
-  let star = -1
-  let resumeAt = 0
-  while (at < text.length) {
-    if (pattern[patternAt] === "*") {
-      star = patternAt++
-      resumeAt = at
-    } else if (pattern[patternAt] === text[at]) {
-      patternAt++
-      at++
-    } else if (star === -1) return false
-    else {
-      // Only the last star can need more characters: the others are as short as possible.
-      patternAt = star + 1
-      at = ++resumeAt
-    }
-  }
-  while (pattern[patternAt] === "*") patternAt++
-  return patternAt === pattern.length
+  return matches(pattern, text, "*", isSame)
 }
 
 /** A pattern of parts: `**` stands for any number of parts, `*` for characters within one. */
 export function matchesParts(pattern: readonly string[], parts: readonly string[]): boolean {
-  let at = 0
-  let patternAt = 0
-  let star = -1
-  let resumeAt = 0
-  while (at < parts.length) {
-    const part = pattern[patternAt]
-    if (part === "**") {
-      star = patternAt++
-      resumeAt = at
-    } else if (part !== undefined && matchesPart(part, parts[at] ?? "")) {
-      patternAt++
-      at++
-    } else if (star === -1) return false
-    else {
-      patternAt = star + 1
-      at = ++resumeAt
-    }
-  }
-  while (pattern[patternAt] === "**") patternAt++
-  return patternAt === pattern.length
+  return matches(pattern, parts, "**", matchesPart)
 }
 
 /** The name of a tool. `*` in a server's name stays within it; the name of a server's tool may contain slashes. */
@@ -84,6 +46,37 @@ export function listOf(given: string | readonly string[] | undefined): readonly 
 function splitOnce(name: string): readonly string[] {
   const at = name.indexOf("/")
   return at === -1 ? [name] : [name.slice(0, at), name.slice(at + 1)]
+}
+
+type Items = string | readonly string[]
+
+/** `star` stands for any number of items. Takes time proportional to items times pattern. */
+function matches(pattern: Items, items: Items, star: string, fits: (part: string, item: string) => boolean): boolean {
+  let at = 0
+  let patternAt = 0
+  let starAt = -1
+  let resumeAt = 0
+  while (at < items.length) {
+    const part = pattern[patternAt]
+    if (part === star) {
+      starAt = patternAt++
+      resumeAt = at
+    } else if (part !== undefined && fits(part, items[at] ?? "")) {
+      patternAt++
+      at++
+    } else if (starAt === -1) return false
+    else {
+      // Only the last star can need more items: the others are as short as possible.
+      patternAt = starAt + 1
+      at = ++resumeAt
+    }
+  }
+  while (pattern[patternAt] === star) patternAt++
+  return patternAt === pattern.length
+}
+
+function isSame(part: string, item: string): boolean {
+  return part === item
 }
 
 function matchesPart(pattern: string, part: string): boolean {

@@ -1,6 +1,6 @@
 import type { PolicyCall, Rules } from "../../contract/policy.ts"
 import { appliesTo, type CompiledRule, isForTool } from "./compile-rule.ts"
-import type { FindPaths } from "./find-paths.ts"
+import type { DecisionContext } from "./decide-call.ts"
 import { type PathSpellings, spell } from "./path-pattern.ts"
 import { pathsIn, writers } from "./tool-shapes.ts"
 
@@ -8,27 +8,23 @@ import { pathsIn, writers } from "./tool-shapes.ts"
  * Paths that a rule refuses to Read must not appear in what another tool finds below a folder, or reads as it searches.
  * An `ask` rule hides as well, unless it applies to the call itself: then the person has been asked.
  */
-export function hiddenPathsFrom(rules: readonly CompiledRule[], findPaths: FindPaths): Rules["hiddenFrom"] {
-  const refusing = rules.filter(refusesPaths)
+export function hiddenPathsFrom({ rulesOf, findPaths }: DecisionContext): Rules["hiddenFrom"] {
   return async (call) => {
     // The rules decide these by the path of the call, and what they write is not shown.
     if (call.tool === "Read" || writers.includes(call.tool)) return undefined
-    const hiding = refusing.filter((rule) => isForTool(rule, call.tool) || isForTool(rule, "Read"))
-    if (hiding.length === 0) return undefined
-    const { paths, bases } = await findPaths(await pathsIn(call.tool, call.args), call)
+    const hiding = new Set([...rulesOf(call.tool).refusingPaths, ...rulesOf("Read").refusingPaths])
+    if (hiding.size === 0) return undefined
+    const mayAsk = [...hiding].some(({ verdict }) => verdict === "ask")
+    const { paths, bases } = await findPaths(mayAsk ? await pathsIn(call.tool, call.args) : [], call)
     const wasAsked = (rule: CompiledRule) =>
       rule.verdict === "ask" && isForTool(rule, call.tool) && paths.some((path) => refuses(rule, call, path))
-    const active = hiding.filter((rule) => !wasAsked(rule))
+    const active = [...hiding].filter((rule) => !wasAsked(rule))
     if (active.length === 0) return undefined
     return (path) => {
       const spelled = spell(path, undefined, bases)
       return active.some((rule) => refuses(rule, call, spelled))
     }
   }
-}
-
-export function refusesPaths({ verdict, usesPath }: CompiledRule): boolean {
-  return verdict !== "allow" && usesPath
 }
 
 function refuses(rule: CompiledRule, call: PolicyCall, path: PathSpellings): boolean {

@@ -1,9 +1,11 @@
 import { type CommandWords, programName } from "./command-pattern.ts"
-import { type CompiledRule, isForTool } from "./compile-rule.ts"
+import { type CompiledRule, isForTool, refusesPaths } from "./compile-rule.ts"
 
 /** The rules that can apply to calls of one tool. */
 export interface ToolRules {
   readonly all: readonly CompiledRule[]
+  /** Those that refuse paths. */
+  readonly refusingPaths: readonly CompiledRule[]
   /** Some rule compares paths. */
   readonly usesPath: boolean
   /** Some rule compares commands. */
@@ -49,6 +51,7 @@ function toolRules(all: readonly CompiledRule[]): ToolRules {
   const joined = new Map(Array.from(byProgram, ([program, rules]) => [program, [...general, ...rules]]))
   return {
     all,
+    refusingPaths: all.filter(refusesPaths),
     usesPath: all.some(({ usesPath }) => usesPath),
     usesCommand: all.some(({ condition }) => condition.commands !== undefined),
     forCommand: ({ spellings }) => joined.get(spellings[0]?.words[0]?.text ?? "") ?? general,

@@ -14,25 +14,28 @@ export function findUnreachable(
   { rules = [] }: PolicyDocument,
   preset: PolicyDocument | undefined,
 ): readonly Unreachable[] {
-  const named = [
-    ...(preset?.rules ?? []).map((rule, index) => ({ rule, name: `rules[${index}] of the preset` })),
-    ...rules.map((rule, index) => ({ rule, name: `rules[${index}]` })),
-  ]
-  return rules.flatMap((rule, index) => {
-    const other = named.find((each) => each.rule !== rule && makesUnreachable(each.rule, rule))
+  const own = rules.map((rule, index) => named(rule, `rules[${index}]`))
+  const presets = (preset?.rules ?? []).map((rule, index) => named(rule, `rules[${index}] of the preset`))
+  const strict = [...presets, ...own].filter(({ verdict, hasExceptions }) => verdict !== "allow" && !hasExceptions)
+  return own.flatMap((weak) => {
+    const other = strict.find(({ verdict, matcher }) => {
+      return ranks[verdict] > ranks[weak.verdict] && includes(matcher, weak.matcher)
+    })
     if (other === undefined) return []
-    const message = `can never decide: ${other.name} (${verdictOf(other.rule)}) applies to every such call`
-    return [{ place: `rules[${index}]`, message, fix: "Remove it, or give the stricter rule an exception." }]
+    const message = `can never decide: ${other.name} (${other.verdict}) applies to every such call`
+    return [{ place: weak.name, message, fix: "Remove it, or give the stricter rule an exception." }]
   })
 }
 
 const ranks: Readonly<Record<RuleVerdict, number>> = { allow: 0, ask: 1, deny: 2 }
 
-function makesUnreachable(strict: PolicyRule, weak: PolicyRule): boolean {
-  if (ranks[verdictOf(strict)] <= ranks[verdictOf(weak)] || strict.except !== undefined) return false
-  const [outer, inner] = [strict[verdictOf(strict)], weak[verdictOf(weak)]]
-  return outer !== undefined && inner !== undefined && includes(outer, inner)
+function named(rule: PolicyRule, name: string) {
+  const verdict = verdictOf(rule)
+  return { name, verdict, matcher: rule[verdict] ?? everyTool, hasExceptions: rule.except !== undefined }
 }
+
+/** The rules were checked: each has a matcher. */
+const everyTool: Matcher = { tool: "*" }
 
 /** True only if it is certain. */
 function includes(outer: Matcher, inner: Matcher): boolean {

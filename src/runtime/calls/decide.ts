@@ -7,6 +7,7 @@ import type { AlwaysScope, AskVia, PolicyCall } from "../../contract/policy.ts"
 import type { AskReason } from "../../contract/result.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { canonicalJson, jsonCopy } from "../../lib/json.ts"
+import { outsideWorkspace } from "../../policy/confine-call.ts"
 import { noRules } from "../../policy/no-rules.ts"
 import * as pipeline from "../../policy/pipeline.ts"
 import { restrictEnvironment } from "../../policy/restrict-environment.ts"
@@ -69,6 +70,9 @@ export async function decideOwn(
 ): Promise<Verdict> {
   const ruled = await decideByPolicy(config, run, call, tool, options)
   if (ruled.kind === "deny") return ruled
+  const final = policyCall(config, run, { ...call, args: ruled.args })
+  const outside = final && (await outsideWorkspace(final, config.resolvePath))
+  if (outside !== undefined) return { kind: "deny", reason: outside }
   return (await askGate(run, { ...call, args: ruled.args }, options)) ?? ruled
 }
 
@@ -117,7 +121,7 @@ async function decideByPolicy(
   const facts = { risk, allowed, isApproved, digest, mask }
   const decision = await pipeline.decideCall(policy, asked, facts)
   const { verdict, reasons } = decision
-  const isRewritten = digest(decision.args) !== digest(asked.args)
+  const isRewritten = decision.args !== asked.args && digest(decision.args) !== digest(asked.args)
   const args = isRewritten ? mask(decision.args) : call.args
   if (reasons.length > 0) {
     const recorded = { callId: call.callId, verdict, reasons: run.redactor.again(reasons) }

@@ -7,6 +7,7 @@ import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
 import type { ResolvedConfig } from "../config.ts"
+import { realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
 import { callDigest, decideOwn, hookedCall } from "./decide.ts"
 import { type CallRunner, denied, intentOf } from "./run-call.ts"
@@ -102,6 +103,8 @@ export class OwnCalls {
   /** Resolves once it is durable that the call begins. */
   async #begin(call: ToolCall, { effect }: OwnTool): Promise<Permit> {
     const { journal, hooks, controls } = this.#run
+    const args = realArgs(this.#config, this.#run, call)
+    if (args === undefined) return this.#deny(call, "its arguments contain a secret that this process does not have")
     this.#seen.set(call.callId, { call })
     try {
       const { isApproved } = this.#approval(call)
@@ -113,7 +116,7 @@ export class OwnCalls {
       if (hooks.has("preToolCall")) {
         await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, call)))
       }
-      return { kind: "run", args: call.args }
+      return { kind: "run", args }
     } catch (error) {
       controls.lose(error)
       return refuse(`${call.name} was not started: the run is being stopped.`)

@@ -102,14 +102,14 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
 
 /** The chain of a new run. `auto` chooses its backend by what the work needs. */
 async function selectedChain(
-  { targets, backends, selection: own, latencies }: ResolvedConfig,
+  { targets, backends, backendEnv, selection: own, latencies }: ResolvedConfig,
   input: RunInput,
   tools: readonly { readonly name: string }[],
 ): Promise<Chain> {
   const isAuto = input.chain === undefined && (input.backend ?? targets.backend) === "auto"
   if (!isAuto) return chainOf(targets, input)
   const selection = { ...own, ...checkedSelection(input.selection) }
-  const candidates = await Promise.all(backends.names.map((name) => backends.find(name)))
+  const candidates = await backends.usable(backendEnv)
   const requires = requirementsOf(tools, input.task ?? "", selection.requires)
   const { backend, reasons } = selectBackend(candidates, backends.native, requires, selection, latencies)
   const [target] = await chainOf(targets, { ...input, backend })

@@ -2,7 +2,9 @@ import type { Backend } from "../../../contract/backend.ts"
 import type { BackendSource } from "../../../runtime/backends.ts"
 
 /** The backends of this host by name, in order of preference. Their modules are loaded on first use. */
-const creators: Readonly<Record<string, () => Promise<Backend>>> = {}
+const creators: Readonly<Record<string, () => Promise<Backend>>> = {
+  pi: async () => (await import("../../../backends/pi/index.ts")).pi(),
+}
 
 export const namedBackends: BackendSource = {
   names: Object.keys(creators),

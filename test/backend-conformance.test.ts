@@ -1,0 +1,80 @@
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import { native } from "../src/backends/native/index.ts"
+import type { ResumeBy } from "../src/contract/session.ts"
+import { anthropic } from "../src/providers/anthropic/index.ts"
+import {
+  type BackendBench,
+  backendCases,
+  type FakeSession,
+  fakeBackend,
+  type SimulatedRequest,
+} from "../src/testing/index.ts"
+import { casesOf } from "./support/backend-cases.ts"
+import { openPlace } from "./support/backend-place.ts"
+
+const benches: readonly BackendBench[] = [
+  {
+    name: "native",
+    ours: (name, args) => ({ name, args }),
+    open: (options) =>
+      openPlace(options, ({ url, isLoggedOut }) => ({
+        backend: native({ retry: { attempts: 1 } }),
+        model: anthropic({ model: "claude-sonnet-4-6", baseUrl: url, ...(!isLoggedOut && { apiKey: "key" }) }),
+      })),
+  },
+  ...(["replay", "settle", "repeat"] as const).map(fakeBench),
+]
+
+/** The fake has no server, so faults of one do not concern it. */
+function fakeBench(resumeBy: ResumeBy): BackendBench {
+  const noServer = "it has no server"
+  return {
+    name: `fake-${resumeBy}`,
+    ours: (name, args) => ({ name, args }),
+    own: {
+      tool: "Write",
+      call: (file, text) => ({ name: "Write", args: { path: file, text } }),
+      rewrite: (_, text) => ({ "/text": text }),
+    },
+    lacks: {
+      "a rate limit is a typed failure": noServer,
+      "an error of the server is a typed failure": noServer,
+      "a refused key is a typed failure": noServer,
+      "a stream that ends in the middle is a typed failure": noServer,
+      "without credentials the failure is auth, with a fix": noServer,
+    },
+    async open(options) {
+      const requests: SimulatedRequest[] = []
+      const sessions = new Map<string, FakeSession>()
+      const place = await openPlace(options, ({ workspace }) => ({
+        backend: fakeBackend({
+          name: `fake-${resumeBy}`,
+          resumeBy,
+          sessions,
+          script(request) {
+            requests.push({ ...request, messages: [...request.messages] })
+            return options.script(request)
+          },
+          write(args) {
+            const { path, text } = args as { readonly path: string; readonly text: string }
+            writeFileSync(join(workspace, path), text)
+          },
+        }),
+      }))
+      return { ...place, simulator: { ...place.simulator, requests } }
+    },
+  }
+}
+
+describe.each(benches.map((bench) => [bench.name, bench] as const))("%s", (_, bench) => {
+  test.each(casesOf(bench))("%s", async (_, each) => {
+    await each.run(bench)
+  })
+})
+
+test("every case has a name of its own", () => {
+  const names = backendCases.map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+})

@@ -1,0 +1,231 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, describe, expect, test } from "vitest"
+import type { Feature } from "../src/contract/capabilities.ts"
+import type { Json } from "../src/contract/json.ts"
+import type { RuntimeConfig } from "../src/contract/run.ts"
+import { createRuntime, fsStore } from "../src/hosts/node/index.ts"
+import {
+  type FakeBackendOptions,
+  type FakeSession,
+  fakeBackend,
+  type SimulatedRequest,
+  scriptedModel,
+} from "../src/testing/index.ts"
+
+const base = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-own-")))
+const workspace = join(base, "workspace")
+mkdirSync(workspace)
+symlinkSync("/etc", join(workspace, "link"))
+afterAll(() => rmSync(base, { recursive: true, force: true }))
+let stores = 0
+
+/** A run on a backend that writes once with its own tool, and what was written. */
+function scene(
+  more: Partial<FakeBackendOptions> = {},
+  config: Partial<RuntimeConfig> = {},
+  args: Json = { path: "a" },
+) {
+  const written: Json[] = []
+  const sessions = new Map<string, FakeSession>()
+  const script = ({ messages }: SimulatedRequest) => {
+    const results = messages.flatMap(({ toolResults }) => toolResults)
+    return results.length > 0
+      ? `It said: ${results.map(({ text }) => text).join(" ")}`
+      : { parts: [{ toolCall: { name: "Write", args } }] }
+  }
+  const backend = fakeBackend({ script, sessions, write: (given) => written.push(given), ...more })
+  const store = fsStore(join(base, `store-${stores++}`))
+  const policy = { rules: [{ allow: { tool: "*" } }] }
+  const open = (other: Partial<RuntimeConfig> = {}) =>
+    createRuntime({ workspace, store, backend, policy, tools: [], ...config, ...other })
+  return { written, sessions, store, backend, open }
+}
+
+describe("a tool that the backend runs itself", () => {
+  test.each([
+    ["another folder", "/etc/passwd", "is outside the workspace"],
+    ["a folder above", "../x", "is outside the workspace"],
+    ["a link that leads outside", "link/passwd", "is outside the workspace"],
+    ["a policy file", "sub/longhaul.policy.yaml", "governs runs"],
+    ["the records of runs", ".LONGHAUL/x", "governs runs"],
+  ])("does not write to %s, whatever the policy allows", async (_, path, reason) => {
+    const { open, written } = scene({}, {}, { path })
+    const result = await open().run({ task: "Write." })
+    expect(written).toEqual([])
+    expect(result.toolCalls).toMatchObject([{ status: "denied", error: `Write was denied: ${path} ${reason}` }])
+  })
+
+  test("gets the value of a secret, and the journal its reference", async () => {
+    const secret = "tide-secret-4711"
+    const { open, written } = scene({}, { secrets: { TIDE: secret } }, { path: "a", text: `key ${secret}` })
+    const runtime = open()
+    const result = await runtime.run({ task: "Write." })
+    expect(written).toEqual([{ path: "a", text: `key ${secret}` }])
+    const records = []
+    for await (const record of runtime.events(result.runId)) records.push(record)
+    expect(JSON.stringify(records)).not.toContain(secret)
+    expect(JSON.stringify(records)).toContain("{{secret:TIDE}}")
+  })
+
+  test("asks `onAsk` and waits; an edit is decided again", async () => {
+    const rules = [{ ask: { tool: "Write" } }, { deny: { tool: "Write", path: "b" } }]
+    const asked = (path: string) => ({
+      policy: { rules, onAsk: () => ({ decision: "approve", args: { path } }) as const },
+    })
+    const allowed = scene({}, asked("c"))
+    expect(await allowed.open().run({ task: "Write." })).toMatchObject({ status: "done" })
+    expect(allowed.written).toEqual([{ path: "c" }])
+    const denied = scene({}, asked("b"))
+    expect(await denied.open().run({ task: "Write." })).toMatchObject({ toolCalls: [{ status: "denied" }] })
+    expect(denied.written).toEqual([])
+  })
+
+  test("that was running when the process died is flagged, and its session is not continued", async () => {
+    let hang = true
+    const died = scene({
+      script: ({ messages }) => {
+        const isSecond = messages.some(({ text }) => text.includes("may or may not have happened"))
+        return isSecond ? "I check first." : { parts: [{ toolCall: { name: "Write", args: { path: "a" } } }] }
+      },
+      write() {
+        if (hang) throw new Error("killed")
+      },
+    })
+    const runtime = died.open()
+    const failed = await runtime.run({ task: "Write." })
+    expect(failed).toMatchObject({ status: "failed", toolCalls: [{ status: "unknown" }] })
+    hang = false
+    const resumed = await died.open().resume({ runId: failed.runId })
+    expect(resumed).toMatchObject({ status: "done", text: "I check first.", toolCalls: [{ status: "unknown" }] })
+  })
+
+  test("of a resumed session that is lost is asked for again, with the approval", async () => {
+    const { open, written, sessions } = scene({}, { policy: { rules: [{ ask: { tool: "Write" }, via: "pause" }] } })
+    const again: SimulatedRequest[] = []
+    const paused = await open().run({ task: "Write." })
+    expect(paused).toMatchObject({ status: "paused", pause: { pendingToolCall: { name: "Write" } } })
+    sessions.clear()
+    const backend = fakeBackend({
+      script(request) {
+        again.push(request)
+        const isDone = request.messages.some(({ toolResults }) => toolResults.length > 0)
+        return isDone ? "Done." : { parts: [{ toolCall: { name: "Write", args: { path: "a" } } }] }
+      },
+      write: (args) => written.push(args),
+    })
+    const result = await open({ backend }).resume({ runId: paused.runId, decision: "approve" })
+    expect(again[0]?.messages[0]?.text).toContain("Write")
+    expect(result).toMatchObject({ status: "done", warnings: [{ code: "session_lost" }] })
+    expect(written).toHaveLength(1)
+  })
+})
+
+test("a run that was paused on one backend is approved and finished on another", async () => {
+  const rules = [{ ask: { tool: "Write" }, via: "pause" as const }]
+  const { open, written, store } = scene({}, { policy: { rules } })
+  const paused = await open().run({ task: "Write." })
+  const seen: string[] = []
+  const model = scriptedModel([
+    (messages) => {
+      seen.push(JSON.stringify(messages))
+      return "Finished on native."
+    },
+  ])
+  const runtime = createRuntime({ workspace, store, model, policy: { rules }, tools: [] })
+  const result = await runtime.resume({ runId: paused.runId, decision: "approve", backend: "native" })
+  expect(result).toMatchObject({ status: "done", text: "Finished on native.", backend: "native" })
+  expect(seen[0]).toContain("was approved, but has not run yet")
+  expect(written).toEqual([])
+})
+
+test("metered usage that exceeds a limit stops the run", async () => {
+  const { open } = scene({ script: () => ({ parts: [{ toolCall: { name: "Write", args: { path: "a" } } }] }) })
+  const result = await open().run({ task: "Write for ever.", limits: { usd: 0.0035 } })
+  expect(result).toMatchObject({ status: "failed", error: { code: "budget_exceeded" } })
+  expect(result.usage.costUsd).toBeCloseTo(0.004)
+})
+
+test("a session without a sign of life is stopped as stalled, and the run can be resumed", async () => {
+  let isSilent = true
+  const script = () => (isSilent ? new Promise<never>(() => {}) : "Here.")
+  const { open } = scene({ script }, { deadlines: { idleMs: 50 } })
+  const stalled = await open().run({ task: "Answer." })
+  expect(stalled).toMatchObject({ status: "failed", error: { code: "stream_stalled" } })
+  isSilent = false
+  expect(await open().resume({ runId: stalled.runId })).toMatchObject({ status: "done", text: "Here." })
+})
+
+test("a fork has a session of its own", async () => {
+  const { open, sessions } = scene()
+  const runtime = open()
+  const first = await runtime.run({ task: "Write." })
+  const { runId } = await runtime.fork(first.runId)
+  const forked = await runtime.resume({ runId, answer: "And now?" })
+  expect(forked.status).toBe("done")
+  expect(sessions.size).toBe(2)
+  expect(forked.sessionId).not.toBe(first.sessionId)
+})
+
+test("RES-15 RES-16 a backend that throws is a failed run with a code", async () => {
+  const { open, backend } = scene()
+  const throwing = { ...backend, open: () => Promise.reject(new TypeError("undefined is not a function")) }
+  expect(await open({ backend: throwing }).run({ task: "x" })).toMatchObject({
+    status: "failed",
+    error: { code: "backend_crashed", message: "The fake backend failed unexpectedly." },
+  })
+})
+
+describe("auto", () => {
+  const named = (name: string, script: FakeBackendOptions["script"], features: readonly Feature[]) =>
+    fakeBackend({ name, script, capabilities: { features } })
+
+  test("BK-21 chooses a backend that works here and has what the work needs, and records why", async () => {
+    const absent = named("absent", () => "absent", ["code_execution", "file_access"])
+    const gone = { ...absent, probe: async () => ({ found: false, login: "unknown" }) as const }
+    const plain = named("plain", () => "plain", ["tools"])
+    const coder = named("coder", () => "I am the coder.", ["tools", "code_execution"])
+    const { open } = scene({}, { backend: "auto", backends: [gone, plain, coder] })
+    const runtime = open()
+    const result = await runtime.run({ task: "Build it." })
+    expect(result).toMatchObject({ status: "done", text: "I am the coder.", backend: "coder" })
+    for await (const record of runtime.events(result.runId)) {
+      if (record.type !== "choice") continue
+      expect(record.reasons).toEqual(["Required: code_execution.", "It is the first that has all of it."])
+    }
+  })
+
+  test("SEL-09 without a capable backend the run is native", async () => {
+    const plain = named("plain", () => "plain", ["tools"])
+    const { open } = scene({}, { backend: "auto", backends: [plain], model: scriptedModel(["native"]) })
+    const result = await open().run({ task: "Look.", selection: { requires: ["audio"] } })
+    expect(result).toMatchObject({ status: "done", text: "native", backend: "native" })
+  })
+
+  test("SEL-07 a backend that answers slowly is not chosen again for speed", async () => {
+    const slow = named("slow", () => new Promise((resolve) => setTimeout(resolve, 60, "slow")), ["tools"])
+    const fast = fakeBackend({
+      name: "fast",
+      script: () => "fast",
+      capabilities: { features: ["tools"], latencyMs: 20 },
+    })
+    const declared = { ...slow, capabilities: { ...slow.capabilities, latencyMs: 5 } }
+    const { open } = scene(
+      {},
+      { backend: "auto", backends: [declared, fast], selection: { strategy: "latency_optimized" } },
+    )
+    const runtime = open()
+    expect((await runtime.run({ task: "Now." })).text).toBe("slow")
+    expect((await runtime.run({ task: "Now." })).text).toBe("fast")
+  })
+})
+
+test("CAP-10 the runtime tells what its backends can do, and how far the policy reaches on each", async () => {
+  const { open } = scene({}, { backends: [fakeBackend({ name: "other", script: () => "" })] })
+  const runtime = open()
+  expect(await runtime.backends()).toContainEqual({ name: "other", found: true, version: "1", login: "yes" })
+  expect((await runtime.capabilities("native")).features).toContain("parallel_tools")
+  expect(await runtime.enforcement("fake")).toMatchObject([{ tools: "*", gate: "ours", failsClosed: true }])
+  await expect(runtime.capabilities("nowhere")).rejects.toMatchObject({ code: "config_invalid" })
+})

@@ -1,0 +1,54 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { homedir } from "node:os"
+import { join } from "node:path"
+import type { RuntimeConfig } from "../../src/contract/run.ts"
+import { serve } from "../../src/hosts/node/http/serve.ts"
+import { createRuntime, fsStore } from "../../src/hosts/node/index.ts"
+import { type BackendPlace, createSimulator, type PlaceOptions } from "../../src/testing/index.ts"
+import { countIn } from "./shell-scene.ts"
+
+/** Where the programs of a place find their model, their home and their keys. */
+export interface PlaceFacts {
+  readonly url: string
+  /** Exists; for the vendor's own files. Not below the folder for temporary files: some programs refuse that. */
+  readonly home: string
+  readonly workspace: string
+  readonly isLoggedOut: boolean
+}
+
+/** A workspace, a store and a simulated model for one backend. */
+export async function openPlace(
+  { script, faults, isLoggedOut = false }: PlaceOptions,
+  configure: (facts: PlaceFacts) => Partial<RuntimeConfig>,
+): Promise<BackendPlace> {
+  const simulator = createSimulator({
+    script,
+    ...(faults && { faults }),
+    ...(isLoggedOut && { apiKey: "the only key" }),
+  })
+  const served = await serve(simulator.fetch)
+  const base = realpathSync(mkdtempSync(join(homedir(), ".longhaul-test-")))
+  const [workspace, home] = [join(base, "workspace"), join(base, "home")]
+  for (const folder of [workspace, home]) mkdirSync(folder)
+  const state = process.env.LONGHAUL_STORE
+  process.env.LONGHAUL_STORE = join(base, "state")
+  const own = configure({ url: served.url, home, workspace, isLoggedOut })
+  return {
+    simulator,
+    runtime: (config = {}) => createRuntime({ workspace, store: fsStore(join(base, "state")), ...own, ...config }),
+    async read(file) {
+      try {
+        return readFileSync(join(workspace, file), "utf8")
+      } catch {
+        return null
+      }
+    },
+    leftovers: async () => countIn(base),
+    async close() {
+      if (state === undefined) delete process.env.LONGHAUL_STORE
+      else process.env.LONGHAUL_STORE = state
+      await served.close()
+      rmSync(base, { recursive: true, force: true })
+    },
+  }
+}
