@@ -4,6 +4,7 @@ import type { Json, JsonObject } from "../../contract/json.ts"
 import type { McpServer } from "../../contract/mcp.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { closedSchema, isStrict } from "../../lib/output-schema.ts"
+import { withOutputForm } from "../shared/output-form.ts"
 import { dynamicTools } from "./translate.ts"
 
 /** A hook that Codex has read, and its hash. It runs only if the hash is declared as trusted. */
@@ -88,11 +89,9 @@ function strictSchema(schema: JsonObject): JsonObject | undefined {
 }
 
 function instructions({ system, outputSchema }: OpenRequest): string {
-  const form =
-    outputSchema && strictSchema(outputSchema) === undefined
-      ? [`Your final answer must consist of JSON only, matching this JSON Schema:\n${JSON.stringify(outputSchema)}`]
-      : []
-  return [...(system === undefined ? [] : [system]), WORKDIR, ...form].join("\n\n")
+  const text = system === undefined ? WORKDIR : `${system}\n\n${WORKDIR}`
+  const isTold = outputSchema !== undefined && strictSchema(outputSchema) === undefined
+  return withOutputForm(text, isTold ? outputSchema : undefined) ?? text
 }
 
 /** The built-in providers cannot be changed. */

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { onTestFinished, vi } from "vitest"
+import { expect, onTestFinished, vi } from "vitest"
 import { type CodexOptions, codex } from "../../../src/backends/codex/index.ts"
 import type { RunRecord } from "../../../src/contract/event.ts"
 import type { Json } from "../../../src/contract/json.ts"
@@ -20,33 +20,39 @@ import { programs } from "../programs.ts"
 export interface Scene {
   readonly folder: string
   readonly workspace: string
-  readonly requests: readonly SimulatedRequest[]
   /** Each has its own connections, as another process would. */
   runtime(config?: NodeRuntimeConfig, options?: CodexOptions): Runtime
   /** The lines of a file in the workspace: one for each time that a command has run. */
   lines(name: string): readonly string[]
 }
 
-/** A workspace, a store and a model server for the real program. `answer`: the model. */
+/** A workspace, a store and the simulator for the real program. `answer`: the model. */
 export async function createScene(
   answer: (request: SimulatedRequest, index: number) => SimulatedAnswer | Promise<SimulatedAnswer>,
   faults?: SimulatorOptions["faults"],
-): Promise<Scene> {
+): Promise<Scene & { readonly requests: readonly SimulatedRequest[] }> {
+  const simulator = createSimulator({
+    script: (request) => answer(request, simulator.requests.length - 1),
+    ...(faults && { faults }),
+  })
+  const server = await serve(simulator.fetch)
+  return { ...sceneAt(server), requests: simulator.requests }
+}
+
+/** The same for a model server of another kind. */
+export function sceneAt(server: { readonly url: string; close(): Promise<void> }): Scene {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-codex-")))
   const [workspace, home, temporary] = ["workspace", "home", "tmp"].map((name) => {
     mkdirSync(join(folder, name))
     return join(folder, name)
   }) as [string, string, string]
   vi.stubEnv("LONGHAUL_STORE", join(folder, "store"))
-  const simulator = createSimulator({
-    script: (request) => answer(request, simulator.requests.length - 1),
-    ...(faults && { faults }),
-  })
-  const server = await serve(simulator.fetch)
   const runtimes: Runtime[] = []
   onTestFinished(async () => {
     await Promise.all(runtimes.map((runtime) => runtime.close()))
     await server.close()
+    // Every process of the test has its folder in its environment or in its command line.
+    expect(livingIn(folder)).toEqual([])
     rmSync(folder, { recursive: true, force: true })
   })
   const config = {
@@ -60,11 +66,14 @@ export async function createScene(
   return {
     folder,
     workspace,
-    requests: simulator.requests,
-    runtime(given = {}, options = {}) {
+    runtime({ policy, ...given } = {}, options = {}) {
       const backend = codex({ command: programs.codex, config, ...options, env: { ...env, ...options.env } })
       const store = fsStore(join(folder, "store"))
-      const runtime = createRuntime({ backend, model: "gpt-5.5", workspace, store, tools: [], ...given })
+      const runtime = createRuntime({
+        ...{ backend, model: "gpt-5.5", workspace, store, tools: [] },
+        policy: { mode: "auto", ...policy },
+        ...given,
+      })
       runtimes.push(runtime)
       return runtime
     },
@@ -73,6 +82,20 @@ export async function createScene(
       return existsSync(path) ? readFileSync(path, "utf8").trimEnd().split("\n") : []
     },
   }
+}
+
+/** Processes with the folder in their environment or command line. */
+function livingIn(folder: string): readonly string[] {
+  if (process.platform !== "linux") return []
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false
+    try {
+      const facts = ["cmdline", "environ"].map((name) => readFileSync(`/proc/${pid}/${name}`, "latin1"))
+      return facts.join("").includes(folder)
+    } catch {
+      return false
+    }
+  })
 }
 
 export function call(name: string, args: Json) {

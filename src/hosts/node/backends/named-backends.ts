@@ -3,6 +3,7 @@ import type { BackendSource } from "../../../runtime/backends.ts"
 
 /** The backends of this host by name, in order of preference. Their modules are loaded on first use. */
 const creators: Readonly<Record<string, () => Promise<Backend>>> = {
+  codex: async () => (await import("../../../backends/codex/index.ts")).codex(),
   pi: async () => (await import("../../../backends/pi/index.ts")).pi(),
 }
 
