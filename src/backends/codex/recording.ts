@@ -40,6 +40,8 @@ export class Recording {
   #isComplete = true
   /** The calls of the newest answer: undefined while they run. */
   readonly #calls = new Map<string, StepResult | undefined>()
+  /** Calls that Codex has announced, and that nobody has asked about yet. */
+  readonly #announced = new Set<string>()
   readonly #outputs = new Map<string, string>()
   #finalText = ""
   #idle: (() => void) | undefined
@@ -79,6 +81,7 @@ export class Recording {
   addCall(call: ToolCall, executor?: "backend"): Promise<boolean> {
     return this.enqueue(async () => {
       if (!(await this.#began())) return false
+      this.#announced.delete(call.callId)
       this.steps.addCall(call, executor)
       this.#calls.set(call.callId, undefined)
       return true
@@ -122,6 +125,9 @@ export class Recording {
 
   async #record(method: string, params: ReturnType<typeof objectOf>, turnId: string | undefined): Promise<void> {
     switch (method) {
+      case "hook/started":
+        this.#announce(objectOf(params.run))
+        return
       case "item/started":
         return this.#started(readItem(params.item))
       case "item/completed":
@@ -166,7 +172,14 @@ export class Recording {
     this.#host.emit({ type: "steer", text })
   }
 
+  /** The id of a hook's run ends with the call. */
+  #announce({ id, eventName, sourcePath }: ReturnType<typeof objectOf>): void {
+    const [, callId] = textOf(id).split(`:${textOf(sourcePath)}:`)
+    if (eventName === "preToolUse" && callId && !this.steps.hasCall(callId)) this.#announced.add(callId)
+  }
+
   async #completed(item: Item | undefined): Promise<void> {
+    if (item) this.#announced.delete(item.id)
     switch (item?.type) {
       case "agentMessage":
         if (!(await this.#began())) return
@@ -218,6 +231,7 @@ export class Recording {
   #completeStep(): void {
     if (this.#isComplete) return
     this.#isComplete = true
+    this.#announced.clear()
     // The model goes on while such a command runs.
     for (const [callId, result] of this.#calls) {
       if (result !== undefined) continue
@@ -241,6 +255,7 @@ export class Recording {
   }
 
   #checkIdle(): void {
-    if ([...this.#calls.values()].every((result) => result !== undefined)) this.#idle?.()
+    const isRunning = [...this.#calls.values()].some((result) => result === undefined)
+    if (!isRunning && this.#announced.size === 0) this.#idle?.()
   }
 }
