@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, onTestFinished, vi } from "vitest"
 import { type CodexOptions, codex } from "../../../src/backends/codex/index.ts"
+import type { Backend } from "../../../src/contract/backend.ts"
 import type { RunRecord } from "../../../src/contract/event.ts"
 import type { Json } from "../../../src/contract/json.ts"
 import type { Runtime } from "../../../src/contract/runtime.ts"
@@ -20,6 +21,9 @@ import { programs } from "../programs.ts"
 export interface Scene {
   readonly folder: string
   readonly workspace: string
+  backend(options?: CodexOptions): Backend
+  /** Processes of this scene with this word in their command line. */
+  processes(word: string): readonly number[]
   /** Each has its own connections, as another process would. */
   runtime(config?: NodeRuntimeConfig, options?: CodexOptions): Runtime
   /** The lines of a file in the workspace: one for each time that a command has run. */
@@ -52,7 +56,7 @@ export function sceneAt(server: { readonly url: string; close(): Promise<void> }
     await Promise.all(runtimes.map((runtime) => runtime.close()))
     await server.close()
     // Every process of the test has its folder in its environment or in its command line.
-    expect(livingIn(folder)).toEqual([])
+    expect(living(folder)).toEqual([])
     rmSync(folder, { recursive: true, force: true })
   })
   const config = {
@@ -63,11 +67,15 @@ export function sceneAt(server: { readonly url: string; close(): Promise<void> }
   }
   const env = { HOME: home, CODEX_HOME: join(home, ".codex"), TMPDIR: temporary, LAB_KEY: "k" }
   mkdirSync(env.CODEX_HOME)
+  const create = (options: CodexOptions = {}) =>
+    codex({ command: programs.codex, config, ...options, env: { ...env, ...options.env } })
   return {
     folder,
     workspace,
+    backend: create,
+    processes: (word) => living(folder, word),
     runtime({ policy, ...given } = {}, options = {}) {
-      const backend = codex({ command: programs.codex, config, ...options, env: { ...env, ...options.env } })
+      const backend = create(options)
       const store = fsStore(join(folder, "store"))
       const runtime = createRuntime({
         ...{ backend, model: "gpt-5.5", workspace, store, tools: [] },
@@ -84,14 +92,16 @@ export function sceneAt(server: { readonly url: string; close(): Promise<void> }
   }
 }
 
-/** Processes with the folder in their environment or command line. */
-function livingIn(folder: string): readonly string[] {
+/** Processes with the folder in their environment or command line, and the word in the latter. */
+function living(folder: string, word = ""): readonly number[] {
   if (process.platform !== "linux") return []
-  return readdirSync("/proc").filter((pid) => {
-    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false
+  const pids = readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []))
+  return pids.filter((pid) => {
     try {
-      const facts = ["cmdline", "environ"].map((name) => readFileSync(`/proc/${pid}/${name}`, "latin1"))
-      return facts.join("").includes(folder)
+      const [line = "", environment] = ["cmdline", "environ"].map((name) =>
+        readFileSync(`/proc/${pid}/${name}`, "latin1"),
+      )
+      return pid !== process.pid && line.includes(word) && `${line}${environment}`.includes(folder)
     } catch {
       return false
     }
