@@ -15,8 +15,8 @@ export interface HookState {
 
 /** The variable with the gate's command: so the hook's text, and with it its hash, is the same for every session. */
 export const GATE_VARIABLE = "LONGHAUL_GATE"
-/** Codex goes on if a hook fails, except with 2. So whatever goes wrong must end in 2. */
-export const hookCommand = `eval "\${${GATE_VARIABLE}:-exit 2}" || exit 2`
+/** Codex runs the call if a hook fails with anything but 2. So whatever goes wrong must end in 2. */
+export const hookCommand = `(eval "\${${GATE_VARIABLE}:-exit 2}") || exit 2`
 
 /**
  * Settings on the command line. The caller's come first, the last value counts: those below keep every call behind the gate.
