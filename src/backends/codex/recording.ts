@@ -23,7 +23,7 @@ export interface RecordingEvents {
   onStepEnd(hadCalls: boolean): void
   /** A person's message has reached the model. Returns its text, if it is one of ours. */
   takeSteer(clientId: string): string | undefined
-  onUsage(counted: Usage): void
+  onUsage(total: Usage): void
   onStored(): void
   isPermitted(callId: string): boolean
   note(item: Item): void
@@ -34,6 +34,7 @@ export class Recording {
   readonly steps: Steps
   readonly #host: TurnHost
   readonly #meter: Meter
+  #total: Usage
   readonly #events: RecordingEvents
   #queue: Promise<void> = Promise.resolve()
   /** The newest answer is complete: the next item begins another one. */
@@ -50,6 +51,7 @@ export class Recording {
     this.#host = host
     this.steps = new Steps(host, turns, model)
     this.#meter = new Meter(host, counted)
+    this.#total = counted
     this.#events = events
   }
 
@@ -58,8 +60,9 @@ export class Recording {
     return this.#finalText
   }
 
-  get counted(): Usage {
-    return this.#meter.counted
+  /** Codex's newest total of the thread. */
+  get total(): Usage {
+    return this.#total
   }
 
   /** The finished calls of the newest answer. */
@@ -142,9 +145,14 @@ export class Recording {
         this.#outputs.set(callId, (this.#outputs.get(callId) ?? "") + textOf(params.delta))
         return
       }
+      case "rawResponse/completed":
+        // The total comes only after all calls of the answer, so never if one of them is suspended.
+        if (params.usage) this.#meter.add(usageOf(params.usage), this.steps.model)
+        return
       case "thread/tokenUsage/updated":
-        this.#meter.total(usageOf(params), this.steps.model)
-        this.#events.onUsage(this.#meter.counted)
+        this.#total = usageOf(objectOf(params.tokenUsage).total)
+        this.#meter.total(this.#total, this.steps.model)
+        this.#events.onUsage(this.#total)
         // After a resume, the total of an earlier turn is reported again.
         if (params.turnId === turnId) this.#completeStep()
         return

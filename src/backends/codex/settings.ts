@@ -67,7 +67,14 @@ export function threadParameters(request: OpenRequest, sandbox: string): JsonObj
 }
 
 export function newThreadParameters(request: OpenRequest, sandbox: string): JsonObject {
-  return { ...threadParameters(request, sandbox), dynamicTools: dynamicTools(request.tools), ephemeral: false }
+  // Raw events tell the usage of each answer at once. A resumed thread does not have them.
+  const events = { experimentalRawEvents: true }
+  return {
+    ...threadParameters(request, sandbox),
+    dynamicTools: dynamicTools(request.tools),
+    ephemeral: false,
+    ...events,
+  }
 }
 
 /** Parameters of every turn. */

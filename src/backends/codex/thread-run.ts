@@ -27,7 +27,7 @@ export interface RunParts {
   /** Results of the answer at which an earlier session was suspended. */
   readonly left: readonly StepResult[]
   /** Notes what the next session needs. */
-  onProgress(counted: Usage, results?: readonly StepResult[]): void
+  onProgress(total: Usage, results?: readonly StepResult[]): void
 }
 
 /** One run of a thread: its turns, until the model is done or the run has to stop. */
@@ -56,7 +56,7 @@ export class ThreadRun implements GateDesk {
       onStepEnd: (hadCalls) => this.#stepEnded(hadCalls),
       takeSteer: (clientId) => this.#takeSteer(clientId),
       onUsage: (total) => parts.onProgress(total),
-      onStored: () => parts.onProgress(this.#recording.counted),
+      onStored: () => parts.onProgress(this.#recording.total),
       isPermitted: (callId) => gate.isPermitted(callId),
       note: (item) => gate.note(item),
     })
@@ -204,7 +204,7 @@ export class ThreadRun implements GateDesk {
     const { thread, onProgress } = this.#parts
     if (stop.reason === "suspended") {
       await this.#recording.enqueue(() => this.#recording.steps.suspend())
-      onProgress(this.#recording.counted, this.#recording.results)
+      onProgress(this.#recording.total, this.#recording.results)
       // Codex would note on any other way out that the call was aborted, and its result could not be added any more.
       await thread.channel.end("kill")
       return

@@ -38,13 +38,13 @@ export function mcpOutcome(content: readonly Json[], isError: boolean, error?: s
   return { status: isError ? "error" : "ok", output: error === undefined ? parts : [...parts, ...text(error)] }
 }
 
-/** Codex's total of a thread, in exclusive buckets. It reports no money. */
-export function usageOf(params: Json): Usage {
-  const total = objectOf(objectOf(objectOf(params).tokenUsage).total)
-  const cacheReadTokens = numberOf(total.cachedInputTokens)
-  const cacheWriteTokens = numberOf(total.cacheWriteInputTokens)
-  const inputTokens = Math.max(0, numberOf(total.inputTokens) - cacheReadTokens - cacheWriteTokens)
-  return { inputTokens, outputTokens: numberOf(total.outputTokens), cacheReadTokens, cacheWriteTokens, costUsd: null }
+/** Codex's count of tokens, in exclusive buckets. It reports no money. */
+export function usageOf(count: Json | undefined): Usage {
+  const { inputTokens: input, outputTokens, cachedInputTokens, cacheWriteInputTokens } = objectOf(count)
+  const cacheReadTokens = numberOf(cachedInputTokens)
+  const cacheWriteTokens = numberOf(cacheWriteInputTokens)
+  const inputTokens = Math.max(0, numberOf(input) - cacheReadTokens - cacheWriteTokens)
+  return { inputTokens, outputTokens: numberOf(outputTokens), cacheReadTokens, cacheWriteTokens, costUsd: null }
 }
 
 /** A message as the input of a turn. Codex takes no documents: the model is told of them. */

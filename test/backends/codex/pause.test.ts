@@ -192,18 +192,20 @@ test("codex: a lost session is continued from the journal", async () => {
 })
 
 test("codex: a resumed session counts the usage of the earlier one once, and the model need not repeat the call", async () => {
-  const server = await serveResponses((input, index) =>
-    index === 0
-      ? [functionCall("a", "exec_command", { cmd: "echo ran >> ran.txt" })]
-      : [message(JSON.stringify(outputsIn(input)))],
-  )
+  const server = await serveResponses((input, index) => {
+    if (index === 0) return [functionCall("a", "exec_command", { cmd: "true" })]
+    if (index === 1) return [functionCall("b", "exec_command", { cmd: "echo ran >> ran.txt" })]
+    return [message(JSON.stringify(outputsIn(input).slice(1)))]
+  })
   const scene = sceneAt(server)
-  const first = scene.runtime({ policy: asksForBash })
-  await first.run({ task: "Go.", runId: "r" })
+  const policy = { ask: "pause", rules: [{ ask: { tool: "Bash", command: "echo **" } }] } as const
+  const first = scene.runtime({ policy })
+  const paused = await first.run({ task: "Go.", runId: "r" })
+  expect(paused).toMatchObject({ status: "paused", usage: { inputTokens: 160, cacheReadTokens: 40, outputTokens: 20 } })
   await first.close()
-  const result = await scene.runtime({ policy: asksForBash }).resume({ runId: "r", decision: "approve" })
-  expect(result.text).toBe('[["a",""]]')
-  // Two requests. The vendor's total includes the first one, which was recorded before.
-  expect(result.usage).toMatchObject({ inputTokens: 160, cacheReadTokens: 40, outputTokens: 20 })
+  const result = await scene.runtime({ policy }).resume({ runId: "r", decision: "approve" })
+  expect(result.text).toBe('[["b",""]]')
+  // Three requests. The vendor's total includes the first one, which was recorded before.
+  expect(result.usage).toMatchObject({ inputTokens: 240, cacheReadTokens: 60, outputTokens: 30 })
   expect(scene.lines("ran.txt")).toEqual(["ran"])
 })
