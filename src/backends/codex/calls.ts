@@ -11,6 +11,15 @@ export interface OwnCall {
   readonly tool: OwnTool
 }
 
+/** What a policy has permitted, as Codex will name it when it asks. */
+export interface PermittedCall {
+  readonly name: string
+  readonly args: Json
+  /** Of a command. */
+  readonly command: string
+  readonly cwd: string
+}
+
 /** Tools that Codex has instead of the runtime's tools of the same name. */
 export const ownTools: readonly OwnTool[] = [
   { name: "Bash", nativeName: "exec_command", effect: "once", risk: "high" },
@@ -31,15 +40,21 @@ export function isOwnName(tool: string): boolean {
 }
 
 /**
- * The call that a hook asks about. The arguments are those of the hook. A patch that is passed through the shell is also
- * given as `patch`: Codex applies it without a shell, and policies read the paths in it.
+ * The call that a hook asks about. The arguments are those of the hook. A command for another folder begins with `cd`, so
+ * that a policy reads its paths correctly. A patch that is passed through the shell is also given as `patch`: Codex applies
+ * it without a shell, and policies read the paths in it. `cwd`: the folder of the thread.
  */
-export function ownCall({ callId, tool, input }: HookQuestion, servers: readonly string[]): OwnCall {
+export function ownCall(question: HookQuestion, servers: readonly string[], cwd: string): OwnCall {
+  const { callId, tool, input } = question
   const command = textOf(objectOf(input).command)
   if (tool === "Bash") {
-    const patch = patchInShell(command)
-    if (patch === undefined) return { call: { callId, name: "Bash", args: input }, tool: named("Bash") }
-    return { call: { callId, name: "ApplyPatch", args: { command, patch } }, tool: named("ApplyPatch") }
+    const isElsewhere = question.cwd !== cwd
+    const patch = isElsewhere ? undefined : patchInShell(command)
+    if (patch !== undefined) {
+      return { call: { callId, name: "ApplyPatch", args: { command, patch } }, tool: named("ApplyPatch") }
+    }
+    const args = isElsewhere ? { command: `cd ${shellCommand([question.cwd])} && ${command}` } : input
+    return { call: { callId, name: "Bash", args }, tool: named("Bash") }
   }
   if (tool === "apply_patch") {
     return { call: { callId, name: "ApplyPatch", args: { patch: command } }, tool: named("ApplyPatch") }
@@ -58,6 +73,11 @@ export function hookInput({ name }: ToolCall, args: Json): Json | undefined {
   if (name !== "ApplyPatch") return isJsonObject(args) ? args : undefined
   const { command, patch } = objectOf(args)
   return command === undefined && typeof patch === "string" ? { command: patch } : undefined
+}
+
+/** One argument list as a shell command. */
+export function shellCommand(words: readonly string[]): string {
+  return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ")
 }
 
 /** The server and the tool of a call of the caller's MCP servers. */

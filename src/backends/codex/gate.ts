@@ -1,8 +1,17 @@
-import type { Permit, ToolCall } from "../../contract/backend.ts"
+import type { Permit } from "../../contract/backend.ts"
 import type { Json } from "../../contract/json.ts"
 import { canonicalJson } from "../../lib/json.ts"
-import { hookInput, isOwnName, isSameCommand, isWithinPatch, mcpParts, type OwnCall, ownCall } from "./calls.ts"
-import { type Item, objectOf, readQuestion, textOf } from "./protocol.ts"
+import {
+  hookInput,
+  isOwnName,
+  isSameCommand,
+  isWithinPatch,
+  mcpParts,
+  type OwnCall,
+  ownCall,
+  type PermittedCall,
+} from "./calls.ts"
+import { type HookQuestion, type Item, objectOf, readQuestion, textOf } from "./protocol.ts"
 
 export interface GateFacts {
   /** The runtime's tools: the policy decides about them when they are called. */
@@ -11,6 +20,8 @@ export interface GateFacts {
   readonly servers: readonly string[]
   /** As Codex names it. */
   readonly cwd: string
+  /** Commands run in Codex's sandbox. */
+  readonly isSandboxed: boolean
 }
 
 /** The session behind the gate. */
@@ -29,7 +40,8 @@ export class Gate {
   readonly #facts: GateFacts
   readonly #desk: GateDesk
   /** What may run, by call. A call without an entry is declined. */
-  readonly #permitted = new Map<string, ToolCall>()
+  readonly #permitted = new Map<string, PermittedCall>()
+  readonly #escalated = new Set<string>()
   readonly #items = new Map<string, Item>()
 
   constructor(facts: GateFacts, desk: GateDesk) {
@@ -46,21 +58,14 @@ export class Gate {
     const question = readQuestion(given)
     if (question === undefined) return denied("This is not a call.")
     if (this.#facts.ours.has(question.tool) && !isOwnName(question.tool)) return {}
-    const own = ownCall(question, this.#facts.servers)
+    const own = ownCall(question, this.#facts.servers, this.#facts.cwd)
     const permit = await this.#desk.ask(own)
-    if (permit.kind !== "run") return denied(permit.reason)
-    const { call } = own
-    if (canonicalJson(permit.args) === canonicalJson(call.args)) {
-      this.#permitted.set(call.callId, call)
-      return {}
-    }
-    const updatedInput = hookInput(call, permit.args)
-    if (updatedInput === undefined) {
-      this.#desk.refused(call.callId, UNCHANGEABLE)
-      return denied(UNCHANGEABLE)
-    }
-    this.#permitted.set(call.callId, { ...call, args: permit.args })
-    return { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "allow", updatedInput } }
+    return permit.kind === "run" ? this.#permit(question, own, permit.args) : denied(permit.reason)
+  }
+
+  /** Remembers a call of the model that is to run outside the sandbox. The hook and the approval do not show that. */
+  escalated(callId: string): void {
+    if (this.#facts.isSandboxed) this.#escalated.add(callId)
   }
 
   /** Remembers what an approval request refers to. */
@@ -86,13 +91,28 @@ export class Gate {
     }
   }
 
+  #permit({ callId, cwd, input }: HookQuestion, { call }: OwnCall, args: Json): Json {
+    const { name } = call
+    if (canonicalJson(args) === canonicalJson(call.args)) {
+      this.#permitted.set(callId, { name, args, cwd, command: textOf(objectOf(input).command) })
+      return {}
+    }
+    const updatedInput = hookInput(call, args)
+    if (updatedInput === undefined) {
+      this.#desk.refused(callId, UNCHANGEABLE)
+      return denied(UNCHANGEABLE)
+    }
+    this.#permitted.set(callId, { name, args, cwd, command: textOf(objectOf(updatedInput).command) })
+    return { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "allow", updatedInput } }
+  }
+
   #allowsCommand(params: ReturnType<typeof objectOf>): boolean {
     const { kind, itemId, command, cwd, additionalPermissions, networkApprovalContext } = params
     const call = this.#permitted.get(textOf(itemId))
+    if (call?.name !== "Bash" || this.#escalated.has(textOf(itemId))) return false
     // Neither input for a terminal nor more permissions were decided about.
-    if (call?.name !== "Bash" || kind !== "command" || additionalPermissions || networkApprovalContext) return false
-    // The hook does not show the folder. In another one, the same command may do something else.
-    return cwd === this.#facts.cwd && isSameCommand(textOf(command), textOf(objectOf(call.args).command))
+    if (kind !== "command" || additionalPermissions || networkApprovalContext) return false
+    return cwd === call.cwd && isSameCommand(textOf(command), call.command)
   }
 
   #allowsPatch(callId: string): boolean {

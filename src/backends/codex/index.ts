@@ -3,10 +3,10 @@ import type { BackendEnv, Loopback, ProgramSpec } from "../../contract/backend-e
 import type { Capabilities, Probe } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { JsonObject } from "../../contract/json.ts"
-import { ownTools } from "./calls.ts"
+import { ownTools, shellCommand } from "./calls.ts"
 import { type Connection, checkLogin, connect, connectGated, type Handlers, type TrustMemory } from "./connection.ts"
 import { openSession } from "./session.ts"
-import { GATE_VARIABLE, type HookState, settingArguments, shellCommand } from "./settings.ts"
+import { GATE_VARIABLE, type HookState, settingArguments } from "./settings.ts"
 
 export interface CodexOptions {
   /** The program. Default: `codex` on the PATH. */

@@ -46,6 +46,8 @@ export interface HookQuestion {
   readonly callId: string
   readonly tool: string
   readonly input: Json
+  /** The folder that a command would run in. */
+  readonly cwd: string
 }
 
 /** How a turn ended. */
@@ -102,11 +104,19 @@ export function readItem(value: Json | undefined): Item | undefined {
 
 /** Undefined: it is not a question about a call. */
 export function readQuestion(value: Json): HookQuestion | undefined {
-  const { hook_event_name, tool_name, tool_input = null, tool_use_id } = objectOf(value)
+  const { hook_event_name, tool_name, tool_input = null, tool_use_id, cwd } = objectOf(value)
   if (hook_event_name !== "PreToolUse" || typeof tool_name !== "string" || typeof tool_use_id !== "string") {
     return undefined
   }
-  return { callId: tool_use_id, tool: tool_name, input: tool_input }
+  return { callId: tool_use_id, tool: tool_name, input: tool_input, cwd: textOf(cwd) }
+}
+
+/** The id of a call that the model wants to run outside the sandbox. */
+export function readEscalation(item: Json | undefined): string | undefined {
+  const { type, call_id, arguments: args } = objectOf(item)
+  if (type !== "function_call" || typeof call_id !== "string") return undefined
+  // Any mention counts: such a call can be made again without it.
+  return textOf(args).includes("require_escalated") ? call_id : undefined
 }
 
 export function readTurnEnd(params: Json): TurnEnd {

@@ -5,7 +5,7 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
 import { Meter } from "../shared/meter.ts"
 import { Steps } from "../shared/steps.ts"
-import { type Item, objectOf, readItem, textOf } from "./protocol.ts"
+import { type Item, objectOf, readEscalation, readItem, textOf } from "./protocol.ts"
 import { outcomeOf, usageOf } from "./translate.ts"
 
 /** The result of a call of the newest answer. `isAnswered`: Codex has it, and may have stored it. */
@@ -27,6 +27,7 @@ export interface RecordingEvents {
   onStored(): void
   isPermitted(callId: string): boolean
   note(item: Item): void
+  onEscalation(callId: string): void
 }
 
 /** Records the notifications of a thread as steps of one run, in the order of their arrival. */
@@ -143,6 +144,11 @@ export class Recording {
       case "item/commandExecution/outputDelta": {
         const callId = textOf(params.itemId)
         this.#outputs.set(callId, (this.#outputs.get(callId) ?? "") + textOf(params.delta))
+        return
+      }
+      case "rawResponseItem/completed": {
+        const callId = readEscalation(params.item)
+        if (callId !== undefined) this.#events.onEscalation(callId)
         return
       }
       case "rawResponse/completed":

@@ -105,7 +105,7 @@ class CodexSession implements BackendSession {
     const ours = new Set(request.tools.map(({ name }) => name))
     const servers = Object.keys(request.mcpServers)
     const gate = new Gate(
-      { ours, servers, cwd: thread.cwd },
+      { ours, servers, cwd: thread.cwd, isSandboxed: objectOf(thread.sandbox).type !== "dangerFullAccess" },
       { ask: (own) => run.ask(own), refused: (callId, reason) => run.refused(callId, reason) },
     )
     const run = new ThreadRun({

@@ -49,7 +49,9 @@ export function settingArguments(config: JsonObject, trusted: HookState | undefi
 
 /** Parameters of a new thread, and of a resumed one as far as they can change. */
 export function threadParameters(request: OpenRequest, sandbox: string): JsonObject {
-  const { cwd, model, mcpServers } = request
+  const { cwd, model, mcpServers, system, outputSchema } = request
+  const isTold = outputSchema !== undefined && strictSchema(outputSchema) === undefined
+  const instructions = withOutputForm(system, isTold ? outputSchema : undefined)
   const servers = Object.entries(mcpServers).map(([name, server]) => [
     `mcp_servers.${name}`,
     serverSettings(name, server),
@@ -61,7 +63,7 @@ export function threadParameters(request: OpenRequest, sandbox: string): JsonObj
     approvalPolicy: "untrusted",
     approvalsReviewer: "user",
     sandbox,
-    developerInstructions: instructions(request),
+    ...(instructions !== undefined && { developerInstructions: instructions }),
     config: Object.fromEntries(servers),
   }
 }
@@ -84,21 +86,10 @@ export function turnParameters({ settings, outputSchema }: OpenRequest): JsonObj
   return { ...(effort !== undefined && { effort }), ...(schema && { outputSchema: schema }) }
 }
 
-/** One argument list as a shell command. */
-export function shellCommand(words: readonly string[]): string {
-  return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ")
-}
-
 /** Codex always asks its provider to enforce a schema, which works only with strict ones. */
 function strictSchema(schema: JsonObject): JsonObject | undefined {
   const closed = closedSchema(schema)
   return isStrict(closed) ? closed : undefined
-}
-
-function instructions({ system, outputSchema }: OpenRequest): string {
-  const text = system === undefined ? WORKDIR : `${system}\n\n${WORKDIR}`
-  const isTold = outputSchema !== undefined && strictSchema(outputSchema) === undefined
-  return withOutputForm(text, isTold ? outputSchema : undefined) ?? text
 }
 
 /** The built-in providers cannot be changed. */
@@ -140,5 +131,3 @@ function toml(value: Json): string {
 
 /** Longer than the gate itself waits. */
 const HOOK_SECONDS = 3600
-const WORKDIR =
-  "exec_command: do not set `workdir` or `shell`, they are refused. To run a command in another folder, use `cd` in the command."

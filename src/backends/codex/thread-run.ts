@@ -59,6 +59,7 @@ export class ThreadRun implements GateDesk {
       onStored: () => parts.onProgress(this.#recording.total),
       isPermitted: (callId) => gate.isPermitted(callId),
       note: (item) => gate.note(item),
+      onEscalation: (callId) => gate.escalated(callId),
     })
   }
 
