@@ -19,6 +19,7 @@ export const commands: CommandTable = {
   rm: { summary: "Delete runs.", load: () => import("./commands/rm.ts") },
   recover: { summary: "Find runs whose process died.", load: () => import("./commands/recover.ts") },
   cost: { summary: "Sum up the cost of runs.", load: () => import("./commands/cost.ts") },
+  backends: { summary: "List the backends and what works here.", load: () => import("./commands/backends.ts") },
   policy: {
     summary: "Check, test, explain, import or serve a policy file.",
     load: () => import("./commands/policy.ts"),

@@ -40,9 +40,12 @@ export function createCostSum(by: Grouping, since = Number.NEGATIVE_INFINITY): C
   return {
     addRun({ id, records }) {
       const met = new Set<Sum>()
+      // Metered usage without a model belongs to the last one.
+      let model = "unknown"
       for (const record of records) {
-        if (record.type !== "usage" || record.at < since) continue
-        const key = { model: record.model, day: localTime(record.at).slice(0, 10), run: id }[by]
+        if ((record.type !== "usage" && record.type !== "metering") || record.at < since) continue
+        if (record.type === "usage") model = record.model
+        const key = { model: record.model ?? model, day: localTime(record.at).slice(0, 10), run: id }[by]
         for (const sum of [groupOf(key), total]) {
           met.add(sum)
           addCall(sum, record)
@@ -71,8 +74,8 @@ function emptySum(): Sum {
   return { runs: 0, turns: 0, unpriced: 0, usd: 0, tokens: noUsage, lastAt: 0 }
 }
 
-function addCall(sum: Sum, { at, usage }: RunRecord & { readonly type: "usage" }): void {
-  sum.turns++
+function addCall(sum: Sum, { type, at, usage }: RunRecord & { readonly type: "usage" | "metering" }): void {
+  if (type === "usage") sum.turns++
   sum.tokens = addUsage(sum.tokens, usage)
   sum.lastAt = Math.max(sum.lastAt, at)
   if (usage.costUsd === null) sum.unpriced++

@@ -1,4 +1,4 @@
-import type { RunRecord } from "../contract/event.ts"
+import type { RunRecord, Target } from "../contract/event.ts"
 import { plainText } from "../lib/content.ts"
 import { counted, dollars, duration, modelLabel, shortArguments, spending, steered, tokens } from "./format.ts"
 import { startFolder } from "./start-folder.ts"
@@ -16,10 +16,8 @@ export function describeRecord(record: RunRecord): string {
       return record.cause
     case "choice":
       return [record.backend, record.model, ...record.reasons].filter((word) => word !== undefined).join(", ")
-    case "failover": {
-      const { from, to, failure } = record
-      return `${[from.backend, from.model].join(" ").trim()} failed with ${failure.code}: ${to ? `continues on ${[to.backend, to.model].join(" ").trim()}` : "no entry is left"}`
-    }
+    case "failover":
+      return describeFailover(record)
     case "metering":
       return spending(record.usage)
     case "session":
@@ -66,6 +64,8 @@ export function describeRecord(record: RunRecord): string {
       return ""
     case "turn-end":
       return `turn ${record.turn}`
+    case "checkpoint":
+      return counted(Object.keys(record.files).length, "file")
     case "run-pause":
       return record.text === undefined ? record.reason : `${record.reason}: ${record.text}`
     case "run-remove":
@@ -75,6 +75,11 @@ export function describeRecord(record: RunRecord): string {
       return error === undefined ? status : `${status}: ${error.code}: ${error.message}`
     }
   }
+}
+
+export function describeFailover({ from, to, failure }: RunRecord & { readonly type: "failover" }): string {
+  const name = ({ backend, model }: Target) => (model === undefined ? backend : `${backend} (${model})`)
+  return `${name(from)} failed: ${failure.code}: ${failure.message} ${to ? `The run continues on ${name(to)}.` : "No entry of the chain is left."}`
 }
 
 function took(durationMs: number | undefined): string {

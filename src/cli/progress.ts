@@ -5,6 +5,7 @@ import type { ToolOutcome } from "../contract/tool.ts"
 import { plainText } from "../lib/content.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { addUsage, noUsage } from "../lib/usage.ts"
+import { describeFailover } from "./describe-record.ts"
 import {
   clip,
   counted,
@@ -114,6 +115,7 @@ class RunProgress implements Progress {
         this.#activity = runningOf(this.#calls)
         break
       case "usage":
+      case "metering":
         this.#usage = addUsage(this.#usage, event.usage)
         break
       case "steer":
@@ -121,6 +123,9 @@ class RunProgress implements Progress {
         break
       case "retry":
         this.#showRetry(event)
+        break
+      case "failover":
+        this.#line(`${colours.yellow("↷")} ${clip(describeFailover(event), 300)}`)
         break
       case "warning":
         this.#line(`${colours.yellow("!")} ${event.code}: ${clip(event.message, 300)}`)

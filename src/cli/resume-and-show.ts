@@ -19,12 +19,13 @@ import { startOptions } from "./run-options.ts"
 import { inputSettings, openRuntime, type RunChoice } from "./run-settings.ts"
 import { startWorkspace } from "./start-folder.ts"
 
-const { workspace, model, "max-turns": maxTurns } = startOptions
+const { workspace, model, backend, "max-turns": maxTurns } = startOptions
 
 /** Options of every command that resumes a run. */
 export const resumeOptions = {
   workspace: { ...workspace, help: "Folder that the tools work in. Default: where the run was started." },
   model: { ...model, help: "Use another model from here on. Default: the run's own." },
+  backend: { ...backend, help: "Continue on another backend. Default: the run's own." },
   "max-turns": maxTurns,
   timeout: { type: "string", value: "<seconds>", help: "Time limit from here on." },
   takeover: { type: "boolean", help: "Take the run from a process that may be alive." },
@@ -82,8 +83,15 @@ export async function resumeAndShow(
   // Safe: metadata was checked to be JSON when the run began.
   const guard = guardOf(choice, recordedGuard(began?.metadata as JsonObject | undefined))
   const from = choice.workspace ?? (began && startWorkspace(began))
-  const named = choice.model ?? recordedModel(began?.model)
-  const runtimeChoice = { ...choice, ...(from !== undefined && { workspace: from }), ...(named && { model: named }) }
+  const own = choice.backend ?? began?.backend
+  // The model of one backend means nothing to another.
+  const named = choice.model ?? (own === began?.backend ? recordedModel(began?.model) : undefined)
+  const runtimeChoice = {
+    ...choice,
+    ...(from !== undefined && { workspace: from }),
+    ...(named && { model: named }),
+    ...(own !== undefined && own !== "native" && { backend: own }),
+  }
   const opened = await openRuntime(runtimeChoice, file, guard, {
     logger: choice.debug ? debugLogger(output) : undefined,
     complain: output.complain,
@@ -99,6 +107,7 @@ export async function resumeAndShow(
     runId: state.runId,
     nodeId: state.nodeId,
     ...(choice.takeover && { takeover: true }),
+    ...(choice.backend !== undefined && { backend: choice.backend }),
     ...(Object.keys(limits).length > 0 && { limits }),
   }
 

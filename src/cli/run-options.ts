@@ -22,6 +22,11 @@ export const startOptions = {
     value: "<name>",
     help: "offline, or <provider>:<model>. Default: chosen by the key in the environment.",
   },
+  backend: {
+    type: "string",
+    value: "<name>",
+    help: "What runs the agent: native (default), auto, or a program. See the command backends.",
+  },
   system: { type: "string", value: "<text>", help: "System prompt." },
   "max-turns": { type: "string", value: "<n>", help: "Maximum number of model calls. Default: 100." },
 } as const satisfies OptionTable

@@ -20,6 +20,7 @@ import { isBucket, storeAt } from "./config/store-choice.ts"
 export interface RunChoice {
   readonly workspace?: string
   readonly model?: string
+  readonly backend?: string
   readonly system?: string
   readonly "max-turns"?: string
   readonly timeout?: string
@@ -57,7 +58,8 @@ export async function openRuntime(
   const { disabledTools = [], tools: ownTools = [], ...settings } = file?.settings ?? {}
   const workspace = resolve(choice.workspace ?? settings.workspace ?? ".")
   const store = chooseStore(choice.store, file)
-  const { model } = await chooseModel(choice.model, file)
+  const { backend } = choice
+  const model = hasOwnModels(backend) ? choice.model : (await chooseModel(choice.model, file)).model
   const isReadOnly = choice["read-only"] ?? false
   const tools = [
     ...fileTools(),
@@ -72,7 +74,8 @@ export async function openRuntime(
   try {
     const runtime = createRuntime({
       workspace,
-      model,
+      ...(model !== undefined && { model }),
+      ...(backend !== undefined && { backend }),
       tools,
       sandbox: guard.sandbox,
       disabledTools: [...disabledTools, ...(isReadOnly ? changing : [])],
@@ -91,6 +94,11 @@ export async function openRuntime(
   } catch (error) {
     throw file && LonghaulError.is(error) ? withFile(error, file.path) : error
   }
+}
+
+/** Other backends use their own default model, unless one is named. */
+function hasOwnModels(backend: string | undefined): boolean {
+  return backend !== undefined && backend !== "native" && backend !== "auto"
 }
 
 /** The restrictions of the policy file in or above the workspace, unless the user named a file. */

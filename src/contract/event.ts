@@ -168,6 +168,8 @@ export type RecordBody =
   | { readonly type: "interrupt"; readonly mode: InterruptMode; readonly inbox?: number }
   | { readonly type: "cancel"; readonly inbox?: number }
   | { readonly type: "turn-end"; readonly turn: number }
+  /** Digests of the files that the run's calls named, when it stopped. Null: absent. For its next backend. */
+  | { readonly type: "checkpoint"; readonly files: Readonly<Record<string, string | null>> }
   /** `callId`: the pending call. `resumeBy`: how it continues; absent: the runtime settles it. `text`: why it paused. */
   | {
       readonly type: "run-pause"

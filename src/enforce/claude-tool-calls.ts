@@ -1,6 +1,7 @@
 import { BlockedError, LonghaulError } from "../contract/error.ts"
 import { Aborter, delay } from "../lib/abort.ts"
 import { isJsonObject } from "../lib/json.ts"
+import { policyToolName } from "../lib/mcp-tool-name.ts"
 import { checkOutput } from "../policy/service/run-tool.ts"
 import type { ToolPolicy, ToolUse } from "../policy/service/tool-use.ts"
 import type {
@@ -46,7 +47,8 @@ export class ClaudeToolCalls {
     const { toolUseID: id, agentID: agent, mcpServer: server } = options
     try {
       const known = this.#calls.get(id)
-      const isDecided = known?.use.toolName === policyName(toolName, server) && known.text === JSON.stringify(input)
+      const isDecided =
+        known?.use.toolName === policyToolName(toolName, server?.name) && known.text === JSON.stringify(input)
       if (isDecided) return { behavior: "allow", updatedInput: input }
       const { sessionId = this.#lastSession, cwd } = known?.use ?? {}
       const { args } = await this.#decide(
@@ -77,7 +79,7 @@ export class ClaudeToolCalls {
     const { id, sessionId, toolName, server } = askedIn(input)
     this.#mark(id, "failed")
     const error = typeof input.error === "string" ? input.error : "The tool failed."
-    const facts = { sessionId, toolName: policyName(toolName, server), toolUseId: id, error }
+    const facts = { sessionId, toolName: policyToolName(toolName, server?.name), toolUseId: id, error }
     await this.#policy.send?.({ event: "PostToolUseFailure", ...facts }).catch(() => undefined)
     return {}
   }
@@ -102,7 +104,7 @@ export class ClaudeToolCalls {
 
   async #decide(call: Asked, input: unknown): Promise<Call> {
     const { id, sessionId, agent, cwd } = call
-    const asked = { toolName: policyName(call.toolName, call.server), toolUseId: id, agent, cwd }
+    const asked = { toolName: policyToolName(call.toolName, call.server?.name), toolUseId: id, agent, cwd }
     const allowed = await inTime(allowCall({ policy: this.#policy, sessionId }, asked, input))
     // The arguments of tools are objects in this SDK; anything else cannot run.
     const args = isJsonObject(allowed.input) ? allowed.input : {}
@@ -161,16 +163,7 @@ function askedIn(input: ClaudeHookInput): Asked {
 
 function useOf({ id, toolName, server, sessionId, cwd }: Asked, input: unknown): ToolUse {
   const toolInput = isJsonObject(input) ? input : {}
-  return { sessionId, toolName: policyName(toolName, server), toolUseId: id, toolInput, ...(cwd && { cwd }) }
-}
-
-/** `mcp__<server>__<tool>` as rules write it. The name of the server may contain the separator. */
-function policyName(toolName: string, server: ClaudeMcpServer | undefined): string {
-  const [, prefix = ""] = /^mcp__(.+?)__/.exec(toolName) ?? []
-  if (prefix === "") return toolName
-  const written = server?.name.replace(/[^A-Za-z0-9_-]/g, "_")
-  const start = written !== undefined && toolName.startsWith(`mcp__${written}__`) ? written : prefix
-  return `mcp:${start === written ? server?.name : start}/${toolName.slice(`mcp__${start}__`.length)}`
+  return { sessionId, toolName: policyToolName(toolName, server?.name), toolUseId: id, toolInput, ...(cwd && { cwd }) }
 }
 
 /** Far below the timeout of the hooks: an output passes if its hook is late. */

@@ -56,6 +56,10 @@ export class RunProjection {
   resumeBy: ResumeBy | undefined
   enforcement: readonly ToolEnforcement[] | undefined
   readonly failover: FailedAttempt[] = []
+  /** Digests of the files that its calls named, when it last stopped. */
+  checkpoint: Readonly<Record<string, string | null>> | undefined
+  /** True if it was resumed after a pause that asked about its move to another backend. */
+  handedOver = false
   /** The number of answered model calls. */
   turns = 0
   usage: Usage = noUsage
@@ -192,6 +196,9 @@ export class RunProjection {
       case "turn-end":
         this.#closeStep()
         break
+      case "checkpoint":
+        this.checkpoint = record.files
+        break
       case "run-pause":
         this.#pause(record)
         break
@@ -225,6 +232,7 @@ export class RunProjection {
 
   #resume(record: RunRecord & { readonly type: "run-resume" }): void {
     this.resumedFrom = this.status
+    this.handedOver = this.pause?.reason === "handover"
     this.status = "running"
     this.error = undefined
     this.pause = undefined

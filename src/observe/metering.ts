@@ -27,6 +27,8 @@ export class Metering {
         return []
       case "usage":
         return this.#answered(record)
+      case "metering":
+        return this.#metered(record.usage)
       default:
         return []
     }
@@ -37,13 +39,17 @@ export class Metering {
   }
 
   #answered({ at, turn, model, usage, durationMs }: RunRecord & { readonly type: "usage" }): readonly RunMetric[] {
-    this.#usage = addUsage(this.#usage, usage)
     const took = durationMs ?? Math.max(0, at - this.#askedAt)
     return [
       { type: "request-end", at, backend: this.#backend, model, turn, durationMs: took, usage },
-      ...cacheMetrics(usage),
-      { type: "cost-add", costUsd: usage.costUsd, totalUsd: this.#usage.costUsd, usage: this.#usage },
+      ...this.#metered(usage),
     ]
+  }
+
+  #metered(usage: Usage): readonly RunMetric[] {
+    this.#usage = addUsage(this.#usage, usage)
+    const { costUsd: totalUsd } = this.#usage
+    return [...cacheMetrics(usage), { type: "cost-add", costUsd: usage.costUsd, totalUsd, usage: this.#usage }]
   }
 }
 

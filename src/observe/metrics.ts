@@ -105,6 +105,7 @@ class Metrics {
         this.#endTurn(event.at, run)
         break
       case "usage":
+      case "metering":
         this.#addUsage(event)
         break
       case "tool-call":
@@ -178,7 +179,7 @@ class Metrics {
     live.turnStartedAt = undefined
   }
 
-  #addUsage({ usage }: RunRecord & { readonly type: "usage" }): void {
+  #addUsage({ usage }: RunRecord & { readonly type: "usage" | "metering" }): void {
     const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = usage
     this.#tokens.input += inputTokens ?? 0
     this.#tokens.output += outputTokens ?? 0

@@ -119,7 +119,7 @@ async function askStages(policy: ActivePolicy, call: PolicyCall, facts: CallFact
     reasons.push(...ruled.reasons)
     args = ruled.args ?? args
     if (ruled.verdict === "deny") return { args, reasons, asks: [], denied: deciding(ruled) }
-    const served = await askServices(policy, { ...call, args }, facts)
+    const served = policy.services.length === 0 ? notServed : await askServices(policy, { ...call, args }, facts)
     reasons.push(...served.reasons)
     if (served.denied) return { args, reasons, asks: [], denied: served.denied }
     if (served.args === undefined) {
@@ -147,10 +147,17 @@ function askOfRules(ruled: RuleDecision): readonly Ask[] {
   return [{ text, isFirm: stage !== "default", ...(ruled.via && { via: ruled.via }) }]
 }
 
-async function askServices({ services }: ActivePolicy, call: PolicyCall, { digest, mask }: CallFacts) {
+/** What the services decided together. `args`: the rewritten arguments. */
+interface Served extends Pick<Stages, "reasons" | "asks" | "denied"> {
+  readonly args?: Json
+}
+
+const notServed: Served = { reasons: [], asks: [] }
+
+async function askServices({ services }: ActivePolicy, call: PolicyCall, { digest, mask }: CallFacts): Promise<Served> {
   const reasons: DecisionReason[] = []
   const asks: Ask[] = []
-  const args = services.length > 0 ? mask(call.args) : call.args
+  const args = mask(call.args)
   for (const service of services) {
     const verdict = await verdictOf("deny", () => service.decide(boundCall({ ...call, args }, digest(call.args))))
     if (verdict.decision === "allow") {

@@ -4,17 +4,22 @@ import type { RecordBody } from "../contract/event.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { ResumeBy } from "../contract/session.ts"
 import { resultOf, stoppedResult } from "../journal/result.ts"
+import type { ResolvedConfig } from "./config.ts"
+import { digestFiles } from "./handover.ts"
 import type { OpenRun } from "./open-run.ts"
 import { redactFailure } from "./secrets.ts"
 
 /** Records the end of the run, releases it, and returns its result. */
-export async function closeRun(run: OpenRun, stop: Stop): Promise<RunResult> {
+export async function closeRun(config: ResolvedConfig, run: OpenRun, stop: Stop): Promise<RunResult> {
   const { journal, controls, projection, folder } = run
   controls.end()
   let lost = lossOf(run)
   if (lost === undefined) {
     try {
-      journal.append(stop.reason === "done" ? await doneOf(run, stop.text) : endOf(run, stop))
+      const end = stop.reason === "done" ? await doneOf(run, stop.text) : endOf(run, stop)
+      const files = end.type === "run-end" && end.status === "done" ? {} : await digestFiles(config, run)
+      if (Object.keys(files).length > 0) journal.append({ type: "checkpoint", files })
+      journal.append(end)
       await journal.release()
     } catch (error) {
       controls.lose(error)
@@ -39,7 +44,7 @@ async function doneOf({ output, redactor }: OpenRun, text: string): Promise<Reco
 }
 
 function endOf(
-  { controls, limit, asked, released }: OpenRun,
+  { controls, limit, asked, released, handover }: OpenRun,
   stop: Exclude<Stop, { readonly reason: "done" }>,
 ): RecordBody {
   const { cause } = controls
@@ -65,7 +70,9 @@ function endOf(
     case "failed":
       return failed(stop.failure)
     case "suspended":
-      return cause?.kind === "cancel" ? wasCancelled : pauseOf(asked, stop.resumeBy)
+      if (cause?.kind === "cancel") return wasCancelled
+      if (handover !== undefined) return { type: "run-pause", reason: "handover", text: handover }
+      return pauseOf(asked, stop.resumeBy)
   }
 }
 

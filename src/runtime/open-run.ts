@@ -53,6 +53,8 @@ export interface OpenRun {
   readonly history?: readonly RunRecord[]
   /** The question for which the run has to pause. */
   asked?: RecordBody & { readonly type: "approval-request" }
+  /** Why the run pauses instead of moving to another backend. */
+  handover?: string
   /** Steering messages from the inbox that the model has not received yet. */
   readonly pendingSteers: { readonly text: string; readonly inbox: number }[]
   /** Publishes an ephemeral event once every earlier record is durable. */

@@ -1,3 +1,4 @@
+import type { Stop } from "../contract/backend.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { RunInput } from "../contract/run.ts"
@@ -12,6 +13,7 @@ import { finishOpenCalls } from "./calls/finish-open-calls.ts"
 import { closeRun } from "./close-run.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
+import { handoverProblem } from "./handover.ts"
 import { RunHooks } from "./hooks.ts"
 import { type CheckedInput, checkInput } from "./input/input.ts"
 import type { Ledger } from "./ledger.ts"
@@ -131,13 +133,21 @@ async function openAndDrive(
   const { timeMs } = run.input.limits
   if (timeMs !== undefined) controls.startClock(timeMs)
   try {
-    const stop = opening.isNew ? undefined : await finishOpenCalls(config, run, opening)
-    const result = await closeRun(run, stop ?? (await attempt(config, run)))
+    const stop = opening.isNew ? undefined : await takeUp(config, run, opening)
+    const result = await closeRun(config, run, stop ?? (await attempt(config, run)))
     if (controls.cause?.kind !== "lost") await enterEnded(config, run, opening)
     return result
   } finally {
     await ended()
   }
+}
+
+/** Takes up a resumed run where it stopped. Returns a stop if the run needs no further model call. */
+async function takeUp(config: ResolvedConfig, run: OpenRun, opening: Opening): Promise<Stop | undefined> {
+  const problem = await handoverProblem(config, run)
+  if (problem === undefined) return finishOpenCalls(config, run, opening)
+  run.handover = problem
+  return { reason: "suspended" }
 }
 
 function enterEnded(config: ResolvedConfig, { key, projection, journal }: OpenRun, { found }: Opening): Promise<void> {

@@ -15,6 +15,7 @@ const targets: Readonly<Record<string, string>> = {
 /** The programs installed by `scripts/test-backends.mjs`. */
 export const programs = {
   claude: `${installed}/@anthropic-ai/claude-code-${platform}/claude`,
+  claudeSdk: `${installed}/@anthropic-ai/claude-agent-sdk/sdk.mjs`,
   codex: `${installed}/@openai/codex-${platform}/vendor/${targets[platform]}/bin/codex`,
   node22: `${installed}/${newerNode}/bin/node`,
   conformance: `${installed}/@modelcontextprotocol/conformance/dist/index.js`,

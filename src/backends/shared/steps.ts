@@ -58,6 +58,12 @@ export class Steps {
     this.#host.emit({ type: "text-end", turn: this.#turn, id: this.#takePart(), text })
   }
 
+  /** Records a text that the model could not finish. */
+  addPartialText(text: string): void {
+    if (!this.#isOpen) return
+    this.#host.emit({ type: "text-end", turn: this.#turn, id: this.#takePart(), text, partial: true })
+  }
+
   addReasoning(text: string): void {
     const origin = this.model
     this.#host.emit({ type: "reasoning-end", turn: this.#turn, id: this.#takePart(), text, origin })

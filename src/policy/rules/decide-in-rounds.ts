@@ -21,7 +21,8 @@ export async function decideInRounds(given: PolicyCall, context: DecisionContext
     first ??= steps
     const decision = combine(steps)
     const isChanged = call !== given
-    const changed = decision.verdict === "deny" ? { args: call.args, rules: [] } : rewritten(call.args, steps)
+    const isFinal = decision.verdict === "deny" || !steps.some(changesArgs)
+    const changed = isFinal ? { args: call.args, rules: [] } : rewritten(call.args, steps)
     if (changed === undefined || (changed.rules.length > 0 && round === mostRounds)) {
       const text =
         changed === undefined
@@ -48,6 +49,10 @@ function combine(steps: readonly Step[]): RuleDecision {
   const vias = verdict === "ask" ? sorted.filter((step) => step.verdict === "ask").map(({ via }) => via) : []
   const via = vias.includes("pause") ? "pause" : vias.includes("wait") ? "wait" : undefined
   return { verdict, via, reasons: sorted.flatMap(({ reasons }) => reasons) }
+}
+
+function changesArgs({ rules }: Step): boolean {
+  return rules.some(({ changes }) => changes.length > 0)
 }
 
 interface Rewritten {

@@ -12,13 +12,13 @@ export function hiddenPathsFrom({ rulesOf, findPaths }: DecisionContext): Rules[
   return async (call) => {
     // The rules decide these by the path of the call, and what they write is not shown.
     if (call.tool === "Read" || writers.includes(call.tool)) return undefined
-    const hiding = new Set([...rulesOf(call.tool).refusingPaths, ...rulesOf("Read").refusingPaths])
-    if (hiding.size === 0) return undefined
-    const mayAsk = [...hiding].some(({ verdict }) => verdict === "ask")
+    const { hiding } = rulesOf(call.tool)
+    if (hiding.length === 0) return undefined
+    const mayAsk = hiding.some(({ verdict }) => verdict === "ask")
     const { paths, bases } = await findPaths(mayAsk ? await pathsIn(call.tool, call.args) : [], call)
     const wasAsked = (rule: CompiledRule) =>
       rule.verdict === "ask" && isForTool(rule, call.tool) && paths.some((path) => refuses(rule, call, path))
-    const active = [...hiding].filter((rule) => !wasAsked(rule))
+    const active = hiding.filter((rule) => !wasAsked(rule))
     if (active.length === 0) return undefined
     return (path) => {
       const spelled = spell(path, undefined, bases)

@@ -4,8 +4,8 @@ import { type CompiledRule, isForTool, refusesPaths } from "./compile-rule.ts"
 /** The rules that can apply to calls of one tool. */
 export interface ToolRules {
   readonly all: readonly CompiledRule[]
-  /** Those that refuse paths. */
-  readonly refusingPaths: readonly CompiledRule[]
+  /** Those that refuse paths to the tool or to Read. */
+  readonly hiding: readonly CompiledRule[]
   /** Some rule compares paths. */
   readonly usesPath: boolean
   /** Some rule compares commands. */
@@ -22,7 +22,9 @@ export function indexRules(rules: readonly CompiledRule[]): (tool: string) => To
     if (found === undefined) {
       // A model may make up names.
       if (known.size === mostTools) known.clear()
-      found = toolRules(rules.filter((rule) => isForTool(rule, tool)))
+      const own = rules.filter((rule) => isForTool(rule, tool))
+      const hiding = rules.filter((rule) => refusesPaths(rule) && (own.includes(rule) || isForTool(rule, "Read")))
+      found = toolRules(own, hiding)
       known.set(tool, found)
     }
     return found
@@ -31,7 +33,7 @@ export function indexRules(rules: readonly CompiledRule[]): (tool: string) => To
 
 const mostTools = 1000
 
-function toolRules(all: readonly CompiledRule[]): ToolRules {
+function toolRules(all: readonly CompiledRule[], hiding: readonly CompiledRule[]): ToolRules {
   const general: CompiledRule[] = []
   const byProgram = new Map<string, CompiledRule[]>()
   for (const rule of all) {
@@ -51,7 +53,7 @@ function toolRules(all: readonly CompiledRule[]): ToolRules {
   const joined = new Map(Array.from(byProgram, ([program, rules]) => [program, [...general, ...rules]]))
   return {
     all,
-    refusingPaths: all.filter(refusesPaths),
+    hiding,
     usesPath: all.some(({ usesPath }) => usesPath),
     usesCommand: all.some(({ condition }) => condition.commands !== undefined),
     forCommand: ({ spellings }) => joined.get(spellings[0]?.words[0]?.text ?? "") ?? general,

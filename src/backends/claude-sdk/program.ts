@@ -1,0 +1,160 @@
+import type { Deadlines, LineChannel } from "../../contract/backend-env.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import type { Json, JsonObject } from "../../contract/json.ts"
+import { Aborter, delay } from "../../lib/abort.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { Inbox } from "../claude/inbox.ts"
+import { closeProgram, exitOf, notOpened } from "../claude/program.ts"
+import { textIn } from "../claude/translate.ts"
+import {
+  type ClaudeProgram,
+  type Delivery,
+  hookOutput,
+  LONGEST_DECISION_S,
+  permitOutput,
+  questionIn,
+  userMessage,
+} from "../claude/wire.ts"
+import { HostProcess } from "./host-process.ts"
+import type { ClaudeAgentSdk, ClaudeQuery, QueryOptions, SpawnOptions } from "./sdk.ts"
+
+type GivenOptions = Omit<QueryOptions, "hooks" | "canUseTool" | "spawnClaudeCodeProcess">
+
+interface Start {
+  readonly sdk: ClaudeAgentSdk
+  readonly options: GivenOptions
+  readonly deadlines: Deadlines
+  spawn(program: SpawnOptions): Promise<LineChannel>
+}
+
+/** Starts a query of the SDK and returns it as a program that takes messages. */
+export async function startQuery({ sdk, options, deadlines, spawn }: Start): Promise<ClaudeProgram> {
+  const inbox = new Inbox<Delivery>()
+  const prompts = new Inbox<Json>()
+  let process: HostProcess | undefined
+  const query = sdk.query({
+    prompt: iterate(prompts) as AsyncIterable<never>, // Safe: lines of the SDK's own protocol.
+    // Safe: the names and forms are those of the SDK, of which no types are needed here.
+    options: {
+      ...options,
+      ...questions(inbox),
+      spawnClaudeCodeProcess(program: SpawnOptions) {
+        process = new HostProcess(spawn(program), (error) => inbox.end({ error }))
+        return process
+      },
+    } as never,
+  })
+  void pump(query, inbox)
+  const opened = await openedWithin(query, deadlines.openMs)
+  const channel = await process?.channel
+  if (channel === undefined) throw new LonghaulError("backend_crashed", "The Claude SDK did not start its program.")
+  if (!isJsonObject(opened)) {
+    const error = await whyNotOpened(inbox, channel)
+    query.close()
+    await channel.end("kill")
+    throw error
+  }
+  return {
+    version: textIn(opened, "claude_code_version"),
+    next: () => inbox.next(),
+    async send(content, id) {
+      prompts.push(userMessage(content, id))
+    },
+    async interrupt() {
+      await query.interrupt()
+    },
+    usage: () => usageOf(query, deadlines.replyMs),
+    ended: exitOf(channel),
+    async close() {
+      prompts.end()
+      await closeProgram(channel, deadlines.stopMs)
+      query.close()
+    },
+    kill: () => channel.end("kill"),
+  }
+}
+
+/** Both gates of the SDK, as questions in the order of its messages. */
+function questions(inbox: Inbox<Delivery>): Pick<QueryOptions, "hooks" | "canUseTool"> {
+  return {
+    hooks: {
+      PreToolUse: [{ hooks: [(input) => askHook(inbox, input)], timeout: LONGEST_DECISION_S, onFailure: "block" }],
+    },
+    async canUseTool(name, input, { toolUseID, agentID, mcpServer }) {
+      await messagesBefore()
+      const facts = { tool_name: name, tool_use_id: toolUseID, ...(mcpServer && { mcp_server: { ...mcpServer } }) }
+      const question = questionIn({ ...facts, ...(agentID !== undefined && { agent_id: agentID }) }, input)
+      return new Promise((resolve) => {
+        inbox.push({ kind: "permit", question, answer: (answer) => resolve(permitOutput(answer)) })
+      })
+    },
+  }
+}
+
+async function askHook(inbox: Inbox<Delivery>, input: JsonObject): Promise<Json> {
+  await messagesBefore()
+  return new Promise((resolve) => {
+    const question = questionIn(input, input.tool_input)
+    inbox.push({ kind: "hook", question, answer: (answer) => resolve(hookOutput(answer)) })
+  })
+}
+
+/** The SDK queues its messages and calls back at once: the messages that it has read are taken from its queue first. */
+function messagesBefore(): Promise<void> {
+  return delay(0)
+}
+
+/** The SDK throws after a result with an error, and when its program ends: the exit says why. */
+async function pump(query: ClaudeQuery, inbox: Inbox<Delivery>): Promise<void> {
+  try {
+    // Safe: the SDK parsed it from JSON.
+    for await (const message of query) inbox.push({ kind: "message", message: message as Json })
+  } catch {
+    // Reported by the exit of the program.
+  }
+  inbox.end()
+}
+
+async function* iterate(prompts: Inbox<Json>): AsyncGenerator<Json> {
+  for (;;) {
+    const prompt = await prompts.next()
+    if (prompt === undefined) return
+    yield prompt
+  }
+}
+
+/** Undefined: the session is not open. */
+async function openedWithin(query: ClaudeQuery, openMs: number): Promise<unknown> {
+  const opened = new Aborter()
+  const late = delay(openMs, opened.signal).then(() => undefined)
+  try {
+    return await Promise.race([query.initializationResult().catch(() => undefined), late])
+  } finally {
+    opened.abort()
+  }
+}
+
+async function whyNotOpened(inbox: Inbox<Delivery>, channel: LineChannel): Promise<LonghaulError> {
+  const now = () => delay(0).then(() => undefined)
+  const first = await Promise.race([
+    inbox.next().catch((error) => (LonghaulError.is(error) ? error : undefined)),
+    now(),
+  ])
+  if (LonghaulError.is(first)) return first
+  const how = await Promise.race([exitOf(channel), now()])
+  return notOpened(first, how)
+}
+
+async function usageOf(query: ClaudeQuery, replyMs: number): Promise<Json | undefined> {
+  const ask = query.usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET?.bind(query)
+  const answered = new Aborter()
+  try {
+    const late = delay(replyMs, answered.signal).then(() => undefined)
+    const usage = await Promise.race([ask?.({ skipBehaviors: true }), late])
+    return isJsonObject(usage) ? usage : undefined
+  } catch {
+    return undefined
+  } finally {
+    answered.abort()
+  }
+}

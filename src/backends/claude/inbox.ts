@@ -1,0 +1,29 @@
+/** Values in order, for one reader. */
+export class Inbox<Value> {
+  readonly #values: Value[] = []
+  #end: { readonly error?: unknown } | undefined
+  #wake: (() => void) | undefined
+
+  push(value: Value): void {
+    this.#values.push(value)
+    this.#wake?.()
+  }
+
+  /** After the values that are in it, there are no more; with an error, reading rejects with it. */
+  end(end: { readonly error?: unknown } = {}): void {
+    this.#end ??= end
+    this.#wake?.()
+  }
+
+  /** Undefined: there are no more. */
+  async next(): Promise<Value | undefined> {
+    while (this.#values.length === 0) {
+      if (this.#end && "error" in this.#end) throw this.#end.error
+      if (this.#end) return undefined
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    return this.#values.shift()
+  }
+}

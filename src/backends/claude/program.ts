@@ -1,0 +1,50 @@
+import type { LineChannel } from "../../contract/backend-env.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import { Aborter, delay } from "../../lib/abort.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import type { Delivery } from "./wire.ts"
+
+/** Lets a program end by itself: it stores its session then. What is left after that is ended. */
+export async function closeProgram(channel: LineChannel, stopMs: number): Promise<void> {
+  channel.endInput()
+  const patience = new Aborter()
+  await Promise.race([channel.exit, delay(stopMs, patience.signal)])
+  patience.abort()
+  await channel.end("ask")
+}
+
+/** Why a program ended, for an error. Resolves when it has ended. */
+export async function exitOf(channel: LineChannel): Promise<string> {
+  const { code, signal, stderr } = await channel.exit
+  const said = stderr.trim().slice(-500)
+  return `exit ${signal ?? code}${said === "" ? "" : `, ${said}`}`
+}
+
+/** Why there is no session. `first`: what the program wrote. `how`: why it ended; undefined if it still runs. */
+export function notOpened(first: Delivery | undefined, how: string | undefined): LonghaulError {
+  const message = first?.kind === "message" && isJsonObject(first.message) ? first.message : {}
+  const [error] = Array.isArray(message.errors) ? message.errors : []
+  if (message.type === "result" && message.num_turns === 0 && /^No conversation found/.test(String(error))) {
+    return new LonghaulError("session_lost", "Claude does not have the session any more.", {
+      fix: "Open it with the history of the run.",
+    })
+  }
+  if (how === undefined) {
+    return new LonghaulError("backend_protocol", "Claude did not open a session in time.", {
+      fix: "Try again, or raise deadlines.openMs.",
+    })
+  }
+  return new LonghaulError("backend_crashed", `Claude ended before its session was open: ${how}`, {
+    fix: "Run the program by hand and read its output. A version before 2.1.325 may be too old: claude update",
+  })
+}
+
+export function failsOpen(): LonghaulError {
+  return new LonghaulError(
+    "capability_mismatch",
+    "This version of Claude runs a call if the decision about it fails.",
+    {
+      fix: "Update it: claude update",
+    },
+  )
+}

@@ -1,0 +1,298 @@
+import type { BackendEvent, Stop, TurnHost, TurnInput } from "../../contract/backend.ts"
+import type { ContentPart } from "../../contract/content.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import type { Usage } from "../../contract/result.ts"
+import type { InterruptMode } from "../../contract/session.ts"
+import { Aborter, delay } from "../../lib/abort.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { Meter } from "../shared/meter.ts"
+import { Steps } from "../shared/steps.ts"
+import { crashed, stopOf, type Trouble } from "./failures.ts"
+import { firstMessage } from "./first-message.ts"
+import { Gate, type Suspension } from "./gate.ts"
+import type { ToolNames } from "./tools.ts"
+import { type ClaudeEnd, type ClaudeEvent, objectIn, translate, usageOf } from "./translate.ts"
+import type { ClaudeProgram, Delivery } from "./wire.ts"
+
+/** What a session keeps for the next process that opens it. */
+export interface SessionFacts {
+  readonly counted: Usage
+  /** The call that the program presents again. */
+  readonly deferred?: string
+}
+
+export interface RunParts {
+  readonly program: ClaudeProgram
+  readonly host: TurnHost
+  readonly names: ToolNames
+  readonly turns: number
+  readonly model: string
+  /** Usage has to be known after each answer. */
+  readonly isLimited: boolean
+  readonly stopMs: number
+  readonly facts: SessionFacts
+  /** The text in front of the first message: what happened before this session. */
+  readonly brief: string
+  /** The session is stored, with these facts. */
+  stored(facts: SessionFacts): BackendEvent
+}
+
+/** One run of a session: sends messages, records what the program tells, and answers its questions until it is done. */
+export class ClaudeRun {
+  readonly gate: Gate
+  readonly #parts: RunParts
+  readonly #steps: Steps
+  readonly #meter: Meter
+  /** Messages of people that the model has not received, by id. Null: no more are taken. */
+  #steers: Map<string, string> | null = new Map()
+  #answer = ""
+  #partial = ""
+  #trouble: Trouble | undefined
+  #suspension: Suspension | undefined
+  /** Sent when the program presents the call again: it reaches the model with the result. */
+  #withReplay: readonly ContentPart[] = []
+  #mode: InterruptMode | undefined
+  /** The stop that was decided before the program has ended its work. */
+  #halted: Stop | undefined
+  #isInterrupted = false
+  readonly #over = new Aborter()
+
+  constructor(parts: RunParts) {
+    const { host, turns, model, names, facts } = parts
+    this.#parts = parts
+    this.#steps = new Steps(host, turns, model)
+    this.#meter = new Meter(host, facts.counted)
+    this.gate = new Gate({
+      host,
+      names,
+      steps: this.#steps,
+      onSuspend: (suspension) => this.#suspend(suspension),
+    })
+  }
+
+  async run(input: TurnInput): Promise<Stop> {
+    const { host, program } = this.#parts
+    try {
+      await this.#begin(input)
+      for (;;) {
+        const delivery = await program.next()
+        if (delivery === undefined) return this.#stopAtExit(await program.ended)
+        host.alive()
+        const stop = await this.#take(delivery)
+        if (stop) return stop
+      }
+    } catch (error) {
+      return { reason: "failed", failure: asError(error).toJSON() }
+    } finally {
+      this.#close()
+    }
+  }
+
+  /** False: the model will not be asked again. */
+  steer(text: string): boolean {
+    if (this.#steers === null || this.#mode !== undefined || this.#halted) return false
+    const id = crypto.randomUUID()
+    this.#steers.set(id, text)
+    // A program that has ended ends the run, which records the message.
+    this.#parts.program.send([{ type: "text", text }], id).catch(() => {})
+    return true
+  }
+
+  interrupt(mode: InterruptMode): void {
+    if (this.#mode === "immediate") return
+    this.#mode = mode
+    if (mode === "immediate") this.#interruptNow()
+  }
+
+  async #begin(input: TurnInput): Promise<void> {
+    const { facts, brief } = this.#parts
+    const { content, isReplayed } = firstMessage(input, brief, facts.deferred)
+    if (isReplayed) this.#withReplay = content
+    else await this.#send(content)
+  }
+
+  async #send(content: readonly ContentPart[]): Promise<void> {
+    await this.#parts.program.send(content, crypto.randomUUID())
+  }
+
+  async #take(delivery: Delivery): Promise<Stop | undefined> {
+    switch (delivery.kind) {
+      case "hook":
+        // Not awaited: calls of one step may run side by side.
+        void this.#ask(delivery.question.callId, () => this.gate.hook(delivery.question)).then(delivery.answer)
+        return undefined
+      case "permit":
+        void this.#ask(delivery.question.callId, () => this.gate.permit(delivery.question)).then(delivery.answer)
+        return undefined
+      case "message":
+        for (const event of translate(delivery.message)) {
+          const stop = await this.#handle(event)
+          if (stop) return stop
+        }
+        return undefined
+    }
+  }
+
+  /** A gate that fails refuses: the program gets an answer in any case. */
+  async #ask<Answer>(callId: string, decide: () => Promise<Answer>) {
+    const refusal = { kind: "deny", reason: "Not run: the decision failed." } as const
+    if (this.#halted) return refusal
+    const answer = await decide().catch(() => refusal)
+    if (callId === this.#parts.facts.deferred && this.#withReplay.length > 0) {
+      await this.#send(this.#withReplay).catch(() => {})
+      this.#withReplay = []
+    }
+    return answer
+  }
+
+  async #handle(event: ClaudeEvent): Promise<Stop | undefined> {
+    if (event.type === "end") return this.#finish(event.end)
+    if (event.type === "delivered") this.#deliver(event.id)
+    if (this.#halted) return undefined
+    switch (event.type) {
+      case "model":
+        this.#steps.model = event.model
+        break
+      case "request":
+        if (this.#mode) this.#interruptNow()
+        break
+      case "answer":
+        await this.#startAnswer(event.id, event.model)
+        break
+      case "answer-end":
+        if (this.#parts.isLimited) await this.#measure()
+        break
+      case "trouble":
+        this.#trouble = event
+        break
+      case "result":
+        this.#record(event)
+        break
+      case "part-start":
+      case "delta":
+        this.#show(event)
+        break
+      case "text":
+        this.#partial = ""
+        this.#steps.addText(event.text)
+        break
+      case "reasoning":
+        this.#steps.addReasoning(event.text)
+        break
+      case "call":
+        this.#recordCall(event)
+        break
+    }
+    return undefined
+  }
+
+  async #startAnswer(id: string, model: string): Promise<void> {
+    if (id === this.#answer) return
+    this.#answer = id
+    this.#partial = ""
+    if (model !== "") this.#steps.model = model
+    if (this.#mode) this.#interruptNow()
+    const { text } = this.#steps
+    const begun = await this.#steps.begin()
+    if (begun === "ready") return
+    this.#halted = begun === "limit" ? { reason: "limit" } : { reason: "done", text }
+    this.#interruptNow()
+  }
+
+  #recordCall({ callId, name, args }: ClaudeEvent & { readonly type: "call" }): void {
+    const { names } = this.#parts
+    if (names.isOutput(name)) return
+    const ours = names.ours(name)
+    if (ours !== undefined) this.#steps.addCall({ callId, name: ours, args })
+    else this.#steps.addCall({ callId, name: names.own(name).name, args }, "backend")
+  }
+
+  #record({ callId, outcome }: ClaudeEvent & { readonly type: "result" }): void {
+    // The result of the program's own output tool, or of a call that is not recorded.
+    if (!this.#steps.hasCall(callId) && callId !== this.#parts.facts.deferred) return
+    this.#steps.addResult(callId, this.gate.outcomeFor(callId, outcome, this.#isInterrupted))
+  }
+
+  #show(event: ClaudeEvent & { readonly type: "part-start" | "delta" }): void {
+    const { host } = this.#parts
+    if (event.type === "delta" && event.kind === "text") this.#partial += event.delta
+    if (!host.deltas) return
+    const id = this.#steps.nextPart()
+    if (event.type === "delta") host.show({ type: `${event.kind}-delta`, id, delta: event.delta })
+    else host.show({ type: `${event.kind}-start`, id })
+  }
+
+  async #measure(): Promise<void> {
+    const usage = await this.#parts.program.usage()
+    if (!isJsonObject(usage)) return
+    const session = objectIn(usage, "session")
+    if (isJsonObject(session.model_usage))
+      this.#meter.total(usageOf(session.model_usage, session.total_cost_usd), this.#steps.model)
+  }
+
+  #deliver(id: string): void {
+    const text = this.#steers?.get(id)
+    if (text === undefined) return
+    this.#steers?.delete(id)
+    this.#parts.host.emit({ type: "steer", text })
+  }
+
+  #suspend(suspension: Suspension): void {
+    this.#suspension = suspension
+    if (!suspension.isDeferred) this.#interruptNow()
+  }
+
+  /** The stop after a result, unless the program goes on with another message. */
+  async #finish(end: ClaudeEnd): Promise<Stop | undefined> {
+    const { host, stored } = this.#parts
+    this.#meter.total(end.usage, this.#steps.model)
+    for (const id of end.delivered) this.#deliver(id)
+    host.emit(stored({ counted: this.#meter.counted, ...(end.deferred !== undefined && { deferred: end.deferred }) }))
+    if (this.#halted) return this.#halted
+    if (this.#suspension) {
+      return { reason: "suspended", resumeBy: end.deferred === this.#suspension.callId ? "replay" : "repeat" }
+    }
+    if (this.#isInterrupted) return { reason: "interrupted" }
+    if (end.isError) return stopOf(end, this.#trouble)
+    const text = end.structured === undefined ? end.text : JSON.stringify(end.structured)
+    if (end.structured !== undefined) this.#steps.addText(text)
+    if (!(await this.#steps.end("end"))) return { reason: "done", text }
+    const complaint = await host.review(text)
+    if (complaint !== undefined) {
+      await this.#send([{ type: "text", text: host.emit({ type: "steer", text: complaint, reason: "repair" }).text }])
+      return undefined
+    }
+    if (end.queued > 0 || (this.#steers?.size ?? 0) > 0) return undefined
+    return { reason: "done", text }
+  }
+
+  #stopAtExit(how: string): Stop {
+    if (this.#halted) return this.#halted
+    if (this.#suspension) return { reason: "suspended", resumeBy: "repeat" }
+    return this.#isInterrupted ? { reason: "interrupted" } : crashed(how)
+  }
+
+  /** The program is asked to stop; if it does not, it is killed. */
+  #interruptNow(): void {
+    if (this.#isInterrupted) return
+    this.#isInterrupted = true
+    const { program, stopMs } = this.#parts
+    program.interrupt().catch(() => {})
+    const { signal } = this.#over
+    void delay(stopMs, signal).then(() => (signal.aborted ? undefined : program.kill()))
+  }
+
+  /** Records what the model could not finish, and the messages that it never received. */
+  #close(): void {
+    this.#over.abort()
+    if (this.#isInterrupted && this.#partial !== "") this.#steps.addPartialText(this.#partial)
+    this.#steps.suspend()
+    for (const text of this.#steers?.values() ?? []) this.#parts.host.emit({ type: "steer", text })
+    this.#steers = null
+  }
+}
+
+function asError(error: unknown): LonghaulError {
+  if (LonghaulError.is(error)) return error
+  return new LonghaulError("backend_crashed", "The session with Claude failed unexpectedly.", { cause: error })
+}
