@@ -46,6 +46,8 @@ export class Recording {
   readonly #announced = new Set<string>()
   readonly #outputs = new Map<string, string>()
   #finalText = ""
+  /** Of a message that the model is writing. */
+  #partialText = ""
   #idle: (() => void) | undefined
 
   constructor(host: TurnHost, turns: number, model: string, counted: Usage, events: RecordingEvents) {
@@ -108,6 +110,12 @@ export class Recording {
     this.#checkIdle()
   }
 
+  /** Belongs in the result: the model did not finish it. */
+  keepPartialText(): void {
+    if (this.#partialText !== "") this.steps.addPartialText(this.#partialText)
+    this.#partialText = ""
+  }
+
   /** A call that waits for a person is not waited for. */
   leaveOpen(callId: string): void {
     this.#calls.delete(callId)
@@ -137,6 +145,7 @@ export class Recording {
       case "item/completed":
         return this.#completed(readItem(params.item))
       case "item/agentMessage/delta":
+        this.#partialText += textOf(params.delta)
         return this.#delta("text-delta", textOf(params.delta))
       case "item/reasoning/summaryTextDelta":
       case "item/reasoning/textDelta":
@@ -199,6 +208,7 @@ export class Recording {
         if (!(await this.#began())) return
         this.steps.addText(item.text)
         this.#finalText = item.text
+        this.#partialText = ""
         return
       case "reasoning":
         if (item.text !== "" && (await this.#began())) this.steps.addReasoning(item.text)

@@ -68,6 +68,7 @@ export class ThreadRun implements GateDesk {
     const { host, controls } = this.#parts
     const stop = await this.#work(input).catch(failedStop)
     clearTimeout(this.#killTimer)
+    await this.#recording.enqueue(() => this.#recording.keepPartialText())
     const undelivered = [...this.#sent.values(), ...this.#unsent, ...controls.undelivered()]
     for (const text of undelivered) host.emit({ type: "steer", text })
     return stop.reason === "failed" && controls.stopping ? { reason: "interrupted" } : stop

@@ -16,7 +16,7 @@ import {
   type SimulatedRequest,
   type SimulatorOptions,
 } from "../../../src/testing/index.ts"
-import { programs } from "../programs.ts"
+import { codexOptions } from "../codex-bench.ts"
 
 export interface Scene {
   readonly folder: string
@@ -59,28 +59,21 @@ export function sceneAt(server: { readonly url: string; close(): Promise<void> }
     expect(living(folder)).toEqual([])
     rmSync(folder, { recursive: true, force: true })
   })
-  const config = {
-    model_provider: "lab",
-    model_providers: {
-      lab: { name: "lab", base_url: `${server.url}/v1`, wire_api: "responses", env_key: "LAB_KEY" },
-    },
-  }
-  const env = { HOME: home, CODEX_HOME: join(home, ".codex"), TMPDIR: temporary, LAB_KEY: "k" }
-  mkdirSync(env.CODEX_HOME)
+  const given = codexOptions({ url: server.url, home, isLoggedOut: false })
   const create = (options: CodexOptions = {}) =>
-    codex({ command: programs.codex, config, ...options, env: { ...env, ...options.env } })
+    codex({ ...given, ...options, env: { ...given.env, TMPDIR: temporary, ...options.env } })
   return {
     folder,
     workspace,
     backend: create,
     processes: (word) => living(folder, word),
-    runtime({ policy, ...given } = {}, options = {}) {
+    runtime({ policy, ...config } = {}, options = {}) {
       const backend = create(options)
       const store = fsStore(join(folder, "store"))
       const runtime = createRuntime({
         ...{ backend, model: "gpt-5.5", workspace, store, tools: [] },
         policy: { mode: "auto", ...policy },
-        ...given,
+        ...config,
       })
       runtimes.push(runtime)
       return runtime
