@@ -3,7 +3,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { McpServer } from "../../contract/mcp.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { closedSchema, isStrict } from "../../lib/output-schema.ts"
+import { closedSchema, isStrict } from "../../lib/schema/output-schema.ts"
 import { withOutputForm } from "../shared/output-form.ts"
 import { dynamicTools } from "./translate.ts"
 
