@@ -107,8 +107,7 @@ export class ThreadRun implements GateDesk {
   /** Ends the running turn, and the program if that takes too long. */
   interruptTurn(): void {
     const { thread, stopMs } = this.#parts
-    if (this.#killTimer !== undefined) return
-    this.#killTimer = setTimeout(() => void thread.channel.end("kill"), stopMs)
+    this.#killTimer ??= setTimeout(() => void thread.channel.end("kill"), stopMs)
     if (this.#turnId === undefined) return
     thread.rpc.request("turn/interrupt", { threadId: thread.id, turnId: this.#turnId }).catch(() => undefined)
   }
