@@ -1,6 +1,9 @@
+import { chmodSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { expect, test } from "vitest"
 import { ToolError } from "../../../src/contract/tool.ts"
 import { defineTool } from "../../../src/tools/kernel/define-tool.ts"
+import { programs } from "../programs.ts"
 import { functionCall, message, outputsIn, patchCall, serveResponses } from "./responses-server.ts"
 import { call, createScene, once, recordsOf, sceneAt, shell } from "./scene.ts"
 
@@ -157,4 +160,44 @@ test("codex: a server of the caller is called under the policy, and a denied too
   ])
   expect(scene.lines("called.txt")).toEqual(["add"])
   expect(outputsIn(server.requests[1]?.input ?? []).map(([id]) => id)).toEqual(["a", "b"])
+})
+
+test("HOST-12 codex: the brand's client name is sent to Codex, which passes it on", async () => {
+  const scene = await createScene(() => "Hello.")
+  await scene.runtime({ brand: { clientInfoName: "acme-agents" } }).run({ task: "Go." })
+  expect(scene.requests[0]?.headers).toMatchObject({ originator: "acme-agents" })
+  expect(scene.requests[0]?.headers["user-agent"]).toMatch(/^acme-agents\//)
+})
+
+test("BK-10 codex: the program and its arguments can be replaced", async () => {
+  const scene = await createScene(() => "Hello.")
+  const command = join(scene.folder, "other-codex")
+  writeFileSync(command, `#!/bin/sh\nprintf '%s ' "$1" "$2" >> arguments.txt\nexec ${programs.codex} "$@"\n`)
+  chmodSync(command, 0o755)
+  const runtime = scene.runtime({}, { command, args: ["app-server", "--stdio"] })
+  expect(await runtime.run({ task: "Go." })).toMatchObject({ status: "done", text: "Hello." })
+  expect(scene.lines("arguments.txt")[0]).toMatch(/^app-server --stdio /)
+})
+
+test("codex: an image of the task and the instructions of the run reach the model", async () => {
+  const scene = await createScene(() => "Seen.")
+  const data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+  const content = [
+    { type: "text", text: "What is it?" },
+    { type: "image", mediaType: "image/png", data },
+  ] as const
+  const result = await scene.runtime().run({ messages: [{ role: "user", content }], system: "Answer like a pirate." })
+  expect(result).toMatchObject({ status: "done" })
+  expect(scene.requests[0]?.messages.at(-1)?.attachments).toMatchObject([{ mediaType: "image/png" }])
+  expect(scene.requests[0]?.system).toContain("Answer like a pirate.")
+})
+
+test("codex: neither the command lines nor the journal contain a key", async () => {
+  const key = "sk-lab-4711-secret"
+  const scene = await createScene(once(shell("env; cat /proc/$PPID/cmdline 2>/dev/null; true")))
+  const runtime = scene.runtime({}, { env: { LAB_KEY: key } })
+  const result = await runtime.run({ task: "Go.", runId: "r" })
+  expect(scene.requests[0]?.headers.authorization).toBe(`Bearer ${key}`)
+  expect(result.text).toContain("PATH=")
+  expect(JSON.stringify(await recordsOf(runtime, "r"))).not.toContain(key)
 })

@@ -87,3 +87,13 @@ test("codex: the model's text streams", async () => {
   expect(deltas.join("")).toBe("A text of several deltas.")
   expect(deltas.length).toBeGreaterThan(1)
 })
+
+test("codex: the text of an interrupted answer is kept in the result", async () => {
+  const scene = await createScene(() => "A text that is never finished.", [{ kind: "stall", atByte: 1800 }])
+  const handle = scene.runtime().stream({ task: "Go." })
+  for await (const delta of handle.text()) if (delta !== "") break
+  handle.interrupt("immediate")
+  const result = await handle.result
+  expect(result.status).toBe("cancelled")
+  expect("A text that is never finished.".startsWith(result.text) && result.text !== "").toBe(true)
+})
