@@ -136,3 +136,13 @@ test("a command that still runs when its answer is complete has the output so fa
     { outcome: { output: [{ text: "half\n[The command is still running in the background.]" }] } },
   ])
 })
+
+test("a retry of Codex is a warning, and its last error is left to the end of the turn", async () => {
+  const { subject, events } = recording()
+  subject.take("error", { willRetry: true, error: { message: "Reconnecting... 1/5" } }, turnId)
+  subject.take("error", { willRetry: false, error: { message: "given up" } }, turnId)
+  await subject.enqueue(() => {})
+  expect(events).toEqual([
+    { type: "warning", code: "backend_retry", message: "Codex repeats a model request: Reconnecting... 1/5" },
+  ])
+})

@@ -155,6 +155,10 @@ export class Recording {
         this.#outputs.set(callId, (this.#outputs.get(callId) ?? "") + textOf(params.delta))
         return
       }
+      case "error":
+        // The retries of a built-in model provider cannot be turned off. Other errors end the turn, which says why.
+        if (params.willRetry === true) this.#warn(textOf(objectOf(params.error).message))
+        return
       case "rawResponseItem/completed": {
         const callId = readEscalation(params.item)
         if (callId !== undefined) this.#events.onEscalation(callId)
@@ -232,6 +236,10 @@ export class Recording {
       default:
         return
     }
+  }
+
+  #warn(reason: string): void {
+    this.#host.emit({ type: "warning", code: "backend_retry", message: `Codex repeats a model request: ${reason}` })
   }
 
   #delta(type: "text-delta" | "reasoning-delta", delta: string): void {
