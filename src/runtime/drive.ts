@@ -78,7 +78,7 @@ async function runSession(
       session.interrupt(mode)
     })
     controls.onSteer((text) => session.steer(text))
-    const turn = isContinued ? await continued(run, session, host, prepared) : firstInput(prepared)
+    const turn = isContinued ? await continued(run, session, host, watch, prepared) : firstInput(prepared)
     const stop = await session.run(turn, host)
     return stop.reason === "interrupted" && !controls.stopping ? stoppedByUs(run, watch) : stop
   } finally {
@@ -95,6 +95,7 @@ async function continued(
   run: OpenRun,
   session: BackendSession,
   host: SessionHost,
+  watch: Watch,
   prepared: Prepared,
 ): Promise<TurnInput> {
   const { projection, journal, controls } = run
@@ -102,7 +103,7 @@ async function continued(
     for (const { callId, name, args } of projection.openCalls) {
       const permit = await host.authorize({ callId, name, args }, ownTool(run, name))
       if (permit.kind !== "run") continue
-      const outcome = await session.execute({ callId, name, args: permit.args }, controls.signal)
+      const outcome = await watch.during(session.execute({ callId, name, args: permit.args }, controls.signal))
       host.emit({ type: "tool-result", callId, outcome, durationMs: 0 })
     }
     await journal.flush()

@@ -5,6 +5,7 @@ import type { BackendSource } from "../../../runtime/backends/backends.ts"
 const creators: Readonly<Record<string, () => Promise<Backend>>> = {
   "claude-sdk": async () => (await import("../../../backends/claude-sdk/index.ts")).claudeSdk(),
   "claude-cli": async () => (await import("../../../backends/claude-cli/index.ts")).claudeCli(),
+  codex: async () => (await import("../../../backends/codex/index.ts")).codex(),
   pi: async () => (await import("../../../backends/pi/index.ts")).pi(),
 }
 
