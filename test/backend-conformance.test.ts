@@ -1,9 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { native } from "../src/backends/native/index.ts"
 import type { ResumeBy } from "../src/contract/session.ts"
-import { anthropic } from "../src/providers/anthropic/index.ts"
 import {
   type BackendBench,
   backendCases,
@@ -12,18 +10,11 @@ import {
   type SimulatedRequest,
 } from "../src/testing/index.ts"
 import { casesOf } from "./support/backend-cases.ts"
-import { openPlace } from "./support/backend-place.ts"
+import { benchOf, openPlace } from "./support/backend-place.ts"
+import { placedNative } from "./support/placed-native.ts"
 
 const benches: readonly BackendBench[] = [
-  {
-    name: "native",
-    ours: (name, args) => ({ name, args }),
-    open: (options) =>
-      openPlace(options, ({ url, isLoggedOut }) => ({
-        backend: native({ retry: { attempts: 1 } }),
-        model: anthropic({ model: "claude-sonnet-4-6", baseUrl: url, ...(!isLoggedOut && { apiKey: "key" }) }),
-      })),
-  },
+  benchOf(placedNative),
   ...(["replay", "settle", "repeat"] as const).map(fakeBench),
 ]
 

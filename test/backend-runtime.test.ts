@@ -2,10 +2,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
+import type { Backend } from "../src/contract/backend.ts"
 import type { Feature } from "../src/contract/capabilities.ts"
 import type { Json } from "../src/contract/json.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
 import { createRuntime, fsStore } from "../src/hosts/node/index.ts"
+import { memoryStore } from "../src/stores/memory.ts"
 import {
   type FakeBackendOptions,
   type FakeSession,
@@ -273,3 +275,53 @@ describe("a run that moves to another backend", () => {
     expect(await resume("I changed it on purpose.")).toMatchObject({ status: "done", backend: "native" })
   })
 })
+
+test("a listener that comes in the middle of a secret gets none of it", async () => {
+  const secret = "tide-table-key-4711"
+  const [middle, listening] = [deferred(), deferred()]
+  const base = fakeBackend({ script: () => "" })
+  const backend: Backend = {
+    ...base,
+    async open(request, env) {
+      const session = await base.open(request, env)
+      return {
+        ...session,
+        ref: session.ref,
+        steer: () => false,
+        interrupt: () => {},
+        close: async () => {},
+        async run(_, host) {
+          await host.beginTurn(1, () => ({ inputTokens: 0, outputTokens: 0 }))
+          const show = (delta: string) => host.deltas && host.show({ type: "text-delta", id: "1.0", delta })
+          if (host.deltas) host.show({ type: "text-start", id: "1.0" })
+          show(`The key is ${secret.slice(0, 9)}`)
+          middle.resolve()
+          await listening.promise
+          show(`${secret.slice(9)}.`)
+          const text = `The key is ${secret}.`
+          host.emit({ type: "text-end", turn: 1, id: "1.0", text })
+          return { reason: "done", text }
+        },
+      }
+    },
+  }
+  const runtime = createRuntime({ store: memoryStore(), backend, tools: [], secrets: { KEY: secret } })
+  const { runId } = await runtime.start({ task: "Tell me." })
+  await middle.promise
+  const seen: string[] = []
+  const events = runtime.events(runId, { follow: true, deltas: true })[Symbol.asyncIterator]()
+  const first = events.next()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  listening.resolve()
+  for (let next = await first; !next.done; next = await events.next()) seen.push(JSON.stringify(next.value))
+  expect(seen.join("\n")).toContain("text-end")
+  expect(seen.filter((event) => event.includes("text-delta"))).toEqual([])
+})
+
+function deferred() {
+  let resolve = () => {}
+  const promise = new Promise<void>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve: () => resolve() }
+}

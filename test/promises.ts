@@ -7,19 +7,51 @@ export interface Promised {
 
 export const promises: readonly Promised[] = [
   // Backends and models
-  { id: "BK-01", text: "One `run()` works on four external backends: Claude SDK, claude CLI, Pi, Codex app-server" },
-  { id: "BK-02", text: "A Claude model without a mode, or in SDK mode, runs on the Claude SDK" },
-  { id: "BK-03", text: "A Claude model in CLI mode runs on the claude CLI" },
-  { id: "BK-04", text: "A Pi model runs on the Pi SDK in any mode" },
-  { id: "BK-05", text: "A Codex model in CLI mode runs on the Codex app-server" },
-  { id: "BK-06", text: "The default execution mode is SDK" },
-  { id: "BK-07", text: "A model may be given as an object of backend, model and provider" },
+  {
+    id: "BK-01",
+    text: "One `run()` works on four external backends: Claude SDK, claude CLI, Pi, Codex app-server",
+    proof: [
+      ["test/backends/claude-sdk.test.ts", "claude-sdk passes the cases"],
+      ["test/backends/claude-cli.test.ts", "claude-cli passes the cases"],
+      ["test/backends/pi.test.ts", "pi"],
+    ],
+  },
+  {
+    id: "BK-02",
+    text: "A Claude model without a mode, or in SDK mode, runs on the Claude SDK",
+    proof: [["test/promises/backends.test.ts", "BK-02"]],
+  },
+  {
+    id: "BK-03",
+    text: "A Claude model in CLI mode runs on the claude CLI",
+    proof: [["test/promises/backends.test.ts", "BK-03"]],
+  },
+  {
+    id: "BK-04",
+    text: "A Pi model runs on the Pi SDK in any mode",
+    proof: [["test/promises/backends.test.ts", "BK-04"]],
+  },
+  {
+    id: "BK-05",
+    text: "A Codex model in CLI mode runs on the Codex app-server",
+    proof: [["test/promises/backends.test.ts", "BK-05"]],
+  },
+  { id: "BK-06", text: "The default execution mode is SDK", proof: [["test/promises/backends.test.ts", "BK-06"]] },
+  {
+    id: "BK-07",
+    text: "A model may be given as an object of backend, model and provider",
+    proof: [["test/promises/backends.test.ts", "BK-07"]],
+  },
   {
     id: "BK-08",
     text: "A model may be given as a string, and the parser of such names is exported",
     proof: [["src/hosts/node/model-names.test.ts", "BK-08"]],
   },
-  { id: "BK-09", text: "Through Pi: OpenAI, Gemini, Bedrock, OpenRouter, xAI, Groq, Mistral, local servers and more" },
+  {
+    id: "BK-09",
+    text: "Through Pi: OpenAI, Gemini, Bedrock, OpenRouter, xAI, Groq, Mistral, local servers and more",
+    proof: [["test/backends/pi.test.ts", "BK-09"]],
+  },
   { id: "BK-10", text: "The Codex program and its arguments can be replaced" },
   { id: "BK-11", text: "The transport for Codex models is passed on to Pi" },
   {
@@ -27,7 +59,11 @@ export const promises: readonly Promised[] = [
     text: "Node 20 suffices; a CLI is needed on PATH only for its own backend",
     proof: [["test/promises/zero-config.test.ts", "BK-12"]],
   },
-  { id: "BK-13", text: "The registry of backends is exported: resolve, list, capabilities" },
+  {
+    id: "BK-13",
+    text: "The registry of backends is exported: resolve, list, capabilities",
+    proof: [["test/promises/backends.test.ts", "BK-13"]],
+  },
   { id: "BK-14", text: "Internal parts are importable: the Claude SDK provider, compaction, the tool context" },
   {
     id: "BK-15",
@@ -60,23 +96,89 @@ export const promises: readonly Promised[] = [
     text: "No option is required; each has a default and can be overridden",
     proof: [["test/promises/zero-config.test.ts", "BK-19"]],
   },
-  { id: "BK-20", text: "Adapters for Claude Code, Codex, Gemini and native, and a registry open to others" },
-  { id: "BK-21", text: "A backend is chosen by name; `auto` selects one" },
+  {
+    id: "BK-20",
+    text: "Adapters for Claude Code, Codex, Gemini and native, and a registry open to others",
+    proof: [["test/promises/backends.test.ts", "BK-20"]],
+  },
+  {
+    id: "BK-21",
+    text: "A backend is chosen by name; `auto` selects one",
+    proof: [
+      ["test/promises/backends.test.ts", "BK-21"],
+      ["test/backend-runtime.test.ts", "BK-21"],
+    ],
+  },
   { id: "BK-22", text: "An agent facade takes model, mode, backend and required capabilities, and runs a task" },
-  { id: "BK-23", text: "The Claude adapter states its identity, limits, native tools and prices" },
-  { id: "BK-24", text: "The native backend states its identity; it runs tools in parallel (settled question 16)" },
-  { id: "BK-25", text: "A CLI backend reports that it cannot run on the edge" },
+  {
+    id: "BK-23",
+    text: "The Claude adapter states its identity, limits, native tools and prices",
+    proof: [["test/promises/backends.test.ts", "BK-23"]],
+  },
+  {
+    id: "BK-24",
+    text: "The native backend states its identity; it runs tools in parallel (settled question 16)",
+    proof: [["test/promises/backends.test.ts", "BK-24"]],
+  },
+  {
+    id: "BK-25",
+    text: "A CLI backend reports that it cannot run on the edge",
+    proof: [["test/promises/backends.test.ts", "BK-25"]],
+  },
   // Capabilities
-  { id: "CAP-01", text: "A capability record names backend, provider and version" },
-  { id: "CAP-02", text: "Nine yes/no capabilities with defaults" },
-  { id: "CAP-03", text: "Context and output limits with defaults" },
-  { id: "CAP-04", text: "The list of native tools, empty by default" },
-  { id: "CAP-05", text: "Prices per thousand tokens with defaults" },
-  { id: "CAP-06", text: "Typical latency and cold start with defaults" },
-  { id: "CAP-07", text: "`supports` accepts nine names and returns false for any other" },
-  { id: "CAP-08", text: "Requirements are met only if every one is supported" },
-  { id: "CAP-09", text: "Tools that a backend cannot support can be dropped before it runs" },
-  { id: "CAP-10", text: "Static capabilities are reported per backend" },
+  {
+    id: "CAP-01",
+    text: "A capability record names backend, provider and version",
+    proof: [["test/promises/backends.test.ts", "CAP-01"]],
+  },
+  {
+    id: "CAP-02",
+    text: "Nine yes/no capabilities with defaults",
+    proof: [["test/promises/backends.test.ts", "CAP-02"]],
+  },
+  {
+    id: "CAP-03",
+    text: "Context and output limits with defaults",
+    proof: [["test/promises/backends.test.ts", "CAP-03"]],
+  },
+  {
+    id: "CAP-04",
+    text: "The list of native tools, empty by default",
+    proof: [["test/promises/backends.test.ts", "CAP-04"]],
+  },
+  {
+    id: "CAP-05",
+    text: "Prices per thousand tokens with defaults",
+    proof: [["test/promises/backends.test.ts", "CAP-05"]],
+  },
+  {
+    id: "CAP-06",
+    text: "Typical latency and cold start with defaults",
+    proof: [["test/promises/backends.test.ts", "CAP-06"]],
+  },
+  {
+    id: "CAP-07",
+    text: "`supports` accepts nine names and returns false for any other",
+    proof: [["src/runtime/select.test.ts", "CAP-07"]],
+  },
+  {
+    id: "CAP-08",
+    text: "Requirements are met only if every one is supported",
+    proof: [["src/runtime/select.test.ts", "CAP-08"]],
+  },
+  {
+    id: "CAP-09",
+    text: "Tools that a backend cannot support can be dropped before it runs",
+    proof: [["test/promises/backends.test.ts", "CAP-09"]],
+  },
+  {
+    id: "CAP-10",
+    text: "Static capabilities are reported per backend",
+    proof: [
+      ["test/backend-runtime.test.ts", "CAP-10"],
+      ["test/promises/backends.test.ts", "BK-13"],
+    ],
+  },
   {
     id: "CAP-11",
     text: "The result reports the capabilities that a run actually used",
@@ -87,20 +189,64 @@ export const promises: readonly Promised[] = [
     text: "An unknown capability is null, not false, except for two plain booleans",
     proof: [["test/promises/controls.test.ts", "CAP-12"]],
   },
-  { id: "CAP-13", text: "An event near the end contains the same capabilities" },
-  { id: "CAP-14", text: "A chain entry whose requirements are not met is skipped" },
+  {
+    id: "CAP-13",
+    text: "An event near the end contains the same capabilities",
+    proof: [["test/promises/backends.test.ts", "CAP-13"]],
+  },
+  {
+    id: "CAP-14",
+    text: "A chain entry whose requirements are not met is skipped",
+    proof: [["test/failover.test.ts", "CAP-14"]],
+  },
   { id: "CAP-15", text: "The result lists stubbed tools that the model tried to call" },
   // Selection
-  { id: "SEL-01", text: "There are four selection strategies; capability match is the default" },
-  { id: "SEL-02", text: "The preferred backend is chosen if it is registered and capable" },
-  { id: "SEL-03", text: "Requirements are inferred from the names of tools" },
-  { id: "SEL-04", text: "Requirements are inferred from the words of the task" },
-  { id: "SEL-05", text: "Inferred requirements are listed once" },
-  { id: "SEL-06", text: "The cheapest capable backend can be chosen" },
-  { id: "SEL-07", text: "The fastest capable backend can be chosen" },
-  { id: "SEL-08", text: "Otherwise the first capable backend in order of registration is chosen" },
-  { id: "SEL-09", text: "If no backend is capable, the native backend runs" },
-  { id: "SEL-10", text: "The caller's requirements are added to the inferred ones" },
+  {
+    id: "SEL-01",
+    text: "There are four selection strategies; capability match is the default",
+    proof: [["src/runtime/select.test.ts", "SEL-01"]],
+  },
+  {
+    id: "SEL-02",
+    text: "The preferred backend is chosen if it is registered and capable",
+    proof: [["src/runtime/select.test.ts", "SEL-02"]],
+  },
+  {
+    id: "SEL-03",
+    text: "Requirements are inferred from the names of tools",
+    proof: [["src/runtime/select.test.ts", "SEL-03"]],
+  },
+  {
+    id: "SEL-04",
+    text: "Requirements are inferred from the words of the task",
+    proof: [["src/runtime/select.test.ts", "SEL-04"]],
+  },
+  { id: "SEL-05", text: "Inferred requirements are listed once", proof: [["src/runtime/select.test.ts", "SEL-05"]] },
+  {
+    id: "SEL-06",
+    text: "The cheapest capable backend can be chosen",
+    proof: [["src/runtime/select.test.ts", "SEL-06"]],
+  },
+  {
+    id: "SEL-07",
+    text: "The fastest capable backend can be chosen",
+    proof: [["src/runtime/select.test.ts", "SEL-07"]],
+  },
+  {
+    id: "SEL-08",
+    text: "Otherwise the first capable backend in order of registration is chosen",
+    proof: [["src/runtime/select.test.ts", "SEL-08"]],
+  },
+  {
+    id: "SEL-09",
+    text: "If no backend is capable, the native backend runs",
+    proof: [["src/runtime/select.test.ts", "SEL-09"]],
+  },
+  {
+    id: "SEL-10",
+    text: "The caller's requirements are added to the inferred ones",
+    proof: [["src/runtime/select.test.ts", "SEL-10"]],
+  },
   // The host
   {
     id: "HOST-01",
@@ -227,7 +373,11 @@ export const promises: readonly Promised[] = [
     text: "The run's id appears in tool contexts, records and idempotency keys",
     proof: [["test/promises/results.test.ts", "RUN-11"]],
   },
-  { id: "RUN-12", text: "An earlier provider session can be continued" },
+  {
+    id: "RUN-12",
+    text: "An earlier provider session can be continued",
+    proof: [["test/promises/backends.test.ts", "RUN-12"]],
+  },
   {
     id: "RUN-13",
     text: "Tool output over the limit is stored in a folder per run",
@@ -350,21 +500,67 @@ export const promises: readonly Promised[] = [
       ],
     ],
   },
-  { id: "RES-15", text: "Every backend's native result is converted to this one" },
-  { id: "RES-16", text: "An exception of a backend becomes a failed result" },
+  {
+    id: "RES-15",
+    text: "Every backend's native result is converted to this one",
+    proof: [
+      ["test/backend-runtime.test.ts", "RES-15"],
+      ["test/backend-conformance.test.ts", "%s"],
+    ],
+  },
+  {
+    id: "RES-16",
+    text: "An exception of a backend becomes a failed result",
+    proof: [["test/backend-runtime.test.ts", "RES-16"]],
+  },
   // Failures
   { id: "FAIL-01", text: "A taxonomy of failures" },
-  { id: "FAIL-02", text: "Rate limits, overload and network are retryable; auth, billing and bad requests are not" },
-  { id: "FAIL-03", text: "An ordered chain of models to fail over to" },
-  { id: "FAIL-04", text: "A chain entry is a reference, alone or with requirements" },
-  { id: "FAIL-05", text: "The result lists the attempts before the one that worked" },
-  { id: "FAIL-06", text: "A retryable failure moves on to the next entry and is reported" },
-  { id: "FAIL-07", text: "The next provider continues and does not start over" },
-  { id: "FAIL-08", text: "A failure that is not retryable ends the run immediately" },
-  { id: "FAIL-09", text: "A cancelled run does not fail over" },
-  { id: "FAIL-10", text: "An exhausted chain has its own code and lists every attempt" },
-  { id: "FAIL-11", text: "A skipped entry is recorded with its reason" },
-  { id: "FAIL-12", text: "An attempt's record: model, code, request id" },
+  {
+    id: "FAIL-02",
+    text: "Rate limits, overload and network are retryable; auth, billing and bad requests are not",
+    proof: [["test/promises/backends.test.ts", "FAIL-02"]],
+  },
+  { id: "FAIL-03", text: "An ordered chain of models to fail over to", proof: [["test/failover.test.ts", "FAIL-05"]] },
+  {
+    id: "FAIL-04",
+    text: "A chain entry is a reference, alone or with requirements",
+    proof: [
+      ["test/failover.test.ts", "FAIL-11"],
+      ["test/promises/backends.test.ts", "%s is parsed"],
+    ],
+  },
+  {
+    id: "FAIL-05",
+    text: "The result lists the attempts before the one that worked",
+    proof: [["test/failover.test.ts", "FAIL-05"]],
+  },
+  {
+    id: "FAIL-06",
+    text: "A retryable failure moves on to the next entry and is reported",
+    proof: [["test/failover.test.ts", "FAIL-06"]],
+  },
+  {
+    id: "FAIL-07",
+    text: "The next provider continues and does not start over",
+    proof: [["test/failover.test.ts", "FAIL-07"]],
+  },
+  {
+    id: "FAIL-08",
+    text: "A failure that is not retryable ends the run immediately",
+    proof: [["test/failover.test.ts", "FAIL-08"]],
+  },
+  { id: "FAIL-09", text: "A cancelled run does not fail over", proof: [["test/failover.test.ts", "FAIL-09"]] },
+  {
+    id: "FAIL-10",
+    text: "An exhausted chain has its own code and lists every attempt",
+    proof: [["test/failover.test.ts", "FAIL-10"]],
+  },
+  { id: "FAIL-11", text: "A skipped entry is recorded with its reason", proof: [["test/failover.test.ts", "FAIL-11"]] },
+  {
+    id: "FAIL-12",
+    text: "An attempt's record: model, code, request id",
+    proof: [["test/failover.test.ts", "FAIL-05"]],
+  },
   {
     id: "FAIL-13",
     text: "A run that reaches its turn limit fails as max_turns, not retryable",
@@ -782,7 +978,11 @@ export const promises: readonly Promised[] = [
     text: "The kernel works without a loop",
     proof: [["src/hosts/node/agent-tools.test.ts", "TOOL-37"]],
   },
-  { id: "TOOL-38", text: "Tools that a backend provides itself are not mapped" },
+  {
+    id: "TOOL-38",
+    text: "Tools that a backend provides itself are not mapped",
+    proof: [["test/promises/backends.test.ts", "TOOL-38"]],
+  },
   { id: "TOOL-39", text: "Tools are named for Claude as MCP tools" },
   { id: "TOOL-40", text: "Tools are mapped to OpenAI and Gemini functions" },
   // Approvals and enforcement
@@ -940,7 +1140,11 @@ export const promises: readonly Promised[] = [
     text: "Third-party MCP tools are enforced by default",
     proof: [["test/policy-service.test.ts", "APR-26"]],
   },
-  { id: "APR-27", text: "The permission mode maps to each backend's own" },
+  {
+    id: "APR-27",
+    text: "The permission mode maps to each backend's own",
+    proof: [["test/promises/backends.test.ts", "APR-27"]],
+  },
   {
     id: "APR-28",
     text: "A denied call is recorded as denied",
@@ -1128,7 +1332,14 @@ export const promises: readonly Promised[] = [
     proof: [["src/runtime/durable.test.ts", "PAU-07"]],
   },
   { id: "PAU-08", text: "Overrides can be given again on resume" },
-  { id: "PAU-09", text: "A run can be resumed from the transcript after a provider failed" },
+  {
+    id: "PAU-09",
+    text: "A run can be resumed from the transcript after a provider failed",
+    proof: [
+      ["test/failover.test.ts", "FAIL-07"],
+      ["test/backends/failover.test.ts", "a run moves from"],
+    ],
+  },
   // Background runs
   {
     id: "ASY-01",

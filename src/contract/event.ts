@@ -5,7 +5,7 @@ import type { Message } from "./message.ts"
 import type { ModelSettings } from "./model-settings.ts"
 import type { AlwaysScope, DecisionReason, RecordedPolicy, RuleVerdict } from "./policy.ts"
 import type { StopReason } from "./provider.ts"
-import type { AskReason, Limits, PauseReason, StructuredOutput, Usage } from "./result.ts"
+import type { AskReason, CapabilitiesUsed, Limits, PauseReason, StructuredOutput, Usage } from "./result.ts"
 import type { InterruptMode, ResumeBy, SessionRef } from "./session.ts"
 import type { Effect, ToolOutcome } from "./tool.ts"
 import type { RecordedWebhook } from "./webhook.ts"
@@ -223,6 +223,8 @@ export type Ephemeral =
   | { readonly type: "text-start" | "reasoning-start"; readonly id: string }
   | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
   | { readonly type: "tool-progress"; readonly callId: string; readonly message: string }
+  /** Shortly before the end of the run: as in its result. */
+  | { readonly type: "capabilities"; readonly used: CapabilitiesUsed }
 
 /** A run's input, as stored in the journal. */
 export interface RecordedInput extends ModelSettings {

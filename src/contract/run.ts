@@ -153,6 +153,8 @@ export type RunInput = ModelSettings & {
   readonly selection?: Selection
   /** Added to those of the runtime. */
   readonly mcpServers?: McpServers
+  /** Continues a session that the backend's vendor has stored, for example one that a person began in its program. */
+  readonly providerSessionId?: string
   readonly tools?: readonly Tool[]
   readonly allowedTools?: readonly string[]
   readonly disabledTools?: readonly string[]

@@ -1,6 +1,14 @@
 import type { ToolEnforcement } from "../contract/capabilities.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
-import type { PendingToolCall, RunFacts, RunResult, StoppedResult, ToolCallRecord, Usage } from "../contract/result.ts"
+import type {
+  CapabilitiesUsed,
+  PendingToolCall,
+  RunFacts,
+  RunResult,
+  StoppedResult,
+  ToolCallRecord,
+  Usage,
+} from "../contract/result.ts"
 import type { RunSummary } from "../contract/run.ts"
 import type { RunState, UnfinishedRun } from "../contract/runtime.ts"
 import type { RunKey } from "../contract/store.ts"
@@ -53,21 +61,27 @@ function factsOf(run: RunProjection, transcript: Transcript, status = run.status
     ...(run.input?.effort !== undefined && { effort: run.input.effort }),
     sessionId: run.session?.id ?? null,
     toolCalls: Array.from(run.calls.values(), (call) => callRecord(call, status)),
-    capabilitiesUsed: {
-      promptCache: usedCache(run.usage),
-      thinking: run.thinking,
-      structuredOutputEnforced: run.schemaEnforced,
-      subagentInvoked: false,
-      mcpServersUsed: [],
-      nativeSubagentsUsed: [],
-      toolCompactionApplied: false,
-      contextCompactionApplied: false,
-    },
+    capabilitiesUsed: capabilitiesUsed(run),
     failover: run.failover,
     enforcement: run.enforcement ?? everythingEnforced,
     warnings: run.warnings,
     transcript,
     timestamp: run.updatedAt,
+  }
+}
+
+/** What the run really used so far. */
+export function capabilitiesUsed(run: RunProjection): CapabilitiesUsed {
+  const servers = Array.from(run.calls.values(), ({ name }) => /^mcp:(.+?)\//.exec(name)?.[1])
+  return {
+    promptCache: usedCache(run.usage),
+    thinking: run.thinking,
+    structuredOutputEnforced: run.schemaEnforced,
+    subagentInvoked: false,
+    mcpServersUsed: [...new Set(servers.filter((name) => name !== undefined))],
+    nativeSubagentsUsed: [],
+    toolCompactionApplied: false,
+    contextCompactionApplied: false,
   }
 }
 

@@ -3,7 +3,7 @@ import { type Failure, LonghaulError } from "../contract/error.ts"
 import type { RecordBody } from "../contract/event.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { ResumeBy } from "../contract/session.ts"
-import { resultOf, stoppedResult } from "../journal/result.ts"
+import { capabilitiesUsed, resultOf, stoppedResult } from "../journal/result.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { digestFiles } from "./handover.ts"
 import type { OpenRun } from "./open-run.ts"
@@ -19,6 +19,11 @@ export async function closeRun(config: ResolvedConfig, run: OpenRun, stop: Stop)
       const end = stop.reason === "done" ? await doneOf(run, stop.text) : endOf(run, stop)
       const files = end.type === "run-end" && end.status === "done" ? {} : await digestFiles(config, run)
       if (Object.keys(files).length > 0) journal.append({ type: "checkpoint", files })
+      if (run.publisher.hasDeltas) {
+        // The fold has durable records only.
+        await journal.flush()
+        run.show({ type: "capabilities", used: capabilitiesUsed(projection) })
+      }
       journal.append(end)
       await journal.release()
     } catch (error) {

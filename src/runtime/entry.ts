@@ -76,20 +76,18 @@ export class Entry {
     switch (event.type) {
       case "text-delta":
       case "reasoning-delta": {
-        let stream = this.#streams.get(event.id)
-        if (stream === undefined) {
-          stream = redactor.stream()
-          this.#streams.set(event.id, stream)
-        }
-        const delta = stream.push(event.delta)
-        if (delta !== "") this.#run.show({ ...event, delta })
+        // A listener that came in the middle of a text gets the rest of it at its end: it could begin inside a secret.
+        const delta = this.#streams.get(event.id)?.push(event.delta)
+        if (delta) this.#run.show({ ...event, delta })
         return
       }
+      case "text-start":
+      case "reasoning-start":
+        this.#streams.set(event.id, redactor.stream())
+        this.#run.show(event)
+        return
       case "tool-progress":
         this.#run.show({ ...event, message: redactor.text(event.message) })
-        return
-      default:
-        this.#run.show(event)
     }
   }
 

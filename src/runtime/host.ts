@@ -40,8 +40,8 @@ export class SessionHost implements TurnHost {
     this.#calls = new CallRunner(config, run)
     this.#own = new OwnCalls(config, run, this.#calls)
     this.#entry = new Entry(config, run)
-    // Recorded by an earlier session, which the backend goes on with.
-    for (const { callId } of run.projection.openCalls) this.#calls.announce(callId)
+    // Recorded by an earlier session, which the backend goes on with: it presents also those that are settled by now.
+    for (const callId of run.openBefore) this.#calls.announce(callId)
   }
 
   get deltas(): boolean {

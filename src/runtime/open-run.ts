@@ -1,4 +1,4 @@
-import type { LonghaulError } from "../contract/error.ts"
+import { LonghaulError } from "../contract/error.ts"
 import type { Ephemeral, RecordBody, RunRecord } from "../contract/event.ts"
 import type { SessionRef } from "../contract/session.ts"
 import type { Folder, RunKey } from "../contract/store.ts"
@@ -136,7 +136,7 @@ export async function openRun(
     policy,
     redactor: config.redactorOf(chain, mcpServers),
     target,
-    left: opening.isNew ? undefined : sessionLeft(projection, target, input.cwd),
+    left: opening.isNew ? sessionGiven(input, target) : sessionLeft(projection, target, input.cwd),
     openBefore: projection.openCalls.map(({ callId }) => callId),
     pendingSteers: [],
     ...(kept && { history: kept }),
@@ -157,6 +157,15 @@ function sessionLeft(run: RunProjection, { backend }: RunTarget, cwd: string): S
   const isSame = session?.backend === backend.name && session.cwd === cwd && session.resumable
   const isClean = resumedFrom === "paused" || !stepIsOpen
   return isSame && isClean && backend.capabilities.resume === "session" ? session : undefined
+}
+
+/** The vendor's session that a new run continues. */
+function sessionGiven({ providerSessionId: id, cwd }: CheckedInput, { backend }: RunTarget): SessionRef | undefined {
+  if (id === undefined) return undefined
+  if (backend.capabilities.resume === "session") return { backend: backend.name, version: "", id, cwd, resumable: true }
+  throw new LonghaulError("capability_mismatch", `${backend.name} has no sessions of its own.`, {
+    fix: "Remove providerSessionId, or name another backend.",
+  })
 }
 
 /** Adds the webhook to a start or resume record. The webhook receives the next pause and end. */

@@ -39,46 +39,50 @@ describe("CAP-07 CAP-08 features", () => {
   })
 })
 
-test.each<[string, readonly string[], string, readonly Feature[], readonly Feature[]]>([
-  ["SEL-03 a tool that reads", ["Read"], "", [], ["file_access"]],
-  ["SEL-03 a tool that writes, in any case", ["reWRITE"], "", [], ["file_access"]],
-  ["SEL-03 a tool for files", ["open_file"], "", [], ["file_access"]],
-  ["SEL-03 a tool for the web", ["WebSearch"], "", [], ["web_access"]],
-  ["SEL-03 a tool that fetches", ["fetchPage"], "", [], ["web_access"]],
-  ["SEL-03 a tool that executes", ["EXECUTE"], "", [], ["code_execution"]],
-  ["SEL-03 a tool for code", ["code_runner"], "", [], ["code_execution"]],
-  ["a tool without such words", ["send"], "", [], []],
-  ["SEL-04 a task about an image", [], "Describe the Image.", [], ["vision"]],
-  ["SEL-04 a task about a picture", [], "a picture", [], ["vision"]],
-  ["SEL-04 a task about a screenshot", [], "the screenshot", [], ["vision"]],
-  ["SEL-04 a task that implements", [], "implement it", [], ["code_execution"]],
-  ["SEL-04 a task that builds", [], "Build it", [], ["code_execution"]],
-  ["SEL-05 the same need twice", ["Read", "Write", "run_code"], "write code", [], ["file_access", "code_execution"]],
-  ["SEL-10 what the caller requires", ["Read"], "", ["audio", "file_access"], ["audio", "file_access"]],
-])("%s", (_, tools, task, stated, expected) => {
-  const found = requirementsOf(
-    tools.map((name) => ({ name })),
-    task,
-    stated,
-  )
-  expect(new Set(found)).toEqual(new Set(expected))
-  expect(found).toHaveLength(expected.length)
+describe("SEL-03 SEL-04 SEL-05 SEL-10 what the work needs", () => {
+  test.each<[string, readonly string[], string, readonly Feature[], readonly Feature[]]>([
+    ["SEL-03 a tool that reads", ["Read"], "", [], ["file_access"]],
+    ["SEL-03 a tool that writes, in any case", ["reWRITE"], "", [], ["file_access"]],
+    ["SEL-03 a tool for files", ["open_file"], "", [], ["file_access"]],
+    ["SEL-03 a tool for the web", ["WebSearch"], "", [], ["web_access"]],
+    ["SEL-03 a tool that fetches", ["fetchPage"], "", [], ["web_access"]],
+    ["SEL-03 a tool that executes", ["EXECUTE"], "", [], ["code_execution"]],
+    ["SEL-03 a tool for code", ["code_runner"], "", [], ["code_execution"]],
+    ["a tool without such words", ["send"], "", [], []],
+    ["SEL-04 a task about an image", [], "Describe the Image.", [], ["vision"]],
+    ["SEL-04 a task about a picture", [], "a picture", [], ["vision"]],
+    ["SEL-04 a task about a screenshot", [], "the screenshot", [], ["vision"]],
+    ["SEL-04 a task that implements", [], "implement it", [], ["code_execution"]],
+    ["SEL-04 a task that builds", [], "Build it", [], ["code_execution"]],
+    ["SEL-05 the same need twice", ["Read", "Write", "run_code"], "write code", [], ["file_access", "code_execution"]],
+    ["SEL-10 what the caller requires", ["Read"], "", ["audio", "file_access"], ["audio", "file_access"]],
+  ])("%s", (_, tools, task, stated, expected) => {
+    const found = requirementsOf(
+      tools.map((name) => ({ name })),
+      task,
+      stated,
+    )
+    expect(new Set(found)).toEqual(new Set(expected))
+    expect(found).toHaveLength(expected.length)
+  })
 })
 
-test.each<[string, readonly Feature[], Selection, string]>([
-  ["SEL-01 SEL-08 by default the first capable one", ["tools"], {}, "plain"],
-  ["SEL-08 the first that has all", ["code_execution"], {}, "coder"],
-  ["SEL-06 the cheapest of the capable", ["code_execution"], { strategy: "cost_optimized" }, "seer"],
-  ["SEL-06 the cheapest of all", ["tools"], { strategy: "cost_optimized" }, "plain"],
-  ["SEL-07 the fastest of the capable", ["tools"], { strategy: "latency_optimized" }, "coder"],
-  ["SEL-02 the preferred one", ["tools"], { preferred: "seer", strategy: "cost_optimized" }, "seer"],
-  ["SEL-02 a preferred one that is not capable falls through", ["file_access"], { preferred: "seer" }, "coder"],
-  ["SEL-02 a preferred one that is not registered falls through", ["vision"], { preferred: "other" }, "seer"],
-  ["SEL-09 none is capable", ["audio"], {}, "native"],
-])("%s", (_, requires, selection, expected) => {
-  const { backend: chosen, reasons } = selectBackend(all, fallback, requires, selection)
-  expect(chosen.name).toBe(expected)
-  expect(reasons.length).toBeGreaterThan(1)
+describe("SEL-01 SEL-02 SEL-06 SEL-07 SEL-08 SEL-09 the choice", () => {
+  test.each<[string, readonly Feature[], Selection, string]>([
+    ["SEL-01 SEL-08 by default the first capable one", ["tools"], {}, "plain"],
+    ["SEL-08 the first that has all", ["code_execution"], {}, "coder"],
+    ["SEL-06 the cheapest of the capable", ["code_execution"], { strategy: "cost_optimized" }, "seer"],
+    ["SEL-06 the cheapest of all", ["tools"], { strategy: "cost_optimized" }, "plain"],
+    ["SEL-07 the fastest of the capable", ["tools"], { strategy: "latency_optimized" }, "coder"],
+    ["SEL-02 the preferred one", ["tools"], { preferred: "seer", strategy: "cost_optimized" }, "seer"],
+    ["SEL-02 a preferred one that is not capable falls through", ["file_access"], { preferred: "seer" }, "coder"],
+    ["SEL-02 a preferred one that is not registered falls through", ["vision"], { preferred: "other" }, "seer"],
+    ["SEL-09 none is capable", ["audio"], {}, "native"],
+  ])("%s", (_, requires, selection, expected) => {
+    const { backend: chosen, reasons } = selectBackend(all, fallback, requires, selection)
+    expect(chosen.name).toBe(expected)
+    expect(reasons.length).toBeGreaterThan(1)
+  })
 })
 
 test("SEL-07 measured latencies change the choice", () => {

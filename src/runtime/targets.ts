@@ -103,7 +103,7 @@ export async function recalledChain(
 }
 
 /** The given model, else the model that the run started with, else the runtime's model. */
-export function recalledModel(
+function recalledModel(
   { model: configured, defaultModel, resolveModel }: TargetSource,
   began: string | undefined,
   given: Model | string | undefined,
@@ -123,7 +123,7 @@ export function recalledModel(
 }
 
 /** The same target with a model as a value. */
-export function withModel(target: Omit<RunTarget, "model" | "modelName">, model: Model): RunTarget {
+function withModel(target: Omit<RunTarget, "model" | "modelName">, model: Model): RunTarget {
   return { ...target, model, modelName: `${model.provider}:${model.id}` }
 }
 
@@ -132,10 +132,39 @@ export function recordedTarget({ backend, modelName }: RunTarget): Target {
   return { backend: backend.name, ...(modelName !== undefined && { model: modelName }) }
 }
 
-/** `backend/model`, the name of a backend, `claude:…`, `pi:…` and `codex:…`, or the name of a model. */
+/** A model by the agent that runs it: `claude`, `pi` or `codex`. */
+export interface RuntimeModelReference {
+  readonly sdk: "claude" | "pi" | "codex"
+  readonly model: string
+  /** The provider of the model, for Pi. */
+  readonly provider?: string
+}
+
+/** Which of two backends of one vendor: its library or its program. */
+export type ExecutionMode = "sdk" | "cli"
+
+/**
+ * The backend and the model that a reference names, as an entry of a chain: `backend/model`, the name of a backend, `claude:…`,
+ * `pi:…` or `codex:…`, an object, or the name of a model.
+ */
 export function parseRuntimeModelReference(
+  reference: string | RuntimeModelReference,
+  executionMode: ExecutionMode = "sdk",
+): { readonly backend?: string; readonly model?: string } {
+  if (typeof reference === "string") return parsedReference(reference, () => false, executionMode)
+  const { sdk, model, provider } = reference
+  const id = provider === undefined ? model : `${provider}:${model}`
+  return { backend: backendOf(sdk, executionMode), model: id }
+}
+
+function backendOf(sdk: string, executionMode: ExecutionMode): string {
+  return sdk === "claude" ? `claude-${executionMode}` : sdk
+}
+
+function parsedReference(
   reference: string,
-  isBackend: (name: string) => boolean = () => false,
+  isBackend: (name: string) => boolean,
+  executionMode: ExecutionMode,
 ): { readonly backend?: string; readonly model?: string } {
   const slash = reference.indexOf("/")
   const before = reference.slice(0, slash)
@@ -145,13 +174,13 @@ export function parseRuntimeModelReference(
   if (isBackend(reference) || knownBackends.test(reference)) return { backend: reference }
   const [, sdk = "", model = ""] = /^(claude|pi|codex):(.+)$/.exec(reference) ?? []
   if (sdk === "") return { model: reference }
-  return { backend: sdk === "claude" ? "claude-sdk" : sdk, model }
+  return { backend: backendOf(sdk, executionMode), model }
 }
 
 const knownBackends = /^(native|auto|claude-sdk|claude-cli|codex|pi|acp:[a-z0-9-]+)$/
 
 function parsedEntry({ isBackend }: TargetSource, entry: unknown): Omit<Wanted, "reasons"> {
-  if (typeof entry === "string") return parseRuntimeModelReference(entry, isBackend)
+  if (typeof entry === "string") return parsedReference(entry, isBackend, "sdk")
   if (typeof entry === "object" && entry !== null) return entry as Exclude<ChainEntry, string> // Checked field by field.
   throw new LonghaulError("config_invalid", "An entry of chain is neither a name nor an object.", {
     fix: 'Pass "backend/model", or { backend, model, requires }.',

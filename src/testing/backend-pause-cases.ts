@@ -9,9 +9,11 @@ import {
   checkStatus,
   counting,
   inPlace,
+  isMain,
   ownWrite,
   withRuntime,
 } from "./backend-bench.ts"
+import type { SimulatedRequest } from "./simulated.ts"
 
 /** Pauses a run on its first call and resumes it from another runtime, as another process would. */
 async function pauseAndResume(
@@ -126,4 +128,26 @@ export const backendPauseCases: readonly BackendCase[] = [
     )
     check(again.status === "failed", "a second approval must be refused", again.status)
   }),
+  {
+    name: "an approval does not cover a call with other arguments: it asks again",
+    needs: "own",
+    run(bench) {
+      let isResumed = false
+      const [first, other] = [ownWrite(bench, "note.txt", "written"), ownWrite(bench, "other.txt", "more")]
+      const script = (request: SimulatedRequest) =>
+        isMain(request) ? { parts: [{ toolCall: isResumed ? other : first }] } : "A title"
+      return inPlace(bench, { script }, async (place) => {
+        const config = { ...asks(bench.own?.tool ?? ""), tools: [] }
+        const paused = await withRuntime(place, config, (runtime) => runtime.run({ task: "Do it." }))
+        checkStatus(paused, "paused")
+        isResumed = true
+        const again = await withRuntime(place, config, (runtime) =>
+          runtime.resume({ runId: paused.runId, ...approve(paused) }),
+        )
+        checkStatus(again, "paused")
+        check(ticketOf(again).ticket !== ticketOf(paused).ticket, "the second call must have a ticket of its own")
+        check((await place.read("other.txt")) === null, "the second call must not have run")
+      })
+    },
+  },
 ]

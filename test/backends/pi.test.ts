@@ -4,27 +4,11 @@ import { text } from "node:stream/consumers"
 import { describe, expect, test, vi } from "vitest"
 import { pi } from "../../src/backends/pi/index.ts"
 import { unsupportedProviders } from "../../src/backends/pi/models.ts"
-import type { PiModules } from "../../src/backends/pi/shapes.ts"
-import type { BackendBench } from "../../src/testing/index.ts"
 import { casesOf } from "../support/backend-cases.ts"
-import { openPlace } from "../support/backend-place.ts"
-import { programs } from "./programs.ts"
+import { benchOf, openPlace } from "../support/backend-place.ts"
+import { loadPi, placedPi } from "./pi-bench.ts"
 
-const load = async (): Promise<PiModules> => ({
-  agent: await import(programs.piAgent),
-  ai: await import(programs.piAi),
-})
-
-/** A model of the simulated server, over one of its protocols. */
-const bench: BackendBench = {
-  name: "pi",
-  ours: (name, args) => ({ name, args }),
-  open: (options) =>
-    openPlace(options, ({ url, isLoggedOut }) => ({
-      backend: pi({ load, baseUrl: url, resolvePiApiKey: () => (isLoggedOut ? undefined : "key") }),
-      model: "anthropic:claude-sonnet-4-5",
-    })),
-}
+const bench = benchOf(placedPi)
 
 describe("pi", () => {
   test.each(casesOf(bench))("%s", async (_, each) => {
@@ -52,7 +36,7 @@ const providers = [
 describe("BK-09 providers of Pi", () => {
   test.each(providers)("%s sends a well-formed request", async (model, path) => {
     const place = await openPlace({ script: () => "Here." }, ({ url }) => ({
-      backend: pi({ load, baseUrl: `${url}${path}`, resolvePiApiKey: () => "key" }),
+      backend: pi({ load: loadPi, baseUrl: `${url}${path}`, resolvePiApiKey: () => "key" }),
       model,
     }))
     const result = await place.runtime({ tools: [] }).run({ task: "Are you there?" })
@@ -77,7 +61,7 @@ describe("BK-09 providers of Pi", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     const { port } = server.address() as AddressInfo
     const place = await openPlace({ script: () => "" }, () => ({
-      backend: pi({ load, baseUrl: `http://127.0.0.1:${port}` }),
+      backend: pi({ load: loadPi, baseUrl: `http://127.0.0.1:${port}` }),
       model: "bedrock:anthropic.claude-sonnet-4-5",
     }))
     const runtime = place.runtime({ tools: [] })
@@ -95,7 +79,10 @@ describe("BK-09 providers of Pi", () => {
   })
 
   test.each(Object.keys(unsupportedProviders))("%s is refused with the reason", async (provider) => {
-    const place = await openPlace({ script: () => "" }, () => ({ backend: pi({ load }), model: `${provider}:any` }))
+    const place = await openPlace({ script: () => "" }, () => ({
+      backend: pi({ load: loadPi }),
+      model: `${provider}:any`,
+    }))
     const result = await place.runtime({ tools: [] }).run({ task: "Are you there?" })
     expect(result).toMatchObject({
       status: "failed",

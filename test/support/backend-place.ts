@@ -1,10 +1,17 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
+import type { Backend } from "../../src/contract/backend.ts"
 import type { RuntimeConfig } from "../../src/contract/run.ts"
 import { serve } from "../../src/hosts/node/http/serve.ts"
 import { createRuntime, fsStore } from "../../src/hosts/node/index.ts"
-import { type BackendPlace, createSimulator, type PlaceOptions } from "../../src/testing/index.ts"
+import {
+  type BackendBench,
+  type BackendPlace,
+  createSimulator,
+  type PlaceOptions,
+  type SimulatedToolCall,
+} from "../../src/testing/index.ts"
 import { countIn } from "./shell-scene.ts"
 
 /** Where the programs of a place find their model, their home and their keys. */
@@ -14,6 +21,22 @@ export interface PlaceFacts {
   readonly home: string
   readonly workspace: string
   readonly isLoggedOut: boolean
+}
+
+/** A backend as it is set up in a place. Several can share one. */
+export interface PlacedBackend extends Omit<BackendBench, "open"> {
+  /** How its model runs a command, writes and reads a file, and fetches a page. Absent: it does so by a command. */
+  readonly speaks: {
+    command(line: string): SimulatedToolCall
+    write?(path: string, text: string): SimulatedToolCall
+    read?(path: string): SimulatedToolCall
+    fetch?(url: string): SimulatedToolCall
+  }
+  configure(facts: PlaceFacts): Partial<RuntimeConfig> & { readonly backend: Backend }
+}
+
+export function benchOf(backend: PlacedBackend): BackendBench {
+  return { ...backend, open: (options) => openPlace(options, backend.configure) }
 }
 
 /** A workspace, a store and a simulated model for one backend. */

@@ -8,6 +8,7 @@ import { isJsonObject } from "../../lib/json.ts"
 import { Meter } from "../shared/meter.ts"
 import { Steps } from "../shared/steps.ts"
 import { crashed, stopOf, type Trouble } from "./failures.ts"
+import { firstMessage } from "./first-message.ts"
 import { Gate, type Suspension } from "./gate.ts"
 import type { ToolNames } from "./tools.ts"
 import { type ClaudeEnd, type ClaudeEvent, objectIn, translate, usageOf } from "./translate.ts"
@@ -105,13 +106,9 @@ export class ClaudeRun {
 
   async #begin(input: TurnInput): Promise<void> {
     const { facts, brief } = this.#parts
-    const before: ContentPart[] = brief === "" ? [] : [{ type: "text", text: brief }]
-    if (input.kind === "prompt") return this.#send([...before, ...input.content])
-    const isReplayed = input.answers.some(({ call }) => call.callId === facts.deferred)
-    const others = input.answers.filter(({ call }) => call.callId !== facts.deferred)
-    const content = [...before, ...others.map(asText), ...(input.content ?? [])]
+    const { content, isReplayed } = firstMessage(input, brief, facts.deferred)
     if (isReplayed) this.#withReplay = content
-    else await this.#send(content.length > before.length ? content : [...content, { type: "text", text: "Go on." }])
+    else await this.#send(content)
   }
 
   async #send(content: readonly ContentPart[]): Promise<void> {
@@ -293,18 +290,6 @@ export class ClaudeRun {
     for (const text of this.#steers?.values() ?? []) this.#parts.host.emit({ type: "steer", text })
     this.#steers = null
   }
-}
-
-/** What became of a call that the program does not present again. */
-function asText({ kind, call, ...rest }: (TurnInput & { readonly kind: "continue" })["answers"][number]): ContentPart {
-  const named = `Your call of ${call.name} with ${JSON.stringify(call.args)}`
-  if (kind !== "outcome" || !("outcome" in rest))
-    return {
-      type: "text",
-      text: `${named} was approved, but has not run. Call it again with exactly the same arguments.`,
-    }
-  const shown = rest.outcome.output.map((part) => (part.type === "text" ? part.text : `[${part.mediaType}]`)).join("\n")
-  return { type: "text", text: `${named} has ended (${rest.outcome.status}). Its output:\n${shown}` }
 }
 
 function asError(error: unknown): LonghaulError {

@@ -3,7 +3,7 @@ import type { Json } from "../../contract/json.ts"
 import type { InterruptMode, SessionRef } from "../../contract/session.ts"
 import { tokensAtMost } from "../native/token-bound.ts"
 import type { PiAgent, PiAssistant, PiEvent, PiMessage, PiModel, PiModules, PiTool, PiToolResult } from "./shapes.ts"
-import { originOf, outcomeContent, toFailure, toPiMessages, toStopReason, toUsage, userMessage } from "./translate.ts"
+import { originOf, toFailure, toPiContent, toPiMessages, toStopReason, toUsage, userMessage } from "./translate.ts"
 
 export interface PiSetup {
   readonly modules: PiModules
@@ -258,7 +258,7 @@ class PiRun {
       this.#isSuspended = true
       return { ...said("It waits for a decision."), terminate: true }
     }
-    return { content: outcomeContent(outcome) }
+    return { content: toPiContent(outcome.output) }
   }
 
   #lastText(): string {

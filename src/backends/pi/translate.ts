@@ -1,9 +1,8 @@
 import type { ContentPart } from "../../contract/content.ts"
 import { type ErrorCode, type Failure, LonghaulError } from "../../contract/error.ts"
-import type { AssistantMessage, Message } from "../../contract/message.ts"
+import type { AssistantMessage, Message, ToolResultPart } from "../../contract/message.ts"
 import type { StopReason } from "../../contract/provider.ts"
 import type { Usage } from "../../contract/result.ts"
-import type { ToolOutcome } from "../../contract/tool.ts"
 import type { PiAssistant, PiContent, PiMessage, PiModel, PiPart, PiUsage } from "./shapes.ts"
 
 const noPiUsage: PiUsage = {
@@ -19,23 +18,16 @@ const noPiUsage: PiUsage = {
 export function toPiMessages(messages: readonly Message[], model: PiModel): PiMessage[] {
   const names = new Map<string, string>()
   return messages.flatMap((message): PiMessage[] => {
-    switch (message.role) {
-      case "user":
-        return [userMessage(message.content)]
-      case "assistant":
-        for (const part of message.content) if (part.type === "tool-call") names.set(part.callId, part.name)
-        return [assistantMessage(message, model)]
-      case "tool":
-        return message.content.map(({ callId, wireId, status, output }) => ({
-          role: "toolResult",
-          toolCallId: wireId ?? callId,
-          toolName: names.get(callId) ?? "unknown",
-          content: toPiContent(output),
-          isError: status !== "ok",
-          timestamp: 0,
-        }))
-    }
+    if (message.role === "user") return [userMessage(message.content)]
+    if (message.role === "tool") return message.content.map((part) => resultMessage(part, names.get(part.callId)))
+    for (const part of message.content) if (part.type === "tool-call") names.set(part.callId, part.name)
+    return [assistantMessage(message, model)]
   })
+}
+
+function resultMessage({ callId, wireId, status, output }: ToolResultPart, toolName = "unknown"): PiMessage {
+  const content = toPiContent(output)
+  return { role: "toolResult", toolCallId: wireId ?? callId, toolName, content, isError: status !== "ok", timestamp: 0 }
 }
 
 export function userMessage(content: readonly ContentPart[]): PiMessage {
@@ -48,11 +40,6 @@ export function toPiContent(content: readonly ContentPart[]): readonly PiContent
     if (part.type === "image") return { type: "image", data: part.data, mimeType: part.mediaType }
     return { type: "text", text: `[A file of type ${part.mediaType} that this model cannot read.]` }
   })
-}
-
-/** What a tool returned, with its status in front if it did not succeed: Pi has no place for it. */
-export function outcomeContent({ output }: ToolOutcome): readonly PiContent[] {
-  return toPiContent(output)
 }
 
 function assistantMessage({ content }: AssistantMessage, model: PiModel): PiAssistant {

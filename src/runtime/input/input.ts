@@ -32,6 +32,8 @@ export interface CheckedInput {
   /** The entry of the chain that continues or starts it. */
   readonly entry: number
   readonly mcpServers: McpServers
+  /** The vendor's session that the run continues. */
+  readonly providerSessionId?: string
   readonly settings: ModelSettings
   readonly form?: OutputForm
   readonly dispatcher: Dispatcher
@@ -87,6 +89,7 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     chain,
     entry: 0,
     mcpServers,
+    ...(input.providerSessionId !== undefined && { providerSessionId: input.providerSessionId }),
     settings: modelSettings(input),
     ...(form && { form }),
     dispatcher,
@@ -170,6 +173,7 @@ const inputKeys = keys<RunInput>()(
   "chain",
   "selection",
   "mcpServers",
+  "providerSessionId",
   "temperature",
   "maxOutputTokens",
   "effort",

@@ -2,14 +2,17 @@ import type { Tool as McpTool, Server, ServerContext } from "@modelcontextprotoc
 import type { Json } from "../../../contract/json.ts"
 import type { Tool, ToolOutcome, ToolSpec } from "../../../contract/tool.ts"
 import type { DispatchCall } from "../../../tools/kernel/dispatch.ts"
-import type { AgentTools, CallOptions } from "../agent-tools.ts"
 import { toMcpContent } from "./content.ts"
 
 /** The served tools: created by `createAgentTools`, or those of a run. */
-export interface McpTools extends Pick<AgentTools, "listTools"> {
+export interface McpTools {
+  listTools(): readonly ToolSpec[]
   tool(name: string): Pick<Tool, "effect" | "risk"> | undefined
   /** `callId`: the client's id of the call, if it sent one. */
-  dispatch(call: DispatchCall & { readonly callId?: string }, options?: CallOptions): Promise<ToolOutcome>
+  dispatch(
+    call: DispatchCall & { readonly callId?: string },
+    options: { readonly signal: AbortSignal; readonly onProgress?: (message: string) => void },
+  ): Promise<ToolOutcome>
 }
 
 /** The official SDK. Loaded only to serve. */

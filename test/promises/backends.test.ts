@@ -1,0 +1,193 @@
+import { describe, expect, test } from "vitest"
+import type { Capabilities } from "../../src/contract/capabilities.ts"
+import type { RunEvent } from "../../src/contract/event.ts"
+import {
+  listRuntimeBridges,
+  meetsRequirements,
+  parseRuntimeModelReference,
+  resolveRuntimeBridge,
+  runtimeCapabilities,
+  supports,
+} from "../../src/hosts/node/backends/registry.ts"
+import { createRuntime, LonghaulError } from "../../src/hosts/node/index.ts"
+import { memoryStore } from "../../src/stores/memory.ts"
+import { type FakeSession, fakeBackend, type SimulatedRequest, scriptedModel } from "../../src/testing/index.ts"
+import { defineTool } from "../../src/tools/kernel/define-tool.ts"
+
+describe("references to models", () => {
+  test("BK-02 BK-06 a Claude model without a mode runs on the Claude SDK", () => {
+    expect(parseRuntimeModelReference({ sdk: "claude", model: "claude-sonnet-4-6" })).toEqual({
+      backend: "claude-sdk",
+      model: "claude-sonnet-4-6",
+    })
+    expect(parseRuntimeModelReference("claude:claude-sonnet-4-6", "sdk").backend).toBe("claude-sdk")
+  })
+
+  test("BK-03 a Claude model in CLI mode runs on the claude CLI", () => {
+    expect(parseRuntimeModelReference({ sdk: "claude", model: "opus" }, "cli").backend).toBe("claude-cli")
+    expect(parseRuntimeModelReference("claude:opus", "cli").backend).toBe("claude-cli")
+  })
+
+  test.each(["sdk", "cli"] as const)("BK-04 a Pi model runs on Pi in mode %s", (mode) => {
+    expect(parseRuntimeModelReference("pi:openai:gpt-5.5", mode)).toEqual({ backend: "pi", model: "openai:gpt-5.5" })
+  })
+
+  test("BK-05 a Codex model in CLI mode runs on the Codex app-server", () => {
+    expect(parseRuntimeModelReference({ sdk: "codex", model: "gpt-5.5" }, "cli")).toEqual({
+      backend: "codex",
+      model: "gpt-5.5",
+    })
+  })
+
+  test("BK-07 a reference may be an object of sdk, model and provider", () => {
+    expect(parseRuntimeModelReference({ sdk: "pi", provider: "openai", model: "gpt-5.5" })).toEqual({
+      backend: "pi",
+      model: "openai:gpt-5.5",
+    })
+  })
+
+  test.each([
+    ["codex/gpt-5.5", { backend: "codex", model: "gpt-5.5" }],
+    ["acp:gemini/gemini-2.5-pro", { backend: "acp:gemini", model: "gemini-2.5-pro" }],
+    ["claude-cli", { backend: "claude-cli" }],
+    ["openrouter:vendor/model", { model: "openrouter:vendor/model" }],
+    ["anthropic:claude-sonnet-4-6", { model: "anthropic:claude-sonnet-4-6" }],
+  ])("%s is parsed", (reference, expected) => {
+    expect(parseRuntimeModelReference(reference)).toEqual(expected)
+  })
+})
+
+describe("the registry", () => {
+  test("BK-13 BK-20 BK-21 lists the backends, resolves a name, and tells what each can do", async () => {
+    const names = listRuntimeBridges()
+    expect(names).toEqual(expect.arrayContaining(["claude-sdk", "claude-cli", "pi", "native"]))
+    expect((await resolveRuntimeBridge("claude:opus", "cli")).name).toBe("claude-cli")
+    expect((await resolveRuntimeBridge("anthropic:claude-sonnet-4-6")).name).toBe("native")
+    expect(Object.keys(await runtimeCapabilities())).toEqual(names)
+    await expect(resolveRuntimeBridge("acp:nobody/x")).rejects.toMatchObject({ code: "config_invalid" })
+    const open = createRuntime({ store: memoryStore(), backends: [fakeBackend({ name: "own", script: () => "mine" })] })
+    expect(await open.run({ task: "x", backend: "own" })).toMatchObject({ backend: "own", text: "mine" })
+  })
+
+  test("BK-23 Claude states its provider, limits, tools and prices", async () => {
+    const { capabilities } = await resolveRuntimeBridge("claude-cli")
+    expect(capabilities).toMatchObject({
+      provider: "anthropic",
+      contextTokens: 200_000,
+      outputTokens: 8192,
+      usdPer1k: { input: 0.003, output: 0.015 },
+    })
+    const names = capabilities.ownTools.map(({ name }) => name)
+    const promised = ["Read", "Write", "Edit", "Bash", "Glob", "Grep", "WebFetch", "WebSearch", "Task", "Skill"]
+    expect(names).toEqual(expect.arrayContaining(promised))
+  })
+
+  test("BK-24 the native backend has no tools of its own and runs tools in parallel", async () => {
+    const { name, capabilities } = await resolveRuntimeBridge("native")
+    expect([name, capabilities.ownTools]).toEqual(["native", []])
+    expect(supports(capabilities, "parallel_tools")).toBe(true)
+  })
+
+  test("BK-25 a backend that needs a program says that it does not work at the edge", async () => {
+    const all = Object.entries(await runtimeCapabilities())
+    expect(all.filter(([, { edge }]) => edge).map(([name]) => name)).toEqual(["native"])
+  })
+
+  test("CAP-01 CAP-02 CAP-03 CAP-04 CAP-05 CAP-06 every record is complete", async () => {
+    for (const [name, capabilities] of Object.entries(await runtimeCapabilities())) {
+      const { provider, features, contextTokens, outputTokens, ownTools, usdPer1k, latencyMs, coldStartMs } =
+        capabilities
+      expect(provider, name).not.toBe("")
+      expect(features, name).toEqual(expect.arrayContaining(["streaming", "tools", "interrupt"]))
+      for (const number of [contextTokens, outputTokens, usdPer1k.input, usdPer1k.output, latencyMs]) {
+        expect(number, name).toBeGreaterThan(0)
+      }
+      expect(coldStartMs, name).toBeGreaterThanOrEqual(0)
+      expect(new Set(ownTools.map((tool) => tool.name)).size, name).toBe(ownTools.length)
+    }
+  })
+
+  test("CAP-09 tools that a backend lacks the feature for can be dropped before it runs", () => {
+    const capabilities: Pick<Capabilities, "features"> = { features: ["tools"] }
+    const needs = { Read: ["file_access"], send: [] }
+    const kept = Object.entries(needs).filter(([, features]) =>
+      meetsRequirements(capabilities as Capabilities, features),
+    )
+    expect(kept.map(([name]) => name)).toEqual(["send"])
+  })
+})
+
+const tool = (name: string) =>
+  defineTool({ name, description: name, input: { type: "object" }, effect: "none", run: () => "done" })
+
+test("TOOL-38 tools that a backend has itself are not offered a second time", async () => {
+  const offered: string[][] = []
+  const backend = fakeBackend({
+    script({ tools }: SimulatedRequest) {
+      offered.push(tools.map(({ name }) => name))
+      return "fine"
+    },
+  })
+  const runtime = createRuntime({ store: memoryStore(), backend, tools: [tool("Write"), tool("send")] })
+  await runtime.run({ task: "x" })
+  expect(offered).toEqual([["send", "Write"]])
+})
+
+test("CAP-13 an event near the end has the capabilities of the result", async () => {
+  const events: RunEvent[] = []
+  const runtime = createRuntime({ store: memoryStore(), model: scriptedModel(["fine"]), tools: [] })
+  const handle = runtime.stream({ task: "x" })
+  for await (const event of handle) events.push(event)
+  const { capabilitiesUsed } = await handle.result
+  expect(events.filter(({ type }) => type === "capabilities")).toEqual([
+    { type: "capabilities", used: capabilitiesUsed },
+  ])
+  expect(events.at(-1)?.type).toBe("run-end")
+})
+
+test("RUN-12 a run continues a session that its backend has stored", async () => {
+  const sessions = new Map<string, FakeSession>()
+  const seen: string[] = []
+  const backend = fakeBackend({
+    sessions,
+    script({ messages }) {
+      seen.push(messages.map(({ text }) => text).join("|"))
+      return "fine"
+    },
+  })
+  const runtime = createRuntime({ store: memoryStore(), backend, tools: [] })
+  const first = await runtime.run({ task: "First." })
+  const second = await runtime.run({ task: "Second.", providerSessionId: first.sessionId ?? "" })
+  expect(second).toMatchObject({ status: "done", sessionId: first.sessionId })
+  expect(seen).toEqual(["First.", "First.|fine|Second."])
+  const none = createRuntime({ store: memoryStore(), model: scriptedModel(["x"]), tools: [] })
+  expect(await none.run({ task: "x", providerSessionId: "s" })).toMatchObject({
+    error: { code: "capability_mismatch" },
+  })
+})
+
+test("APR-27 the permission mode decides about the tools of other backends as about ours", async () => {
+  const run = async (mode: "auto" | "ask" | "deny", preApproved: readonly string[] = []) => {
+    const written: unknown[] = []
+    const backend = fakeBackend({
+      script: ({ messages }) =>
+        messages.some(({ toolResults }) => toolResults.length > 0)
+          ? "done"
+          : { parts: [{ toolCall: { name: "Write", args: { path: "a" } } }] },
+      write: (args) => written.push(args),
+    })
+    const policy = { mode, preApproved, tiers: { Write: "high" } } as const
+    await createRuntime({ store: memoryStore(), backend, policy, tools: [] }).run({ task: "x" })
+    return written.length
+  }
+  expect(await run("auto")).toBe(1)
+  expect(await run("ask")).toBe(0)
+  expect(await run("ask", ["Write"])).toBe(1)
+  expect(await run("deny")).toBe(0)
+})
+
+test("FAIL-02 a failure that may pass is retryable, and one that would repeat is not", () => {
+  const retryable = (code: ConstructorParameters<typeof LonghaulError>[0]) => new LonghaulError(code, "x").retryable
+  expect((["rate_limited", "overloaded", "network"] as const).map(retryable)).toEqual([true, true, true])
+  expect((["auth", "billing", "invalid_request"] as const).map(retryable)).toEqual([false, false, false])
+})
