@@ -6,6 +6,12 @@ const creators: Readonly<Record<string, () => Promise<Backend>>> = {
   "claude-sdk": async () => (await import("../../../backends/claude-sdk/index.ts")).claudeSdk(),
   "claude-cli": async () => (await import("../../../backends/claude-cli/index.ts")).claudeCli(),
   codex: async () => (await import("../../../backends/codex/index.ts")).codex(),
+  ...Object.fromEntries(
+    ["gemini", "copilot", "opencode", "cursor"].map((name) => [
+      `acp:${name}`,
+      async () => (await import("../../../backends/acp/index.ts")).acp({ name }),
+    ]),
+  ),
   pi: async () => (await import("../../../backends/pi/index.ts")).pi(),
 }
 

@@ -1,0 +1,125 @@
+import type { Backend } from "../../contract/backend.ts"
+import type { BackendEnv, ProgramSpec } from "../../contract/backend-env.ts"
+import type { Capabilities, Probe } from "../../contract/capabilities.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { type AcpAgent, copilotAgent, cursorAgent, geminiAgent, opencodeAgent, unknownAgent } from "./agents.ts"
+import { type Connection, connect } from "./connection.ts"
+import { openSession } from "./session.ts"
+
+export interface AcpOptions {
+  /** A known agent: `gemini`, `copilot`, `opencode`, `cursor`. Any other name needs a command. */
+  readonly name: string
+  /** The program. Default: that of the known agent, from PATH. */
+  readonly command?: string
+  /** Its arguments, which make it speak the protocol. Default: those of the known agent. */
+  readonly args?: readonly string[]
+  /** Variables of this process that it gets, in addition to those with the login of the known agent. */
+  readonly passEnv?: readonly string[]
+  /** Variables that it gets with these values. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** An agent that speaks the Agent Client Protocol, with the login that it has. */
+export function acp(options: AcpOptions): Backend {
+  checkKeys("acp", options, keys<AcpOptions>()("name", "command", "args", "passEnv", "env"))
+  const agent = agentOf(options)
+  const name = `acp:${agent.name}`
+  return {
+    name,
+    capabilities: capabilitiesOf(agent),
+    probe: (env) => probe(agent, env, programOf(agent, options, { runId: "probe", cwd: "." })),
+    open(request, env) {
+      const { runId, cwd, model } = request
+      const program = programOf(agent, options, { runId, cwd, model: typeof model === "string" ? model : model?.id })
+      return openSession(request, env, {
+        ...{ backend: name, agent },
+        connect: (handlers) => connect(agent, env, program, handlers),
+      })
+    },
+  }
+}
+
+/** The agents that are known by name. */
+export const acpAgents: readonly string[] = [geminiAgent, copilotAgent, opencodeAgent, cursorAgent].map(
+  ({ name }) => name,
+)
+
+function agentOf({ name, command, args = [] }: AcpOptions): AcpAgent {
+  const known = [geminiAgent, copilotAgent, opencodeAgent, cursorAgent].find((agent) => agent.name === name)
+  if (known) return known
+  if (command !== undefined && /^[\w.-]+$/.test(name)) return unknownAgent(name, command, args)
+  throw new LonghaulError(
+    "config_invalid",
+    `acp does not know the agent ${JSON.stringify(String(name).slice(0, 80))}.`,
+    {
+      fix: `Use ${acpAgents.join(", ")}, or pass a name of letters and digits and the command that starts the agent.`,
+    },
+  )
+}
+
+interface StartedFor {
+  readonly runId: string
+  readonly cwd: string
+  readonly model?: string | undefined
+}
+
+function programOf(agent: AcpAgent, options: AcpOptions, { runId, cwd, model }: StartedFor): ProgramSpec {
+  const { command = agent.command, args = agent.args, passEnv = [], env } = options
+  return {
+    command,
+    args: model === undefined ? args : [...args, ...(agent.modelArgs?.(model) ?? [])],
+    ...{ cwd, runId },
+    passEnv: [...agent.passEnv, ...proxyVariables, ...passEnv],
+    env: { ...env, ...agent.env },
+    install: agent.install,
+  }
+}
+
+async function probe(agent: AcpAgent, env: BackendEnv, program: ProgramSpec): Promise<Probe> {
+  let connection: Connection | undefined
+  try {
+    connection = await connect(agent, env, program, { onNotification: () => {}, onRequest: () => undefined })
+    // The protocol tells whether there is a login only when a session is opened.
+    return { found: true, version: connection.facts.version, login: "unknown" }
+  } catch (error) {
+    const failure = LonghaulError.is(error)
+      ? error
+      : new LonghaulError("backend_crashed", `${agent.title} could not be checked.`, { cause: error })
+    const found = failure.code !== "backend_missing" && failure.code !== "capability_mismatch"
+    return { found, login: "unknown", failure: failure.toJSON() }
+  } finally {
+    await connection?.channel.end("ask")
+  }
+}
+
+function capabilitiesOf({ provider, naming, enforcement, reportsCost }: AcpAgent): Capabilities {
+  const known = new Map(naming.known.map((tool) => [tool.name, tool]))
+  return {
+    provider,
+    features: [
+      ...(["streaming", "tools", "parallel_tools", "vision", "code_execution", "file_access", "web_access"] as const),
+      ...(["interrupt", "structured_output", "mcp"] as const),
+    ],
+    models: "own",
+    history: "brief",
+    resume: "session",
+    suspend: { ours: "settle", own: "repeat" },
+    steer: "next",
+    structured: "text",
+    metering: "end",
+    reportsCost,
+    ownTools: [...known.values()],
+    enforcement,
+    edge: false,
+    contextTokens: 128_000,
+    outputTokens: 8192,
+    usdPer1k: { input: 0.002, output: 0.01 },
+    latencyMs: 2000,
+    coldStartMs: 4000,
+  }
+}
+
+const proxyVariables: readonly string[] = [
+  ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "NODE_EXTRA_CA_CERTS"],
+]

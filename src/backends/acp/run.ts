@@ -1,0 +1,223 @@
+import type { BackendEvent, Stop, TurnHost, TurnInput } from "../../contract/backend.ts"
+import type { LineChannel } from "../../contract/backend-env.ts"
+import type { ContentPart } from "../../contract/content.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import type { Json } from "../../contract/json.ts"
+import type { Usage } from "../../contract/result.ts"
+import type { InterruptMode } from "../../contract/session.ts"
+import type { ToolOutcome } from "../../contract/tool.ts"
+import { Controls } from "../native/controls.ts"
+import { answerText } from "../shared/call-answers.ts"
+import type { JsonRpc } from "../shared/json-rpc.ts"
+import { Meter } from "../shared/meter.ts"
+import type { AcpAgent } from "./agents.ts"
+import { isNote, toldFailure } from "./failures.ts"
+import { Gate, type GateParts } from "./gate.ts"
+import { objectOf, type PermissionQuestion } from "./protocol.ts"
+import { Recording } from "./recording.ts"
+import { type PromptEnd, promptOf, readPromptEnd, translate } from "./translate.ts"
+
+export interface RunParts extends Pick<GateParts, "bridge" | "tools" | "servers"> {
+  readonly agent: AcpAgent
+  readonly rpc: JsonRpc
+  readonly channel: LineChannel
+  readonly host: TurnHost
+  readonly sessionId: string
+  readonly turns: number
+  readonly model: string
+  readonly takesImages: boolean
+  readonly stopMs: number
+  readonly counted: Usage
+  /** In front of the first message: the system prompt, and what happened before this session. */
+  readonly before: readonly ContentPart[]
+  /** The session is stored. */
+  stored(counted: Usage): BackendEvent
+}
+
+/** One run of a session: sends prompts, records what the agent tells, and answers its questions until it is done. */
+export class AcpRun {
+  readonly #parts: RunParts
+  readonly #recording: Recording
+  readonly #gate: Gate
+  readonly #meter: Meter
+  readonly #controls = new Controls()
+  #halted: Stop | undefined
+  #isCancelled = false
+  #isPrompted = false
+  #killTimer: ReturnType<typeof setTimeout> | undefined
+  /** The agent's count of dollars for the whole session. */
+  #costUsd: number
+
+  constructor(parts: RunParts) {
+    const { agent, host, turns, model, counted, bridge, tools, servers } = parts
+    this.#parts = parts
+    this.#costUsd = counted.costUsd ?? 0
+    this.#meter = new Meter(host, counted)
+    this.#recording = new Recording(host, turns, model, {
+      onHalt: (stop) => void this.#halt(stop),
+      onStep: () => {
+        if (this.#controls.stopping) void this.#cancel()
+      },
+    })
+    const recording = this.#recording
+    const onSuspend = (isOwn: boolean) =>
+      this.#halt(isOwn ? { reason: "suspended", resumeBy: "repeat" } : { reason: "suspended" })
+    this.#gate = new Gate({ agent, host, recording, bridge, tools, servers, onSuspend })
+  }
+
+  /** Never rejects. */
+  async run(input: TurnInput): Promise<Stop> {
+    const { host } = this.#parts
+    const stop = await this.#work(input).catch((error) => failed(error))
+    clearTimeout(this.#killTimer)
+    await this.#recording.idle()
+    this.#recording.leave(this.#controls.stopping)
+    for (const text of this.#controls.undelivered()) host.emit({ type: "steer", text })
+    if (this.#halted) return this.#halted
+    return stop.reason === "failed" && this.#controls.stopping ? { reason: "interrupted" } : stop
+  }
+
+  steer(text: string): boolean {
+    return this.#controls.steer(text)
+  }
+
+  interrupt(mode: InterruptMode): void {
+    this.#controls.interrupt(mode)
+    if (mode === "immediate") void this.#cancel()
+  }
+
+  /** An update of the session. What comes before the first prompt repeats an earlier conversation. */
+  notified(params: Json): void {
+    const event = translate(objectOf(params).update)
+    if (event === undefined || !this.#isPrompted) return
+    void this.#recording.enqueue(() => {
+      switch (event.type) {
+        case "text":
+        case "reasoning":
+          if (isNote(this.#parts.agent, event.delta)) return undefined
+          return this.#recording.addDelta(event.type, event.delta)
+        case "call":
+          return this.#gate.update(event.call, this.#isCancelled)
+        case "cost":
+          this.#costUsd = event.usd
+          return undefined
+      }
+    })
+  }
+
+  question(question: PermissionQuestion): Promise<Json> {
+    return this.#gate.question(question)
+  }
+
+  callTool(name: string, args: Json): Promise<ToolOutcome> {
+    return this.#gate.callTool(name, args)
+  }
+
+  async #work(input: TurnInput): Promise<Stop> {
+    let content = this.#first(input)
+    for (;;) {
+      if (this.#controls.stopping) return { reason: "interrupted" }
+      const end = await this.#prompt(content)
+      const stop = this.#halted ?? this.#stopOf(end)
+      if (stop) return stop
+      const next = await this.#next()
+      if ("reason" in next) return next
+      content = next.texts.map((text) => ({ type: "text", text }))
+    }
+  }
+
+  #first(input: TurnInput): readonly ContentPart[] {
+    const { before } = this.#parts
+    if (input.kind === "prompt") return [...before, ...input.content]
+    const answers = input.answers.map((answer): ContentPart => ({ type: "text", text: answerText(answer) }))
+    const content = [...answers, ...(input.content ?? [])]
+    return [...before, ...(content.length > 0 ? content : [{ type: "text", text: "Go on." } as const])]
+  }
+
+  /** Sends a message and resolves when the agent has answered it and all of that is recorded. */
+  async #prompt(content: readonly ContentPart[]): Promise<PromptEnd> {
+    const { rpc, sessionId, takesImages, host, stored } = this.#parts
+    const prompt = promptOf(content, takesImages)
+    this.#isPrompted = true
+    const reply = rpc.request("session/prompt", { sessionId, prompt }, { replyMs: null })
+    const end = readPromptEnd(await reply)
+    await this.#recording.idle()
+    if (end.model !== "") this.#recording.steps.model = end.model
+    this.#measure(end)
+    host.emit(stored(this.#meter.counted))
+    return end
+  }
+
+  #measure({ usage, model }: PromptEnd): void {
+    const { agent } = this.#parts
+    const { costUsd: counted } = this.#meter.counted
+    const costUsd = agent.reportsCost ? Math.max(0, this.#costUsd - (counted ?? 0)) : null
+    this.#meter.add({ ...usage, costUsd }, model === "" ? this.#recording.steps.model || undefined : model)
+  }
+
+  /** Undefined: the agent has answered. */
+  #stopOf({ stopReason, usage }: PromptEnd): Stop | undefined {
+    const { agent } = this.#parts
+    if (this.#isCancelled && this.#controls.stopping) return { reason: "interrupted" }
+    switch (stopReason) {
+      case "end_turn": {
+        const failure = toldFailure(agent, this.#recording.lastDelta, usage.outputTokens > 0)
+        if (failure) this.#recording.dropText()
+        return failure && failed(failure)
+      }
+      case "cancelled":
+        // It stops on a refusal, too.
+        return this.#gate.hasRefusals ? undefined : failed(unexpected(agent, stopReason))
+      case "max_tokens":
+        return { reason: "output-limit" }
+      case "refusal":
+        return { reason: "refusal" }
+      default:
+        return failed(unexpected(agent, stopReason))
+    }
+  }
+
+  /** What the model has to be told next, or the end. */
+  async #next(): Promise<Stop | { readonly texts: readonly string[] }> {
+    const { host } = this.#parts
+    const refusals = this.#gate.takeRefusals()
+    const isOver = !(await this.#recording.end())
+    const { text } = this.#recording.steps
+    if (isOver) return { reason: "done", text }
+    const complaint = refusals.length > 0 ? undefined : await host.review(text)
+    const repairs = complaint === undefined ? refusals : [complaint]
+    const steers = this.#controls.takeSteers(repairs.length === 0)
+    if (steers === "closed") return { reason: "done", text }
+    const sent = repairs.map((each) => host.emit({ type: "steer", text: each, reason: "repair" }).text)
+    return { texts: [...sent, ...steers.map((each) => host.emit({ type: "steer", text: each }).text)] }
+  }
+
+  /** Stops the work for a reason of the run. Resolves when the agent was told. */
+  #halt(stop: Stop): Promise<void> {
+    this.#halted ??= stop
+    return this.#cancel()
+  }
+
+  /** Asks the agent to stop; if it does not, it is killed. */
+  async #cancel(): Promise<void> {
+    const { rpc, channel, sessionId, stopMs } = this.#parts
+    if (this.#isCancelled || !this.#isPrompted) return
+    this.#isCancelled = true
+    this.#killTimer = setTimeout(() => void channel.end("kill"), stopMs)
+    await rpc.notify("session/cancel", { sessionId })
+  }
+}
+
+function failed(error: unknown): Stop {
+  const failure = LonghaulError.is(error)
+    ? error
+    : new LonghaulError("internal", "The session with the agent failed unexpectedly.", { cause: error })
+  return { reason: "failed", failure: failure.toJSON() }
+}
+
+function unexpected({ title }: AcpAgent, stopReason: string): LonghaulError {
+  const code = stopReason === "max_turn_requests" ? "max_turns" : "unexpected_stop"
+  return new LonghaulError(code, `${title} stopped without an answer (${stopReason || "no reason"}).`, {
+    fix: "Resume the run.",
+  })
+}
