@@ -50,8 +50,9 @@ export class RunProjection {
   model: string | undefined
   /** The last choice: `model` is then updated by what the backend reports. */
   chosen: (Target & { readonly entry: number | undefined }) | undefined
-  /** The last session of the run's backend. */
+  /** The last session of the run's backend, and the `seq` of its record. */
   session: SessionRef | undefined
+  sessionAt = -1
   /** How the suspended call continues in that session. */
   resumeBy: ResumeBy | undefined
   enforcement: readonly ToolEnforcement[] | undefined
@@ -259,9 +260,9 @@ export class RunProjection {
     this.schemaEnforced = schemaEnforced
   }
 
-  /** A fork must not continue the session of the other run. */
   #open(record: RunRecord & { readonly type: "session" }): void {
-    this.session = this.#isCopied(record) ? undefined : record.ref
+    this.session = record.ref
+    this.sessionAt = record.seq
     this.enforcement = record.enforcement
     this.model = record.model ?? this.model
   }

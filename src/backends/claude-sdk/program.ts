@@ -31,7 +31,7 @@ interface Start {
 export async function startQuery({ sdk, options, deadlines, spawn }: Start): Promise<ClaudeProgram> {
   const inbox = new Inbox<Delivery>()
   const prompts = new Inbox<Json>()
-  let process: HostProcess | undefined
+  let started: HostProcess | undefined
   const query = sdk.query({
     prompt: iterate(prompts) as AsyncIterable<never>, // Safe: lines of the SDK's own protocol.
     // Safe: the names and forms are those of the SDK, of which no types are needed here.
@@ -39,14 +39,14 @@ export async function startQuery({ sdk, options, deadlines, spawn }: Start): Pro
       ...options,
       ...questions(inbox),
       spawnClaudeCodeProcess(program: SpawnOptions) {
-        process = new HostProcess(spawn(program), (error) => inbox.end({ error }))
-        return process
+        started = new HostProcess(spawn(program), (error) => inbox.end({ error }))
+        return started
       },
     } as never,
   })
   void pump(query, inbox)
   const opened = await openedWithin(query, deadlines.openMs)
-  const channel = await process?.channel
+  const channel = await started?.channel
   if (channel === undefined) throw new LonghaulError("backend_crashed", "The Claude SDK did not start its program.")
   if (!isJsonObject(opened)) {
     const error = await whyNotOpened(inbox, channel)
