@@ -363,6 +363,19 @@ export function describeClaude(bench: ClaudeBench): void {
     const code = (expected: string) => (result: RunResult) =>
       expect(result).toMatchObject({ status: "failed", error: { code: expected } })
 
+    test("a missing program is backend_missing, with the command that installs it", () =>
+      inPlace(
+        () => "never",
+        async (place) => {
+          const result = await run(place, allow)
+          expect(result).toMatchObject({
+            status: "failed",
+            error: { code: "backend_missing", fix: expect.stringContaining("npm install") },
+          })
+        },
+        "/nonexistent/claude",
+      ))
+
     test("a program that ends at once is backend_crashed", () => withProgram("exit 7", code("backend_crashed")))
 
     test("a program that writes no messages is backend_protocol", () =>

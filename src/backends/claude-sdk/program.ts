@@ -16,46 +16,55 @@ import {
   userMessage,
 } from "../claude/wire.ts"
 import { HostProcess } from "./host-process.ts"
-import type { ClaudeAgentSdk, ClaudeQuery, QueryOptions, SpawnOptions } from "./sdk.ts"
-
-type GivenOptions = Omit<QueryOptions, "hooks" | "canUseTool" | "spawnClaudeCodeProcess">
+import {
+  type ClaudeAgentSdk,
+  type ClaudeQuery,
+  type HostOptions,
+  INSTALL,
+  type SessionOptions,
+  type SpawnOptions,
+} from "./sdk.ts"
 
 interface Start {
   readonly sdk: ClaudeAgentSdk
-  readonly options: GivenOptions
+  readonly options: SessionOptions
   readonly deadlines: Deadlines
   spawn(program: SpawnOptions): Promise<LineChannel>
 }
 
 /** Starts a query of the SDK and returns it as a program that takes messages. */
-export async function startQuery({ sdk, options, deadlines, spawn }: Start): Promise<ClaudeProgram> {
+export async function startQuery(start: Start): Promise<ClaudeProgram> {
   const inbox = new Inbox<Delivery>()
   const prompts = new Inbox<Json>()
-  let process: HostProcess | undefined
-  const query = sdk.query({
-    prompt: iterate(prompts) as AsyncIterable<never>, // Safe: lines of the SDK's own protocol.
-    // Safe: the names and forms are those of the SDK, of which no types are needed here.
-    options: {
-      ...options,
-      ...questions(inbox),
-      spawnClaudeCodeProcess(program: SpawnOptions) {
-        process = new HostProcess(spawn(program), (error) => inbox.end({ error }))
-        return process
-      },
-    } as never,
-  })
+  const started: { process?: HostProcess } = {}
+  const query = queryOf(start, inbox, prompts, started)
   void pump(query, inbox)
-  const opened = await openedWithin(query, deadlines.openMs)
-  const channel = await process?.channel
-  if (channel === undefined) throw new LonghaulError("backend_crashed", "The Claude SDK did not start its program.")
-  if (!isJsonObject(opened)) {
-    const error = await whyNotOpened(inbox, channel)
+  try {
+    return await opened(start.deadlines, { query, inbox, prompts, started })
+  } catch (error) {
     query.close()
-    await channel.end("kill")
+    await started.process?.channel.then(
+      (channel) => channel.end("kill"),
+      () => {},
+    )
     throw error
   }
+}
+
+interface Parts {
+  readonly query: ClaudeQuery
+  readonly inbox: Inbox<Delivery>
+  readonly prompts: Inbox<Json>
+  readonly started: { readonly process?: HostProcess }
+}
+
+async function opened(deadlines: Deadlines, { query, inbox, prompts, started }: Parts): Promise<ClaudeProgram> {
+  const reply = await openedWithin(query, deadlines.openMs)
+  const channel = await started.process?.channel
+  if (channel === undefined) throw new LonghaulError("backend_crashed", "The Claude SDK did not start its program.")
+  if (!isJsonObject(reply)) throw await whyNotOpened(inbox, channel)
   return {
-    version: textIn(opened, "claude_code_version"),
+    version: textIn(reply, "claude_code_version"),
     next: () => inbox.next(),
     async send(content, id) {
       prompts.push(userMessage(content, id))
@@ -74,8 +83,34 @@ export async function startQuery({ sdk, options, deadlines, spawn }: Start): Pro
   }
 }
 
+/** The SDK throws here if it has no program for this machine. */
+function queryOf(
+  { sdk, options, spawn }: Start,
+  inbox: Inbox<Delivery>,
+  prompts: Inbox<Json>,
+  started: { process?: HostProcess },
+): ClaudeQuery {
+  const all: SessionOptions & HostOptions = {
+    ...options,
+    ...questions(inbox),
+    spawnClaudeCodeProcess(program) {
+      started.process = new HostProcess(spawn(program), (error) => inbox.end({ error }))
+      return started.process
+    },
+  }
+  try {
+    // Safe: the lines and options are those of the SDK, whose types are not needed here.
+    return sdk.query({ prompt: iterate(prompts) as AsyncIterable<never>, options: all as never })
+  } catch (error) {
+    throw new LonghaulError("backend_missing", "The Claude SDK could not start its program.", {
+      fix: `Install it again with its optional packages: ${INSTALL}`,
+      cause: error,
+    })
+  }
+}
+
 /** Both gates of the SDK, as questions in the order of its messages. */
-function questions(inbox: Inbox<Delivery>): Pick<QueryOptions, "hooks" | "canUseTool"> {
+function questions(inbox: Inbox<Delivery>): Pick<HostOptions, "hooks" | "canUseTool"> {
   return {
     hooks: {
       PreToolUse: [{ hooks: [(input) => askHook(inbox, input)], timeout: LONGEST_DECISION_S, onFailure: "block" }],
