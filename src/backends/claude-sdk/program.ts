@@ -1,7 +1,7 @@
 import type { Deadlines, LineChannel } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
-import { Aborter, delay } from "../../lib/abort.ts"
+import { Aborter, delay, orAborted } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Inbox } from "../claude/inbox.ts"
 import { closeProgram, exitOf, notOpened } from "../claude/program.ts"
@@ -36,7 +36,7 @@ interface Start {
 export async function startQuery(start: Start): Promise<ClaudeProgram> {
   const inbox = new Inbox<Delivery>()
   const prompts = new Inbox<Json>()
-  const started: { process?: HostProcess } = {}
+  const started: Started = { broken: new Aborter() }
   const query = queryOf(start, inbox, prompts, started)
   void pump(query, inbox)
   try {
@@ -55,11 +55,17 @@ interface Parts {
   readonly query: ClaudeQuery
   readonly inbox: Inbox<Delivery>
   readonly prompts: Inbox<Json>
-  readonly started: { readonly process?: HostProcess }
+  readonly started: Started
+}
+
+interface Started {
+  process?: HostProcess
+  /** Aborts when its output is unreadable. */
+  readonly broken: Aborter
 }
 
 async function opened(deadlines: Deadlines, { query, inbox, prompts, started }: Parts): Promise<ClaudeProgram> {
-  const reply = await openedWithin(query, deadlines.openMs)
+  const reply = await openedWithin(query, deadlines.openMs, started.broken.signal)
   const channel = await started.process?.channel
   if (channel === undefined) throw new LonghaulError("backend_crashed", "The Claude SDK did not start its program.")
   if (!isJsonObject(reply)) throw await whyNotOpened(inbox, channel)
@@ -88,13 +94,16 @@ function queryOf(
   { sdk, options, spawn }: Start,
   inbox: Inbox<Delivery>,
   prompts: Inbox<Json>,
-  started: { process?: HostProcess },
+  started: Started,
 ): ClaudeQuery {
   const all: SessionOptions & HostOptions = {
     ...options,
     ...questions(inbox),
     spawnClaudeCodeProcess(program) {
-      started.process = new HostProcess(spawn(program), (error) => inbox.end({ error }))
+      started.process = new HostProcess(spawn(program), (error) => {
+        inbox.end({ error })
+        started.broken.abort()
+      })
       return started.process
     },
   }
@@ -159,11 +168,12 @@ async function* iterate(prompts: Inbox<Json>): AsyncGenerator<Json> {
 }
 
 /** Undefined: the session is not open. */
-async function openedWithin(query: ClaudeQuery, openMs: number): Promise<unknown> {
+async function openedWithin(query: ClaudeQuery, openMs: number, broken: AbortSignal): Promise<unknown> {
   const opened = new Aborter()
   const late = delay(openMs, opened.signal).then(() => undefined)
   try {
-    return await Promise.race([query.initializationResult().catch(() => undefined), late])
+    const reply = query.initializationResult().catch(() => undefined)
+    return await orAborted(Promise.race([reply, late]), broken)
   } finally {
     opened.abort()
   }
