@@ -7,6 +7,7 @@ import type { Feature } from "../src/contract/capabilities.ts"
 import type { Json } from "../src/contract/json.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
 import { createRuntime, fsStore } from "../src/hosts/node/index.ts"
+import { delay } from "../src/lib/abort.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import {
   type FakeBackendOptions,
@@ -157,6 +158,27 @@ test("a session without a sign of life is stopped as stalled, and the run can be
   expect(stalled).toMatchObject({ status: "failed", error: { code: "stream_stalled" } })
   isSilent = false
   expect(await open().resume({ runId: stalled.runId })).toMatchObject({ status: "done", text: "Here." })
+})
+
+test("an approved call that runs outside the loop may take longer than a session may be silent", async () => {
+  const policy = { rules: [{ ask: { tool: "Write" } }], ask: "pause" } as const
+  const fake = scene({ resumeBy: "settle", capabilities: { edge: false } })
+  const backend: Backend = {
+    ...fake.backend,
+    async open(request, env) {
+      const session = await fake.backend.open(request, env)
+      const execute = session.execute?.bind(session)
+      session.execute = async (call, signal) => {
+        await delay(1500)
+        return (await execute?.(call, signal)) ?? { status: "unknown", output: [] }
+      }
+      return session
+    },
+  }
+  const runtime = fake.open({ backend, policy, deadlines: { idleMs: 500 } })
+  const { runId } = await runtime.run({ task: "Write." })
+  expect(await runtime.resume({ runId, decision: "approve" })).toMatchObject({ status: "done" })
+  expect(fake.written).toHaveLength(1)
 })
 
 test("a fork has a session of its own", async () => {

@@ -159,12 +159,12 @@ export const promises: readonly Promised[] = [
   {
     id: "CAP-07",
     text: "`supports` accepts nine names and returns false for any other",
-    proof: [["src/runtime/select.test.ts", "CAP-07"]],
+    proof: [["src/runtime/backends/select.test.ts", "CAP-07"]],
   },
   {
     id: "CAP-08",
     text: "Requirements are met only if every one is supported",
-    proof: [["src/runtime/select.test.ts", "CAP-08"]],
+    proof: [["src/runtime/backends/select.test.ts", "CAP-08"]],
   },
   {
     id: "CAP-09",
@@ -204,48 +204,52 @@ export const promises: readonly Promised[] = [
   {
     id: "SEL-01",
     text: "There are four selection strategies; capability match is the default",
-    proof: [["src/runtime/select.test.ts", "SEL-01"]],
+    proof: [["src/runtime/backends/select.test.ts", "SEL-01"]],
   },
   {
     id: "SEL-02",
     text: "The preferred backend is chosen if it is registered and capable",
-    proof: [["src/runtime/select.test.ts", "SEL-02"]],
+    proof: [["src/runtime/backends/select.test.ts", "SEL-02"]],
   },
   {
     id: "SEL-03",
     text: "Requirements are inferred from the names of tools",
-    proof: [["src/runtime/select.test.ts", "SEL-03"]],
+    proof: [["src/runtime/backends/select.test.ts", "SEL-03"]],
   },
   {
     id: "SEL-04",
     text: "Requirements are inferred from the words of the task",
-    proof: [["src/runtime/select.test.ts", "SEL-04"]],
+    proof: [["src/runtime/backends/select.test.ts", "SEL-04"]],
   },
-  { id: "SEL-05", text: "Inferred requirements are listed once", proof: [["src/runtime/select.test.ts", "SEL-05"]] },
+  {
+    id: "SEL-05",
+    text: "Inferred requirements are listed once",
+    proof: [["src/runtime/backends/select.test.ts", "SEL-05"]],
+  },
   {
     id: "SEL-06",
     text: "The cheapest capable backend can be chosen",
-    proof: [["src/runtime/select.test.ts", "SEL-06"]],
+    proof: [["src/runtime/backends/select.test.ts", "SEL-06"]],
   },
   {
     id: "SEL-07",
     text: "The fastest capable backend can be chosen",
-    proof: [["src/runtime/select.test.ts", "SEL-07"]],
+    proof: [["src/runtime/backends/select.test.ts", "SEL-07"]],
   },
   {
     id: "SEL-08",
     text: "Otherwise the first capable backend in order of registration is chosen",
-    proof: [["src/runtime/select.test.ts", "SEL-08"]],
+    proof: [["src/runtime/backends/select.test.ts", "SEL-08"]],
   },
   {
     id: "SEL-09",
     text: "If no backend is capable, the native backend runs",
-    proof: [["src/runtime/select.test.ts", "SEL-09"]],
+    proof: [["src/runtime/backends/select.test.ts", "SEL-09"]],
   },
   {
     id: "SEL-10",
     text: "The caller's requirements are added to the inferred ones",
-    proof: [["src/runtime/select.test.ts", "SEL-10"]],
+    proof: [["src/runtime/backends/select.test.ts", "SEL-10"]],
   },
   // The host
   {

@@ -4,7 +4,7 @@ export interface Brand {
   readonly schemaPrefix: string
   /** Client name sent to MCP servers. Not used yet: there is no MCP client. */
   readonly mcpClientName: string
-  /** Client version sent to MCP servers. Not used yet: there is no MCP client. */
+  /** Client version sent to Codex. Not sent to MCP servers yet: there is no MCP client. */
   readonly mcpClientVersion: string
   /** Prefix of temporary folders. Not used yet: the library creates none. */
   readonly tempdirPrefix: string
@@ -14,8 +14,8 @@ export interface Brand {
   readonly doctorCommand: string
   /** Sent to web servers as `user-agent`. */
   readonly serviceName: string
-  /** Client name sent to Codex. Not used yet: the Codex backend does not exist. */
+  /** Client name sent to Codex. */
   readonly clientInfoName: string
-  /** Client title sent to Codex. Not used yet: the Codex backend does not exist. */
+  /** Client title sent to Codex. */
   readonly clientInfoTitle: string
 }

@@ -34,13 +34,25 @@ export interface Activity {
   readonly lastTool?: string
 }
 
-export interface Spent {
-  tokens: number
-  usd: number
-}
-
 /** The model's last answer. */
 export interface LastStep {
   readonly stopReason: StopReason
   readonly calls: readonly ProjectedCall[]
 }
+
+/** The records of turns: their answers, calls and messages. */
+export type StepRecord = Exclude<RunRecord, { readonly type: LifeRecordType }>
+
+type LifeRecordType =
+  | "run-start"
+  | "run-resume"
+  | "choice"
+  | "failover"
+  | "session"
+  | "warning"
+  | "interrupt"
+  | "cancel"
+  | "checkpoint"
+  | "run-pause"
+  | "run-remove"
+  | "run-end"

@@ -1,6 +1,6 @@
 import type { ToolEnforcement } from "../contract/capabilities.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
-import type { ForkOrigin, RecordedInput, Reserve, RunRecord, Target } from "../contract/event.ts"
+import type { ForkOrigin, RecordedInput, RunRecord, Target } from "../contract/event.ts"
 import type { AssistantMessage, Message } from "../contract/message.ts"
 import type { AlwaysScope, RecordedPolicy } from "../contract/policy.ts"
 import type {
@@ -14,10 +14,11 @@ import type {
 } from "../contract/result.ts"
 import type { ResumeBy, SessionRef } from "../contract/session.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
-import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
+import { addUsage, noUsage } from "../lib/usage.ts"
 import { callPart, failedAttempt, hasOutcome, reasoningPart, resultPart } from "./parts.ts"
-import type { Activity, LastStep, ProjectedAsk, ProjectedCall, Spent } from "./projected-call.ts"
+import type { Activity, LastStep, ProjectedAsk, ProjectedCall, StepRecord } from "./projected-call.ts"
 import { Refilled } from "./refilled.ts"
+import { Spending } from "./spending.ts"
 
 /** A run as a fold over its records. Apply each record once, in order; the cost per record does not grow with the run. */
 export class RunProjection {
@@ -40,8 +41,7 @@ export class RunProjection {
   webhook: RecordedWebhook | undefined
   /** True if a start or resume record names a webhook. */
   hasWebhooks = false
-  /** Spent amounts as in the ledger: for unreported usage, the whole reserve counts. */
-  readonly spent: Spent = { tokens: 0, usd: 0 }
+  readonly spent = new Spending()
   input: RecordedInput | undefined
   limits: Limits | undefined
   /** The available tools when the run started. */
@@ -90,7 +90,6 @@ export class RunProjection {
   #carried = ""
   /** Messages that arrived during a step: the model receives them after the results of the step. */
   #deferred: Message[] = []
-  #reserve: Reserve | undefined
   #asking = false
 
   #reportTo(webhook: RecordedWebhook | undefined): void {
@@ -152,6 +151,33 @@ export class RunProjection {
       case "warning":
         this.#warn(record)
         break
+      case "interrupt":
+      case "cancel":
+        if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
+        break
+      case "checkpoint":
+        this.checkpoint = record.files
+        break
+      case "run-pause":
+        this.#pause(record)
+        break
+      case "run-remove":
+        this.runId = record.runId
+        this.nodeId = record.nodeId
+        this.removed = true
+        break
+      case "run-end":
+        this.status = record.status
+        this.error = record.error
+        this.output = record.output
+        break
+      default:
+        this.#applyToStep(record)
+    }
+  }
+
+  #applyToStep(record: StepRecord): void {
+    switch (record.type) {
       case "turn-start":
         this.#startTurn(record)
         break
@@ -189,24 +215,8 @@ export class RunProjection {
       case "steer":
         this.#steer(record)
         break
-      case "interrupt":
-      case "cancel":
-        if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
-        break
       case "turn-end":
         this.#closeStep()
-        break
-      case "checkpoint":
-        this.checkpoint = record.files
-        break
-      case "run-pause":
-        this.#pause(record)
-        break
-      case "run-remove":
-        this.#remove(record)
-        break
-      case "run-end":
-        this.#end(record)
         break
       case "retry":
         break
@@ -239,7 +249,7 @@ export class RunProjection {
     this.limits = record.limits ?? this.limits
     if (record.policy) this.policies.push(record.policy)
     this.#reportTo(record.webhook)
-    this.#loseReserve()
+    this.spent.lose()
   }
 
   #choose({ backend, model, entry, schemaEnforced = false }: RunRecord & { readonly type: "choice" }): void {
@@ -264,8 +274,7 @@ export class RunProjection {
 
   #startTurn(record: RunRecord & { readonly type: "turn-start" }): void {
     this.#closeStep()
-    this.#loseReserve()
-    this.#reserve = this.#isCopied(record) ? undefined : record.reserve
+    this.spent.reserve(this.#isCopied(record) ? undefined : record.reserve)
     this.#asking = true
     this.#parts.take()
     this.#stepText = ""
@@ -281,11 +290,13 @@ export class RunProjection {
 
   #endStep(record: RunRecord & { readonly type: "usage" }): void {
     this.turns++
-    if (!this.#isCopied(record)) this.usage = addUsage(this.usage, record.usage)
+    if (this.#isCopied(record)) this.spent.reserve(undefined)
+    else {
+      this.usage = addUsage(this.usage, record.usage)
+      this.spent.settle(record.usage)
+    }
     this.model = record.model
     this.lastStep = { stopReason: record.stopReason, calls: this.#stepCalls }
-    if (!this.#isCopied(record)) this.#spend(record.usage)
-    this.#reserve = undefined
     this.#asking = false
     if (this.#parts.length > 0) this.#messages?.push({ role: "assistant", content: this.#parts.take() })
     // A step that has calls but no text keeps the previous text.
@@ -297,7 +308,7 @@ export class RunProjection {
     this.model = record.model ?? this.model
     if (this.#isCopied(record)) return
     this.usage = addUsage(this.usage, record.usage)
-    this.#spend(record.usage)
+    this.spent.add(record.usage)
   }
 
   /** An approval is for one execution: the intent uses it up, also that of a repeated call. */
@@ -322,12 +333,6 @@ export class RunProjection {
     this.resumeBy = resumeBy
   }
 
-  #remove({ runId, nodeId }: RunRecord & { readonly type: "run-remove" }): void {
-    this.runId = runId
-    this.nodeId = nodeId
-    this.removed = true
-  }
-
   #rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" | "approval-result" }): void {
     const call = this.calls.get(callId)
     if (call && args !== undefined) call.finalArgs = args
@@ -345,12 +350,6 @@ export class RunProjection {
     this.#carried = record.reason === "output-limit" ? this.text : ""
     this.#addMessage({ role: "user", content: [{ type: "text", text: record.text }] })
     if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
-  }
-
-  #end({ status, error, output }: RunRecord & { readonly type: "run-end" }): void {
-    this.status = status
-    this.error = error
-    this.output = output
   }
 
   /** True for records that a fork copied from another run, which already paid for them. */
@@ -376,18 +375,6 @@ export class RunProjection {
   #addMessage(message: Message): void {
     if (this.stepIsOpen && this.#messages) this.#deferred.push(message)
     else this.#messages?.push(message)
-  }
-
-  #spend(usage: Usage): void {
-    this.spent.tokens += totalTokens(usage) ?? this.#reserve?.tokens ?? 0
-    this.spent.usd += usage.costUsd ?? this.#reserve?.usd ?? 0
-  }
-
-  /** Counts the reserve of an unanswered turn as spent. */
-  #loseReserve(): void {
-    this.spent.tokens += this.#reserve?.tokens ?? 0
-    this.spent.usd += this.#reserve?.usd ?? 0
-    this.#reserve = undefined
   }
 
   /** Adds the results of a step as one message, in call order. */

@@ -1,12 +1,12 @@
 import type { Stop } from "../contract/backend.ts"
 import type { Feature } from "../contract/capabilities.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
+import { supports } from "./backends/select.ts"
+import { type RunTarget, recordedTarget } from "./backends/targets.ts"
 import { settleOpenCalls } from "./calls/settle-open-calls.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { drive } from "./drive.ts"
 import type { OpenRun } from "./open-run.ts"
-import { supports } from "./select.ts"
-import { type RunTarget, recordedTarget } from "./targets.ts"
 
 /**
  * Runs the entries of the chain in order, until one finishes the work: a failure that may not repeat elsewhere continues the

@@ -1,5 +1,5 @@
+import { recordedTarget } from "./backends/targets.ts"
 import type { OpenRun } from "./open-run.ts"
-import { recordedTarget } from "./targets.ts"
 
 /** Records the backend that is used from here on, and why. */
 export function recordChoice({ input, journal, target }: OpenRun, entry: number): void {

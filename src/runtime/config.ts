@@ -28,12 +28,12 @@ import { type PolicyHost, policies } from "../policy/policies.ts"
 import { createDispatcher, type Dispatcher, type DispatcherOptions, selectTools } from "../tools/kernel/dispatch.ts"
 import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
-import { type BackendSource, Backends } from "./backends.ts"
+import { type BackendSource, Backends } from "./backends/backends.ts"
+import type { TargetSource } from "./backends/targets.ts"
 import { checkedSelection, checkedServers, resolveDeadlines } from "./input/backend-settings.ts"
 import { checkShapes, list } from "./input/shapes.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
 import { type RedactorOf, redactedLogger, redactorSource, UndeclaredTokens } from "./secrets.ts"
-import type { TargetSource } from "./targets.ts"
 
 /** The defaults that a composition root provides in addition to the caller's configuration. */
 export interface Defaults {

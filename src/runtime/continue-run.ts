@@ -4,12 +4,12 @@ import type { ContinueInput, RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { RunProjection } from "../journal/projection.ts"
 import { checkedId } from "../lib/id.ts"
+import { type RunTarget, recalledChain } from "./backends/targets.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { earlierExchanges, exchangesFrom, nodeAfter } from "./conversation.ts"
 import { type CheckedInput, checkInput } from "./input/input.ts"
 import { type OwnerWatch, stillActive } from "./runs/owner-watch.ts"
 import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
-import { type RunTarget, recalledChain } from "./targets.ts"
 
 /** The key and the input of the next exchange of a conversation. */
 export interface NextExchange {

@@ -2,6 +2,8 @@ import type { BackendSession, Stop, TurnInput } from "../contract/backend.ts"
 import type { OwnTool } from "../contract/capabilities.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { Pricing } from "../contract/pricing.ts"
+import { Watch } from "./backends/watch.ts"
+import { settleOpenCalls } from "./calls/settle-open-calls.ts"
 import { enforcesSchema, recordChoice } from "./choose.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { SessionHost } from "./host.ts"
@@ -9,7 +11,6 @@ import type { OpenRun } from "./open-run.ts"
 import { OutputCheck } from "./output.ts"
 import { continuation, firstInput, historyOrigin, openRequest, type Prepared, prepare } from "./prepare.ts"
 import { redactFailure } from "./secrets.ts"
-import { Watch } from "./watch.ts"
 
 /** Runs a session of the current backend until it stops. `entry`: the backend's place in the chain. */
 export async function drive(config: ResolvedConfig, run: OpenRun, entry: number): Promise<Stop> {
@@ -19,33 +20,38 @@ export async function drive(config: ResolvedConfig, run: OpenRun, entry: number)
     if (input.form) run.output = new OutputCheck(input.form, enforcesSchema(target))
     if (hooks.has("preRun")) await hooks.call("preRun", (hook, hooked) => hook.preRun?.(hooked))
     const pricing = await pricingOf(config, run)
+    const left = await openLeft(config, run)
     const prepared = prepare(run)
-    const { session, isContinued } = await openSession(config, run, prepared)
-    return redactStop(run, await runSession(config, run, session, pricing, { prepared, isContinued }))
+    const session = left ?? (await openNew(config, run, prepared))
+    return redactStop(run, await runSession(config, run, session, pricing, { prepared, isContinued: !!left }))
   } catch (error) {
     // A backend must not throw. If it does, it has crashed, unless it throws a LonghaulError with the reason.
     return redactStop(run, { reason: "failed", failure: asError(run, error).toJSON() })
   }
 }
 
-/** Opens the session that the run left, if there is one. A lost one is replaced by a new one with the run's history. */
-async function openSession(config: ResolvedConfig, run: OpenRun, prepared: Prepared) {
+/** Opens the session that the run left. Undefined: there is none, or it is lost, and the run needs a new one. */
+async function openLeft(config: ResolvedConfig, run: OpenRun): Promise<BackendSession | undefined> {
   const { backend } = run.target
   const { turns } = run.projection
   const { left } = run
   run.left = undefined
-  if (left) {
-    try {
-      const session = await backend.open(openRequest(run, { kind: "session", ref: left, turns }), config.backendEnv)
-      return { session, isContinued: true }
-    } catch (error) {
-      if (!LonghaulError.is(error) || error.code !== "session_lost") throw error
-      const message = `The session of ${backend.name} is lost: the run continues from its journal.`
-      run.journal.append({ type: "warning", code: "session_lost", message })
-    }
+  if (!left) return undefined
+  try {
+    return await backend.open(openRequest(run, { kind: "session", ref: left, turns }), config.backendEnv)
+  } catch (error) {
+    if (!LonghaulError.is(error) || error.code !== "session_lost") throw error
+    const message = `The session of ${backend.name} is lost: the run continues from its journal.`
+    run.journal.append({ type: "warning", code: "session_lost", message })
+    // Nothing presents them again.
+    await settleOpenCalls(run)
+    return undefined
   }
-  const session = await backend.open(openRequest(run, historyOrigin(run, prepared)), config.backendEnv)
-  return { session, isContinued: false }
+}
+
+/** Opens a session with the run's history. */
+function openNew(config: ResolvedConfig, run: OpenRun, prepared: Prepared): Promise<BackendSession> {
+  return run.target.backend.open(openRequest(run, historyOrigin(run, prepared)), config.backendEnv)
 }
 
 interface Begun {
@@ -72,7 +78,7 @@ async function runSession(
       session.interrupt(mode)
     })
     controls.onSteer((text) => session.steer(text))
-    const turn = isContinued ? await continued(run, session, host, prepared) : firstInput(prepared)
+    const turn = isContinued ? await continued(run, session, host, watch, prepared) : firstInput(prepared)
     const stop = await session.run(turn, host)
     return stop.reason === "interrupted" && !controls.stopping ? stoppedByUs(run, watch) : stop
   } finally {
@@ -89,6 +95,7 @@ async function continued(
   run: OpenRun,
   session: BackendSession,
   host: SessionHost,
+  watch: Watch,
   prepared: Prepared,
 ): Promise<TurnInput> {
   const { projection, journal, controls } = run
@@ -96,7 +103,7 @@ async function continued(
     for (const { callId, name, args } of projection.openCalls) {
       const permit = await host.authorize({ callId, name, args }, ownTool(run, name))
       if (permit.kind !== "run") continue
-      const outcome = await session.execute({ callId, name, args: permit.args }, controls.signal)
+      const outcome = await watch.during(session.execute({ callId, name, args: permit.args }, controls.signal))
       host.emit({ type: "tool-result", callId, outcome, durationMs: 0 })
     }
     await journal.flush()

@@ -6,12 +6,12 @@ import type { Pricing } from "../contract/pricing.ts"
 import type { Usage } from "../contract/result.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
 import { costOf } from "../observe/price.ts"
+import type { Watch } from "./backends/watch.ts"
 import { OwnCalls } from "./calls/own-calls.ts"
 import { CallRunner } from "./calls/run-call.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { Entry } from "./entry.ts"
 import type { OpenRun } from "./open-run.ts"
-import type { Watch } from "./watch.ts"
 
 /** The host interface of a backend session: records and publishes its events, runs its tool calls, reserves and settles turns. */
 export class SessionHost implements TurnHost {

@@ -11,6 +11,7 @@ import { canonicalJson } from "../lib/json.ts"
 import type { ActivePolicy } from "../policy/pipeline.ts"
 import { recordedPolicy } from "../policy/policies.ts"
 import type { Redactor } from "../policy/redact/redactor.ts"
+import { type RunTarget, recordedTarget } from "./backends/targets.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
 import { RunHooks } from "./hooks.ts"
@@ -20,7 +21,6 @@ import type { OutputCheck } from "./output.ts"
 import type { Publisher } from "./publisher.ts"
 import type { FoundRun } from "./runs/read-runs.ts"
 import { markTake } from "./runs/run-index.ts"
-import { type RunTarget, recordedTarget } from "./targets.ts"
 
 /** A run that this process owns. */
 export interface OpenRun {

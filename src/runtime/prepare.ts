@@ -2,7 +2,7 @@ import type { CallAnswer, HistoryOrigin, OpenRequest, SessionOrigin, TurnInput }
 import type { ContentPart } from "../contract/content.ts"
 import type { Message } from "../contract/message.ts"
 import type { ProjectedCall } from "../journal/projected-call.ts"
-import { renderBrief } from "./brief.ts"
+import { renderBrief } from "./backends/brief.ts"
 import type { OpenRun } from "./open-run.ts"
 
 /** The conversation of a run, and the message that the model has to answer next. */

@@ -12,6 +12,7 @@ import { checkedId } from "../lib/id.ts"
 import { checkKeys, keys, oneOf } from "../lib/known-keys.ts"
 import { modelSettings } from "../lib/model-settings.ts"
 import { checkRunPolicy, recordedPolicy } from "../policy/policies.ts"
+import { recalledChain } from "./backends/targets.ts"
 import { callDigest } from "./calls/decide.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
@@ -24,7 +25,6 @@ import { outputForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
 import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 import type { ReleasedRuns } from "./runs/released-runs.ts"
-import { recalledChain } from "./targets.ts"
 
 /**
  * Determines from the journal how a run is resumed. Rejects invalid input without having changed anything. `found`: the run as

@@ -578,7 +578,7 @@ describe("events", () => {
         "tool-call",
       ],
       ...["usage", "tool-intent", "tool-progress", "tool-result", "turn-end", "turn-start"],
-      ...["text-start", "text-delta", "text-end", "usage", "turn-end", "run-end"],
+      ...["text-start", "text-delta", "text-end", "usage", "turn-end", "capabilities", "run-end"],
     ])
     expect(await handle.result).toMatchObject({ status: "done" })
   })

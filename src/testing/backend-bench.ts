@@ -83,8 +83,9 @@ export function counting(name = "send", effect: Tool["effect"] = "once") {
     concurrent: false,
     risk: "low",
     run(args) {
-      done.push(args as Json) // Safe: validated against the schema.
-      return `letter ${done.length} to ${(args as { readonly to: string }).to}`
+      const letter = args as { readonly to: string } // Safe: validated against the schema.
+      done.push({ ...letter })
+      return `letter ${done.length} to ${letter.to}`
     },
   }
   return { tool, done }

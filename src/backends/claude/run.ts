@@ -1,24 +1,30 @@
 import type { BackendEvent, Stop, TurnHost, TurnInput } from "../../contract/backend.ts"
 import type { ContentPart } from "../../contract/content.ts"
-import { LonghaulError } from "../../contract/error.ts"
 import type { Usage } from "../../contract/result.ts"
 import type { InterruptMode } from "../../contract/session.ts"
 import { Aborter, delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Meter } from "../shared/meter.ts"
 import { Steps } from "../shared/steps.ts"
-import { crashed, stopOf, type Trouble } from "./failures.ts"
+import { crashed, failed, stopOf, type Trouble } from "./failures.ts"
 import { firstMessage } from "./first-message.ts"
 import { Gate, type Suspension } from "./gate.ts"
+import { Outbox } from "./outbox.ts"
 import type { ToolNames } from "./tools.ts"
 import { type ClaudeEnd, type ClaudeEvent, objectIn, translate, usageOf } from "./translate.ts"
-import type { ClaudeProgram, Delivery } from "./wire.ts"
+import type { CallQuestion, ClaudeProgram, Delivery } from "./wire.ts"
 
 /** What a session keeps for the next process that opens it. */
 export interface SessionFacts {
   readonly counted: Usage
   /** The call that the program presents again. */
   readonly deferred?: string
+}
+
+/** What a person wanted before the run began. */
+export interface EarlyControls {
+  readonly mode: InterruptMode | undefined
+  readonly texts: readonly string[]
 }
 
 export interface RunParts {
@@ -31,8 +37,11 @@ export interface RunParts {
   readonly isLimited: boolean
   readonly stopMs: number
   readonly facts: SessionFacts
+  /** The id of a call in the run: servers use an id of theirs again in another session. */
+  callId(wireId: string): string
   /** The text in front of the first message: what happened before this session. */
   readonly brief: string
+  readonly early: EarlyControls
   /** The session is stored, with these facts. */
   stored(facts: SessionFacts): BackendEvent
 }
@@ -43,14 +52,13 @@ export class ClaudeRun {
   readonly #parts: RunParts
   readonly #steps: Steps
   readonly #meter: Meter
-  /** Messages of people that the model has not received, by id. Null: no more are taken. */
-  #steers: Map<string, string> | null = new Map()
+  readonly #outbox: Outbox
   #answer = ""
   #partial = ""
   #trouble: Trouble | undefined
   #suspension: Suspension | undefined
-  /** Sent when the program presents the call again: it reaches the model with the result. */
-  #withReplay: readonly ContentPart[] = []
+  /** For when the program presents its pending call: it reaches the model with the result. */
+  readonly #withReplay: ContentPart[] = []
   #mode: InterruptMode | undefined
   /** The stop that was decided before the program has ended its work. */
   #halted: Stop | undefined
@@ -58,10 +66,12 @@ export class ClaudeRun {
   readonly #over = new Aborter()
 
   constructor(parts: RunParts) {
-    const { host, turns, model, names, facts } = parts
+    const { program, host, turns, model, names, facts, early } = parts
     this.#parts = parts
     this.#steps = new Steps(host, turns, model)
     this.#meter = new Meter(host, facts.counted)
+    this.#mode = early.mode
+    this.#outbox = new Outbox(program, early.texts)
     this.gate = new Gate({
       host,
       names,
@@ -73,6 +83,7 @@ export class ClaudeRun {
   async run(input: TurnInput): Promise<Stop> {
     const { host, program } = this.#parts
     try {
+      if (this.#mode) return { reason: "interrupted" }
       await this.#begin(input)
       for (;;) {
         const delivery = await program.next()
@@ -82,7 +93,7 @@ export class ClaudeRun {
         if (stop) return stop
       }
     } catch (error) {
-      return { reason: "failed", failure: asError(error).toJSON() }
+      return failed(error)
     } finally {
       this.#close()
     }
@@ -90,12 +101,7 @@ export class ClaudeRun {
 
   /** False: the model will not be asked again. */
   steer(text: string): boolean {
-    if (this.#steers === null || this.#mode !== undefined || this.#halted) return false
-    const id = crypto.randomUUID()
-    this.#steers.set(id, text)
-    // A program that has ended ends the run, which records the message.
-    this.#parts.program.send([{ type: "text", text }], id).catch(() => {})
-    return true
+    return this.#mode === undefined && !this.#halted && this.#outbox.steer(text)
   }
 
   interrupt(mode: InterruptMode): void {
@@ -107,25 +113,21 @@ export class ClaudeRun {
   async #begin(input: TurnInput): Promise<void> {
     const { facts, brief } = this.#parts
     const { content, isReplayed } = firstMessage(input, brief, facts.deferred)
-    if (isReplayed) this.#withReplay = content
-    else await this.#send(content)
-  }
-
-  async #send(content: readonly ContentPart[]): Promise<void> {
-    await this.#parts.program.send(content, crypto.randomUUID())
+    if (isReplayed) this.#withReplay.push(...content)
+    else await this.#outbox.release(content)
   }
 
   async #take(delivery: Delivery): Promise<Stop | undefined> {
     switch (delivery.kind) {
       case "hook":
         // Not awaited: calls of one step may run side by side.
-        void this.#ask(delivery.question.callId, () => this.gate.hook(delivery.question)).then(delivery.answer)
+        void this.#ask(delivery.question, (question) => this.gate.hook(question)).then(delivery.answer)
         return undefined
       case "permit":
-        void this.#ask(delivery.question.callId, () => this.gate.permit(delivery.question)).then(delivery.answer)
+        void this.#ask(delivery.question, (question) => this.gate.permit(question)).then(delivery.answer)
         return undefined
       case "message":
-        for (const event of translate(delivery.message)) {
+        for (const event of translate(delivery.message, this.#parts.callId)) {
           const stop = await this.#handle(event)
           if (stop) return stop
         }
@@ -134,14 +136,13 @@ export class ClaudeRun {
   }
 
   /** A gate that fails refuses: the program gets an answer in any case. */
-  async #ask<Answer>(callId: string, decide: () => Promise<Answer>) {
+  async #ask<Answer>(given: CallQuestion, decide: (question: CallQuestion) => Promise<Answer>) {
     const refusal = { kind: "deny", reason: "Not run: the decision failed." } as const
     if (this.#halted) return refusal
-    const answer = await decide().catch(() => refusal)
-    if (callId === this.#parts.facts.deferred && this.#withReplay.length > 0) {
-      await this.#send(this.#withReplay).catch(() => {})
-      this.#withReplay = []
-    }
+    const callId = this.#parts.callId(given.callId)
+    const answer = await decide({ ...given, callId }).catch(() => refusal)
+    const isReplayed = callId === this.#parts.facts.deferred
+    if (isReplayed && !this.#suspension) await this.#outbox.release(this.#withReplay.splice(0)).catch(() => {})
     return answer
   }
 
@@ -231,14 +232,13 @@ export class ClaudeRun {
   }
 
   #deliver(id: string): void {
-    const text = this.#steers?.get(id)
-    if (text === undefined) return
-    this.#steers?.delete(id)
-    this.#parts.host.emit({ type: "steer", text })
+    const text = this.#outbox.delivered(id)
+    if (text !== undefined) this.#parts.host.emit({ type: "steer", text })
   }
 
   #suspend(suspension: Suspension): void {
     this.#suspension = suspension
+    this.#outbox.hold()
     if (!suspension.isDeferred) this.#interruptNow()
   }
 
@@ -250,6 +250,8 @@ export class ClaudeRun {
     host.emit(stored({ counted: this.#meter.counted, ...(end.deferred !== undefined && { deferred: end.deferred }) }))
     if (this.#halted) return this.#halted
     if (this.#suspension) {
+      // It would go on with them, and forget the call that it put off.
+      if (end.queued > 0) await this.#parts.program.kill()
       return { reason: "suspended", resumeBy: end.deferred === this.#suspension.callId ? "replay" : "repeat" }
     }
     if (this.#isInterrupted) return { reason: "interrupted" }
@@ -259,10 +261,12 @@ export class ClaudeRun {
     if (!(await this.#steps.end("end"))) return { reason: "done", text }
     const complaint = await host.review(text)
     if (complaint !== undefined) {
-      await this.#send([{ type: "text", text: host.emit({ type: "steer", text: complaint, reason: "repair" }).text }])
+      await this.#outbox.send([
+        { type: "text", text: host.emit({ type: "steer", text: complaint, reason: "repair" }).text },
+      ])
       return undefined
     }
-    if (end.queued > 0 || (this.#steers?.size ?? 0) > 0) return undefined
+    if (end.queued > 0 || this.#outbox.hasUndelivered) return undefined
     return { reason: "done", text }
   }
 
@@ -287,12 +291,6 @@ export class ClaudeRun {
     this.#over.abort()
     if (this.#isInterrupted && this.#partial !== "") this.#steps.addPartialText(this.#partial)
     this.#steps.suspend()
-    for (const text of this.#steers?.values() ?? []) this.#parts.host.emit({ type: "steer", text })
-    this.#steers = null
+    for (const text of this.#outbox.close()) this.#parts.host.emit({ type: "steer", text })
   }
-}
-
-function asError(error: unknown): LonghaulError {
-  if (LonghaulError.is(error)) return error
-  return new LonghaulError("backend_crashed", "The session with Claude failed unexpectedly.", { cause: error })
 }

@@ -2,7 +2,7 @@ import type { BackendSession, OpenRequest } from "../../contract/backend.ts"
 import type { BackendEnv, Loopback } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
-import type { SessionRef } from "../../contract/session.ts"
+import type { InterruptMode, SessionRef } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { noUsage } from "../../lib/usage.ts"
@@ -31,8 +31,10 @@ export async function openClaude(
   const names = new ToolNames(tools, Object.keys(mcpServers), outputSchema !== undefined)
   const facts = from.kind === "session" ? factsIn(from.ref) : { counted: noUsage }
   const sessionId = from.kind === "session" ? from.ref.id : crypto.randomUUID()
+  const callId = (wireId: string) => `${sessionId.slice(0, 8)}-${wireId}`
   let run: ClaudeRun | undefined
-  const loopback = await bridgeOf(request, env, (callId) => run?.gate.outcomeOf(callId))
+  const early: { mode: InterruptMode | undefined; texts: string[] } = { mode: undefined, texts: [] }
+  const loopback = await bridgeOf(request, env, (wireId) => run?.gate.outcomeOf(callId(wireId)))
   try {
     const bridge = loopback ? { [names.bridge]: { type: "http", ...loopback.mcp } as const } : {}
     const mcp = serverConfig(mcpServers, bridge)
@@ -49,7 +51,7 @@ export async function openClaude(
       },
       run(input, host) {
         run = new ClaudeRun({
-          ...{ program, host, names, facts, model, turns: from.turns },
+          ...{ program, host, names, facts, model, early, callId, turns: from.turns },
           isLimited: request.limits.reserved,
           stopMs: env.deadlines.stopMs,
           brief: from.kind === "history" ? from.brief() : "",
@@ -60,8 +62,11 @@ export async function openClaude(
         })
         return run.run(input)
       },
-      steer: (text) => run?.steer(text) ?? false,
-      interrupt: (mode) => run?.interrupt(mode),
+      steer: (text) => (run ? run.steer(text) : early.texts.push(text) > 0),
+      interrupt(mode) {
+        if (run) run.interrupt(mode)
+        else early.mode = mode
+      },
       async close() {
         await program.close()
         await loopback?.close()
@@ -77,7 +82,7 @@ export async function openClaude(
 async function bridgeOf(
   { tools }: OpenRequest,
   { loopback }: BackendEnv,
-  outcomeOf: (callId: string | undefined) => ToolOutcome | undefined,
+  outcomeOf: (wireId: string) => ToolOutcome | undefined,
 ): Promise<Loopback | undefined> {
   if (tools.length === 0) return undefined
   if (loopback === undefined) {
@@ -86,7 +91,7 @@ async function bridgeOf(
     })
   }
   const refused: ToolOutcome = { status: "denied", output: [{ type: "text", text: "Not run: no run is active." }] }
-  return loopback({ tools, callTool: async ({ callId }) => outcomeOf(callId) ?? refused })
+  return loopback({ tools, callTool: async ({ callId = "" }) => outcomeOf(callId) ?? refused })
 }
 
 function asJson({ counted, deferred }: SessionFacts): Json {

@@ -3,12 +3,14 @@ import { describe, expect, test } from "vitest"
 import { stopOf } from "./failures.ts"
 import { type ClaudeEnd, type ClaudeEvent, translate } from "./translate.ts"
 
+const same = (id: string) => id
+
 function recorded(name: string): readonly ClaudeEvent[] {
   const text = readFileSync(new URL(`__fixtures__/${name}.jsonl`, import.meta.url), "utf8")
   return text
     .trim()
     .split("\n")
-    .flatMap((line) => translate(JSON.parse(line)))
+    .flatMap((line) => translate(JSON.parse(line), same))
 }
 
 const without =
@@ -102,7 +104,7 @@ describe("messages of claude 2.1.325", () => {
   test.each([null, 3, "text", [], {}, { type: "assistant" }, { type: "user", message: { content: [null] } }])(
     "the message %j of unknown form means nothing and does no harm",
     (message) => {
-      expect(translate(message).filter(({ type }) => type !== "answer")).toEqual([])
+      expect(translate(message, same).filter(({ type }) => type !== "answer")).toEqual([])
     },
   )
 })

@@ -42,22 +42,25 @@ export interface ClaudeEnd {
   readonly usage: Usage
 }
 
-export function translate(message: Json): readonly ClaudeEvent[] {
+type CallId = (wireId: string) => string
+
+/** `callId`: the id of a call in the run, from the program's. */
+export function translate(message: Json, callId: CallId): readonly ClaudeEvent[] {
   if (!isJsonObject(message)) return []
   const nested = typeof message.parent_tool_use_id === "string"
   switch (message.type) {
     case "stream_event":
       return nested ? [] : ofStream(objectIn(message, "event"))
     case "assistant":
-      return ofAssistant(message, nested)
+      return ofAssistant(message, nested, callId)
     case "user":
-      return blocksIn(objectIn(message, "message")).flatMap(resultIn)
+      return blocksIn(objectIn(message, "message")).flatMap((part) => resultIn(part, callId))
     case "system":
       return ofSystem(message)
     case "command_lifecycle":
       return message.state === "started" ? [{ type: "delivered", id: textIn(message, "command_uuid") }] : []
     case "result":
-      return [{ type: "end", end: endIn(message) }]
+      return [{ type: "end", end: endIn(message, callId) }]
     default:
       return []
   }
@@ -125,38 +128,40 @@ function ofStream(event: JsonObject): readonly ClaudeEvent[] {
   }
 }
 
-function ofAssistant(message: JsonObject, nested: boolean): readonly ClaudeEvent[] {
+function ofAssistant(message: JsonObject, nested: boolean, callId: CallId): readonly ClaudeEvent[] {
   const answer = objectIn(message, "message")
   // The program's own words about a failure, not the model's.
   if (typeof message.error === "string") {
     const requestId = textIn(message, "request_id")
     return nested ? [] : [{ type: "trouble", error: message.error, ...(requestId !== "" && { requestId }) }]
   }
-  const parts = blocksIn(answer).flatMap(partIn)
+  const parts = blocksIn(answer).flatMap((part) => partIn(part, callId))
   if (nested) return parts.filter(({ type }) => type === "call")
   return [{ type: "answer", id: textIn(answer, "id"), model: textIn(answer, "model") }, ...parts]
 }
 
-function partIn(part: JsonObject): readonly ClaudeEvent[] {
+function partIn(part: JsonObject, callId: CallId): readonly ClaudeEvent[] {
   switch (part.type) {
     case "text":
       return part.text === "" ? [] : [{ type: "text", text: textIn(part, "text") }]
     case "thinking":
       return part.thinking === "" ? [] : [{ type: "reasoning", text: textIn(part, "thinking") }]
     case "tool_use":
-      return [{ type: "call", callId: textIn(part, "id"), name: textIn(part, "name"), args: part.input ?? null }]
+      return [
+        { type: "call", callId: callId(textIn(part, "id")), name: textIn(part, "name"), args: part.input ?? null },
+      ]
     default:
       return []
   }
 }
 
-function resultIn(part: JsonObject): readonly ClaudeEvent[] {
+function resultIn(part: JsonObject, callId: CallId): readonly ClaudeEvent[] {
   if (part.type !== "tool_result") return []
   const { content } = part
   const output =
     typeof content === "string" ? [{ type: "text" as const, text: content }] : blocksIn(part).flatMap(outputIn)
   const status = part.is_error === true ? "error" : "ok"
-  return [{ type: "result", callId: textIn(part, "tool_use_id"), outcome: { status, output } }]
+  return [{ type: "result", callId: callId(textIn(part, "tool_use_id")), outcome: { status, output } }]
 }
 
 function outputIn(part: JsonObject): readonly ContentPart[] {
@@ -166,14 +171,14 @@ function outputIn(part: JsonObject): readonly ContentPart[] {
   return [{ type: "image", mediaType: textIn(source, "media_type"), data: textIn(source, "data") }]
 }
 
-function endIn(message: JsonObject): ClaudeEnd {
+function endIn(message: JsonObject, callId: CallId): ClaudeEnd {
   const { structured_output: structured, api_error_status: status, user_message_uuids: ids } = message
   const deferred = textIn(objectIn(message, "deferred_tool_use"), "id")
   return {
     isError: message.is_error === true,
     text: textIn(message, "result") || firstError(message),
     ...(structured !== undefined && { structured }),
-    ...(deferred !== "" && { deferred }),
+    ...(deferred !== "" && { deferred: callId(deferred) }),
     stopReason: textIn(message, "stop_reason"),
     terminalReason: textIn(message, "terminal_reason"),
     ...(typeof status === "number" && { status }),

@@ -32,7 +32,9 @@ export class Meter {
   }
 
   #record(usage: Usage, model: string | undefined): void {
-    if (Object.values(usage).every((value) => value === 0)) return
+    const { costUsd, ...tokens } = usage
+    // Vendors that report no money report no cost of nothing, either.
+    if (!costUsd && Object.values(tokens).every((value) => value === 0)) return
     this.#host.emit({ type: "metering", usage, ...(model !== undefined && { model }) })
   }
 }

@@ -4,7 +4,7 @@ import type { AssistantMessage, Message, ToolMessage } from "../../contract/mess
 import type { ConversationSetup } from "../../contract/provider.ts"
 import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { closedSchema } from "../output-schema.ts"
+import { closedSchema } from "../../lib/schema/output-schema.ts"
 import { resultMedia } from "../result-media.ts"
 import { WireIds } from "../wire-ids.ts"
 import type {

@@ -3,7 +3,7 @@ import type { Json, JsonObject, JsonSchema } from "../../contract/json.ts"
 import type { ToolResultPart } from "../../contract/message.ts"
 import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { closedSchema, isStrict } from "../output-schema.ts"
+import { closedSchema, isStrict } from "../../lib/schema/output-schema.ts"
 
 // Content that both protocols represent the same way.
 

@@ -7,7 +7,7 @@ import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
 import { decide } from "./decide.ts"
-import { CallRunner, changedBy, denied, notRun, unknown } from "./run-call.ts"
+import { CallRunner, changedBy, denied, notRun, toBeRepeated, unknown } from "./run-call.ts"
 
 /**
  * Finishes the open calls of the last answer of a resumed run, so that the model need not repeat them. Returns a stop if the
@@ -77,11 +77,6 @@ function finishOwnCall({ projection, left }: OpenRun, runner: CallRunner, call: 
   if (decision?.decision === "answer") return runner.record(call, answered(decision.text ?? ""))
   if (left && (resumeBy === "replay" || resumeBy === "settle")) return { status: "replayed" }
   return runner.record(call, decision ? toBeRepeated(call) : notRun(call))
-}
-
-function toBeRepeated({ name }: ProjectedCall): ToolOutcome {
-  const text = `${name} was approved, but has not run yet. Call it again with exactly the same arguments.`
-  return { status: "denied", output: [{ type: "text", text }] }
 }
 
 async function finishCall(

@@ -257,6 +257,12 @@ export function notRun({ name }: ToolCall): ToolOutcome {
   return { status: "denied", output: [{ type: "text", text }] }
 }
 
+/** A call that a person approved, and that only the model can make now. */
+export function toBeRepeated({ name }: Pick<ToolCall, "name">): ToolOutcome {
+  const text = `${name} was approved, but has not run yet. Call it again with exactly the same arguments.`
+  return { status: "denied", output: [{ type: "text", text }] }
+}
+
 export function unknown({ name }: ToolCall): ToolOutcome {
   const text = `${name} was running when the run was stopped. It may or may not have taken effect: check before you try again.`
   return { status: "unknown", output: [{ type: "text", text }] }

@@ -62,6 +62,7 @@ async function* linesOf(stdout: Readable, name: string): AsyncGenerator<string> 
   let begun: string[] = []
   let size = 0
   try {
+    // Safe: an encoding is set, so the chunks are texts.
     for await (const chunk of stdout.setEncoding("utf8") as AsyncIterable<string>) {
       const [first = "", ...others] = chunk.split("\n")
       begun.push(first)

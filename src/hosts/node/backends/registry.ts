@@ -1,10 +1,14 @@
 import type { Backend } from "../../../contract/backend.ts"
 import type { Capabilities } from "../../../contract/capabilities.ts"
 import { LonghaulError } from "../../../contract/error.ts"
-import { type ExecutionMode, parseRuntimeModelReference, type RuntimeModelReference } from "../../../runtime/targets.ts"
+import {
+  type ExecutionMode,
+  parseRuntimeModelReference,
+  type RuntimeModelReference,
+} from "../../../runtime/backends/targets.ts"
 import { namedBackends } from "./named-backends.ts"
 
-export { meetsRequirements, supports } from "../../../runtime/select.ts"
+export { meetsRequirements, supports } from "../../../runtime/backends/select.ts"
 export { type ExecutionMode, parseRuntimeModelReference, type RuntimeModelReference }
 
 /** The names of all backends of this package, in order of preference. */

@@ -1,11 +1,11 @@
-import type { Backend } from "../contract/backend.ts"
-import type { Feature } from "../contract/capabilities.ts"
-import { LonghaulError } from "../contract/error.ts"
-import type { Target } from "../contract/event.ts"
-import type { Model } from "../contract/provider.ts"
-import type { ChainEntry, ResumeInput, RunInput } from "../contract/run.ts"
-import type { RunProjection } from "../journal/projection.ts"
-import { list } from "./input/shapes.ts"
+import type { Backend } from "../../contract/backend.ts"
+import type { Feature } from "../../contract/capabilities.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import type { Target } from "../../contract/event.ts"
+import type { Model } from "../../contract/provider.ts"
+import type { ChainEntry, ResumeInput, RunInput } from "../../contract/run.ts"
+import type { RunProjection } from "../../journal/projection.ts"
+import { list } from "../input/shapes.ts"
 
 /** A backend with its model, as one entry of a run's chain. */
 export interface RunTarget {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
-import type { Capabilities, Feature } from "../contract/capabilities.ts"
-import type { Selection } from "../contract/run.ts"
-import { fakeBackend } from "../testing/fake-backend.ts"
+import type { Capabilities, Feature } from "../../contract/capabilities.ts"
+import type { Selection } from "../../contract/run.ts"
+import { fakeBackend } from "../../testing/fake-backend.ts"
 import { meetsRequirements, requirementsOf, selectBackend, supports } from "./select.ts"
 
 function backend(name: string, features: readonly Feature[], more: Partial<Capabilities> = {}) {

@@ -1,8 +1,8 @@
-import type { Files } from "../contract/env.ts"
-import type { RunProjection } from "../journal/projection.ts"
-import { pathsIn, readers, writers } from "../policy/rules/tool-shapes.ts"
-import type { ResolvedConfig } from "./config.ts"
-import type { OpenRun } from "./open-run.ts"
+import type { Files } from "../../contract/env.ts"
+import type { RunProjection } from "../../journal/projection.ts"
+import { pathsIn, readers, writers } from "../../policy/rules/tool-shapes.ts"
+import type { ResolvedConfig } from "../config.ts"
+import type { OpenRun } from "../open-run.ts"
 
 /** Digests of files by path; null: the file does not exist or cannot be read. */
 export type FileDigests = Readonly<Record<string, string | null>>

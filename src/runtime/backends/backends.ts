@@ -1,7 +1,7 @@
-import type { Backend } from "../contract/backend.ts"
-import type { BackendEnv } from "../contract/backend-env.ts"
-import { LonghaulError } from "../contract/error.ts"
-import { kindOf, shown } from "../lib/known-keys.ts"
+import type { Backend } from "../../contract/backend.ts"
+import type { BackendEnv } from "../../contract/backend-env.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import { kindOf, shown } from "../../lib/known-keys.ts"
 
 /** The backends that a host has by name. */
 export interface BackendSource {

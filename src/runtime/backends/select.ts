@@ -1,6 +1,6 @@
-import type { Backend } from "../contract/backend.ts"
-import type { Capabilities, Feature } from "../contract/capabilities.ts"
-import type { Selection } from "../contract/run.ts"
+import type { Backend } from "../../contract/backend.ts"
+import type { Capabilities, Feature } from "../../contract/capabilities.ts"
+import type { Selection } from "../../contract/run.ts"
 
 /** True if a backend has a feature. False for an unknown name. */
 export function supports({ features }: Capabilities, feature: string): boolean {

@@ -1,5 +1,5 @@
-import type { ContentPart } from "../contract/content.ts"
-import type { AssistantMessage, Message } from "../contract/message.ts"
+import type { ContentPart } from "../../contract/content.ts"
+import type { AssistantMessage, Message } from "../../contract/message.ts"
 
 /**
  * A conversation as a text, for a backend that cannot take messages: the first request in full, then what was said and done,

@@ -1,5 +1,5 @@
-import type { Json, JsonObject, JsonSchema } from "../contract/json.ts"
-import { isJsonObject } from "../lib/json.ts"
+import type { Json, JsonObject, JsonSchema } from "../../contract/json.ts"
+import { isJsonObject } from "../json.ts"
 
 /**
  * A schema as servers accept it for constrained answers: objects closed, and without unsupported keywords. The answer

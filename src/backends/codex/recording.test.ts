@@ -1,0 +1,148 @@
+import { readFileSync } from "node:fs"
+import { expect, test } from "vitest"
+import type { BackendEvent, Stop, TurnHost } from "../../contract/backend.ts"
+import type { Json } from "../../contract/json.ts"
+import { noUsage } from "../../lib/usage.ts"
+import { Recording } from "./recording.ts"
+
+const notifications = readFileSync(new URL("__fixtures__/turn-0.166.0.jsonl", import.meta.url), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as { readonly method: string; readonly params: Json })
+
+function recording({ turns = 9, permitted = ["call_sim_0", "call_sim_2"] } = {}) {
+  const events: (BackendEvent | { readonly type: string; readonly turn: number })[] = []
+  const stops: Stop[] = []
+  const host: TurnHost = {
+    deltas: false,
+    beginTurn: async (turn) => {
+      if (turn <= turns) events.push({ type: "begin", turn })
+      return turn <= turns
+    },
+    endTurn: async () => true,
+    review: async () => undefined,
+    emit: (event) => {
+      events.push(event)
+      return event
+    },
+    show: () => {},
+    alive: () => {},
+    callTool: async () => ({ status: "ok", output: [] }),
+    authorize: async () => ({ kind: "run", args: {} }),
+    startsEarly: () => false,
+  }
+  const subject = new Recording(host, 0, "gpt-5", noUsage, {
+    onHalt: (stop) => stops.push(stop),
+    onStepEnd: () => {},
+    takeSteer: () => undefined,
+    onUsage: () => {},
+    onStored: () => {},
+    isPermitted: (callId) => permitted.includes(callId),
+    note: () => {},
+    onEscalation: () => {},
+  })
+  return { subject, events, stops }
+}
+
+const turnId = "01a1e59e-fee8-71c3-bde9-9d568f3822c5"
+const own = (callId: string) => ({ callId, name: "Bash", args: {} })
+
+/** The recorded turn, with the questions about its calls where they were asked. */
+async function replay({ subject }: ReturnType<typeof recording>) {
+  for (const { method, params } of notifications) {
+    const text = JSON.stringify(params)
+    const callId = /:(call_sim_\d)"/.exec(text)?.[1]
+    if (method === "hook/completed" && callId !== undefined) {
+      await subject.addCall(own(callId), callId === "call_sim_1" ? undefined : "backend")
+      if (callId === "call_sim_1") subject.settled(callId, { status: "ok", output: [] }, true)
+    }
+    subject.take(method, params, turnId)
+  }
+  await subject.enqueue(() => {})
+}
+
+test("a recorded turn becomes three steps, with its calls before their results and its usage once", async () => {
+  const scene = recording()
+  await replay(scene)
+  expect(scene.events.map((event) => ("callId" in event ? `${event.type} ${event.callId}` : event.type))).toEqual([
+    "begin",
+    "reasoning-end",
+    "text-end",
+    "metering",
+    "tool-call call_sim_1",
+    "tool-call call_sim_0",
+    "tool-result call_sim_0",
+    // The usage of the next answer is reported before its first call.
+    "metering",
+    "usage",
+    "begin",
+    "tool-call call_sim_2",
+    "tool-result call_sim_2",
+    "usage",
+    "begin",
+    "text-end",
+    "metering",
+  ])
+  const metered = scene.events.flatMap((event) => (event.type === "metering" && "usage" in event ? [event.usage] : []))
+  expect(metered.reduce((sum, { outputTokens }) => sum + (outputTokens ?? 0), 0)).toBe(85)
+  expect(scene.subject.finalText).toMatch(/^Results:/)
+  expect(scene.stops).toEqual([])
+})
+
+test("an answer beyond the turn limit halts the run, and its calls must not run", async () => {
+  const scene = recording({ turns: 1 })
+  await replay(scene)
+  expect(scene.stops[0]).toEqual({ reason: "limit" })
+  expect(await scene.subject.addCall(own("late"), "backend")).toBe(false)
+})
+
+test("an item that ran without permission fails the run", async () => {
+  const scene = recording({ permitted: ["call_sim_0"] })
+  await replay(scene)
+  expect(scene.stops).toMatchObject([{ reason: "failed", failure: { code: "backend_protocol" } }])
+})
+
+test("a suspended call waits for the other calls that Codex has announced", async () => {
+  const { subject } = recording()
+  const announced = (callId: string) => {
+    const run = { id: `pre-tool-use:0:/config.toml:${callId}`, eventName: "preToolUse", sourcePath: "/config.toml" }
+    subject.take("hook/started", { run }, turnId)
+  }
+  announced("a")
+  announced("b")
+  await subject.addCall(own("a"), "backend")
+  let isIdle = false
+  subject.leaveOpen("a")
+  const idle = subject.whenIdle().then(() => {
+    isIdle = true
+  })
+  await subject.enqueue(() => {})
+  expect(isIdle).toBe(false)
+  await subject.addCall(own("b"), "backend")
+  subject.addResult("b", { status: "ok", output: [] })
+  await idle
+  expect(subject.results).toMatchObject([{ callId: "b", isAnswered: true }])
+})
+
+test("a command that still runs when its answer is complete has the output so far as its result", async () => {
+  const { subject, events } = recording({ permitted: ["a"] })
+  await subject.addCall(own("a"), "backend")
+  subject.take("item/commandExecution/outputDelta", { itemId: "a", delta: "half" }, turnId)
+  subject.take("thread/tokenUsage/updated", { turnId, tokenUsage: { total: {} } }, turnId)
+  subject.take("item/completed", { item: { type: "commandExecution", id: "a", status: "completed" } }, turnId)
+  await subject.enqueue(() => {})
+  const results = events.filter(({ type }) => type === "tool-result")
+  expect(results).toMatchObject([
+    { outcome: { output: [{ text: "half\n[The command is still running in the background.]" }] } },
+  ])
+})
+
+test("a retry of Codex is a warning, and its last error is left to the end of the turn", async () => {
+  const { subject, events } = recording()
+  subject.take("error", { willRetry: true, error: { message: "Reconnecting... 1/5" } }, turnId)
+  subject.take("error", { willRetry: false, error: { message: "given up" } }, turnId)
+  await subject.enqueue(() => {})
+  expect(events).toEqual([
+    { type: "warning", code: "backend_retry", message: "Codex repeats a model request: Reconnecting... 1/5" },
+  ])
+})

@@ -1,0 +1,293 @@
+import type { Stop, ToolCall, TurnHost } from "../../contract/backend.ts"
+import type { Json } from "../../contract/json.ts"
+import type { Usage } from "../../contract/result.ts"
+import type { ToolOutcome } from "../../contract/tool.ts"
+import { plainText } from "../../lib/content.ts"
+import { Meter } from "../shared/meter.ts"
+import { Steps } from "../shared/steps.ts"
+import { type Item, objectOf, readEscalation, readItem, textOf } from "./protocol.ts"
+import { outcomeOf, usageOf } from "./translate.ts"
+
+/** The result of a call of the newest answer. `isAnswered`: Codex has it, and may have stored it. */
+export interface StepResult {
+  readonly callId: string
+  readonly text: string
+  readonly isCustom: boolean
+  readonly isAnswered: boolean
+}
+
+export interface RecordingEvents {
+  /** The answer cannot be recorded any more: the session has to stop. */
+  onHalt(stop: Stop): void
+  /** An answer and its calls are complete. */
+  onStepEnd(hadCalls: boolean): void
+  /** A person's message has reached the model. Returns its text, if it is one of ours. */
+  takeSteer(clientId: string): string | undefined
+  onUsage(total: Usage): void
+  onStored(): void
+  isPermitted(callId: string): boolean
+  note(item: Item): void
+  onEscalation(callId: string): void
+}
+
+/** Records the notifications of a thread as steps of one run, in the order of their arrival. */
+export class Recording {
+  readonly steps: Steps
+  readonly #host: TurnHost
+  readonly #meter: Meter
+  #total: Usage
+  readonly #events: RecordingEvents
+  #queue: Promise<void> = Promise.resolve()
+  /** The newest answer is complete: the next item begins another one. */
+  #isComplete = true
+  /** The calls of the newest answer: undefined while they run. */
+  readonly #calls = new Map<string, StepResult | undefined>()
+  /** Calls that Codex has announced, and that nobody has asked about yet. */
+  readonly #announced = new Set<string>()
+  readonly #outputs = new Map<string, string>()
+  #finalText = ""
+  /** Of a message that the model is writing. */
+  #partialText = ""
+  #idle: (() => void) | undefined
+
+  constructor(host: TurnHost, turns: number, model: string, counted: Usage, events: RecordingEvents) {
+    this.#host = host
+    this.steps = new Steps(host, turns, model)
+    this.#meter = new Meter(host, counted)
+    this.#total = counted
+    this.#events = events
+  }
+
+  /** The text of the newest message of the model. */
+  get finalText(): string {
+    return this.#finalText
+  }
+
+  /** Codex's newest total of the thread. */
+  get total(): Usage {
+    return this.#total
+  }
+
+  /** The finished calls of the newest answer. */
+  get results(): readonly StepResult[] {
+    return [...this.#calls.values()].filter((result) => result !== undefined)
+  }
+
+  /** Runs in order with all notifications. */
+  enqueue<Value>(work: () => Value | Promise<Value>): Promise<Value> {
+    const done = this.#queue.then(work)
+    this.#queue = done.then(
+      () => undefined,
+      () => undefined,
+    )
+    return done
+  }
+
+  /** Records a call before it is decided about. False: it must not run. */
+  addCall(call: ToolCall, executor?: "backend"): Promise<boolean> {
+    return this.enqueue(async () => {
+      if (!(await this.#began())) return false
+      this.#announced.delete(call.callId)
+      this.steps.addCall(call, executor)
+      this.#calls.set(call.callId, undefined)
+      return true
+    })
+  }
+
+  /** Records the result of a call that Codex ran, or that was not run after all. */
+  addResult(callId: string, outcome: ToolOutcome, durationMs = 0): void {
+    this.steps.addResult(callId, outcome, durationMs)
+    this.settled(callId, outcome, true)
+  }
+
+  /** Notes that a result is recorded. */
+  settled(callId: string, outcome: ToolOutcome, isAnswered: boolean, isCustom = false): void {
+    this.steps.settle(callId)
+    if (this.#calls.has(callId)) {
+      this.#calls.set(callId, { callId, text: plainText(outcome.output, "\n"), isAnswered, isCustom })
+    }
+    this.#outputs.delete(callId)
+    this.#checkIdle()
+  }
+
+  /** Belongs in the result: the model did not finish it. */
+  keepPartialText(): void {
+    if (this.#partialText !== "") this.steps.addPartialText(this.#partialText)
+    this.#partialText = ""
+  }
+
+  /** A call that waits for a person is not waited for. */
+  leaveOpen(callId: string): void {
+    this.#calls.delete(callId)
+    this.#checkIdle()
+  }
+
+  /** Resolves when no call of the newest answer is running. */
+  whenIdle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idle = resolve
+      this.#checkIdle()
+    })
+  }
+
+  /** `turnId`: of the turn that this run has started. */
+  take(method: string, params: Json, turnId: string | undefined): void {
+    void this.enqueue(() => this.#record(method, objectOf(params), turnId))
+  }
+
+  async #record(method: string, params: ReturnType<typeof objectOf>, turnId: string | undefined): Promise<void> {
+    switch (method) {
+      case "hook/started":
+        this.#announce(objectOf(params.run))
+        return
+      case "item/started":
+        return this.#started(readItem(params.item))
+      case "item/completed":
+        return this.#completed(readItem(params.item))
+      case "item/agentMessage/delta":
+        this.#partialText += textOf(params.delta)
+        return this.#delta("text-delta", textOf(params.delta))
+      case "item/reasoning/summaryTextDelta":
+      case "item/reasoning/textDelta":
+        return this.#delta("reasoning-delta", textOf(params.delta))
+      case "item/commandExecution/outputDelta": {
+        const callId = textOf(params.itemId)
+        this.#outputs.set(callId, (this.#outputs.get(callId) ?? "") + textOf(params.delta))
+        return
+      }
+      case "error":
+        // The retries of a built-in model provider cannot be turned off. Other errors end the turn, which says why.
+        if (params.willRetry === true) this.#warn(textOf(objectOf(params.error).message))
+        return
+      case "rawResponseItem/completed": {
+        const callId = readEscalation(params.item)
+        if (callId !== undefined) this.#events.onEscalation(callId)
+        return
+      }
+      case "rawResponse/completed":
+        // The total comes only after all calls of the answer, so never if one of them is suspended.
+        if (params.usage) this.#meter.add(usageOf(params.usage), this.steps.model)
+        return
+      case "thread/tokenUsage/updated":
+        this.#total = usageOf(objectOf(params.tokenUsage).total)
+        this.#meter.total(this.#total, this.steps.model)
+        this.#events.onUsage(this.#total)
+        // After a resume, the total of an earlier turn is reported again.
+        if (params.turnId === turnId) this.#completeStep()
+        return
+      default:
+        return
+    }
+  }
+
+  async #started(item: Item | undefined): Promise<void> {
+    if (item === undefined) return
+    this.#events.note(item)
+    if (item.type === "userMessage") return this.#steered(item.clientId)
+    if (item.type !== "agentMessage" && item.type !== "reasoning") return
+    if (!(await this.#began()) || !this.#host.deltas) return
+    const type = item.type === "reasoning" ? "reasoning-start" : "text-start"
+    this.#host.show({ type, id: this.steps.nextPart() })
+  }
+
+  async #steered(clientId: string | undefined): Promise<void> {
+    const text = clientId === undefined ? undefined : this.#events.takeSteer(clientId)
+    if (text === undefined) return
+    // A message comes between two answers.
+    if (!(await this.steps.end("tool-calls"))) return this.#events.onHalt({ reason: "done", text: this.#finalText })
+    this.#isComplete = true
+    this.#host.emit({ type: "steer", text })
+  }
+
+  /** The id of a hook's run ends with the call. */
+  #announce({ id, eventName, sourcePath }: ReturnType<typeof objectOf>): void {
+    const [, callId] = textOf(id).split(`:${textOf(sourcePath)}:`)
+    if (eventName === "preToolUse" && callId && !this.steps.hasCall(callId)) this.#announced.add(callId)
+  }
+
+  async #completed(item: Item | undefined): Promise<void> {
+    if (item) this.#announced.delete(item.id)
+    switch (item?.type) {
+      case "agentMessage":
+        if (!(await this.#began())) return
+        this.steps.addText(item.text)
+        this.#finalText = item.text
+        this.#partialText = ""
+        return
+      case "reasoning":
+        if (item.text !== "" && (await this.#began())) this.steps.addReasoning(item.text)
+        return
+      case "commandExecution":
+      case "fileChange":
+      case "mcpToolCall":
+        if (item.status !== "declined" && !this.#events.isPermitted(item.id)) return this.#ungated(item.id)
+        // Declined because the hook was not asked: it is not a call of this run.
+        if (!this.steps.hasCall(item.id)) return
+        this.addResult(item.id, outcomeOf(item), "durationMs" in item ? item.durationMs : 0)
+        return
+      case "imageView":
+        this.addResult(item.id, { status: "ok", output: [{ type: "text", text: "The image was shown to the model." }] })
+        return
+      case "unasked":
+        if (!(await this.#began())) return
+        this.steps.addCall({ callId: item.id, name: item.name, args: item.args }, "backend")
+        this.steps.addResult(item.id, { status: "ok", output: [] })
+        return
+      default:
+        return
+    }
+  }
+
+  #warn(reason: string): void {
+    this.#host.emit({ type: "warning", code: "backend_retry", message: `Codex repeats a model request: ${reason}` })
+  }
+
+  #delta(type: "text-delta" | "reasoning-delta", delta: string): void {
+    if (this.#host.deltas) this.#host.show({ type, id: this.steps.nextPart(), delta })
+  }
+
+  /** False: no further answer may begin. */
+  async #began(): Promise<boolean> {
+    if (!this.#isComplete) return true
+    const begun = await this.steps.begin()
+    if (begun === "ready") {
+      this.#isComplete = false
+      this.#calls.clear()
+      this.#events.onStored()
+      return true
+    }
+    this.#events.onHalt(begun === "limit" ? { reason: "limit" } : { reason: "done", text: this.#finalText })
+    return false
+  }
+
+  #completeStep(): void {
+    if (this.#isComplete) return
+    this.#isComplete = true
+    this.#announced.clear()
+    // The model goes on while such a command runs.
+    for (const [callId, result] of this.#calls) {
+      if (result !== undefined) continue
+      const output = `${this.#outputs.get(callId) ?? ""}\n[The command is still running in the background.]`
+      this.addResult(callId, { status: "ok", output: [{ type: "text", text: output.trimStart() }] })
+    }
+    this.#events.onStepEnd(this.#calls.size > 0)
+  }
+
+  /** Codex ran something that it was not permitted to run: nothing of it can be trusted any more. */
+  #ungated(callId: string): void {
+    this.#events.onHalt({
+      reason: "failed",
+      failure: {
+        code: "backend_protocol",
+        message: `Codex ran the call ${callId} without permission.`,
+        retryable: false,
+        fix: "Check Codex's own rules and hooks, and report it with the version of Codex.",
+      },
+    })
+  }
+
+  #checkIdle(): void {
+    const isRunning = [...this.#calls.values()].some((result) => result === undefined)
+    if (!isRunning && this.#announced.size === 0) this.#idle?.()
+  }
+}
