@@ -60,13 +60,15 @@ export function isMain({ tools }: SimulatedRequest): boolean {
   return tools.length > 0
 }
 
-/** A model that first makes calls and then answers with what they returned. */
+/** A model that first makes calls and then answers with what they returned, also if it is told by a message. */
 export function callsThenTells(...calls: readonly SimulatedToolCall[]) {
   return (request: SimulatedRequest): SimulatedAnswer => {
     if (!isMain(request)) return "A title"
-    const results = request.messages.flatMap(({ toolResults }) => toolResults)
-    if (results.length === 0) return { parts: calls.map((toolCall) => ({ toolCall })) }
-    return `The tools said: ${results.map(({ text }) => text).join(" | ")}`
+    const results = request.messages.flatMap(({ toolResults }) => toolResults.map(({ text }) => text))
+    const messages = request.messages.filter(({ role }) => role === "user").map(({ text }) => text)
+    const [told] = /( has ended \(|<output call=).*/s.exec(messages.join("\n")) ?? []
+    if (results.length === 0 && told === undefined) return { parts: calls.map((toolCall) => ({ toolCall })) }
+    return `The tools said: ${[...results, ...(told === undefined ? [] : [told])].join(" | ")}`
   }
 }
 

@@ -1,7 +1,10 @@
 import { describe, test } from "vitest"
 import { casesOf, smokeCases } from "../support/backend-cases.ts"
-import { geminiBench } from "./acp-bench.ts"
+import { benchOf } from "../support/backend-place.ts"
+import { placedGemini } from "./acp-bench.ts"
+
+const bench = benchOf(placedGemini)
 
 describe("acp:gemini passes the cases of all backends", () => {
-  test.each(casesOf(geminiBench, smokeCases))("%s", async (_, each) => each.run(geminiBench))
+  test.each(casesOf(bench, smokeCases))("%s", async (_, each) => each.run(bench))
 })

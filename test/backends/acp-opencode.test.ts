@@ -1,7 +1,10 @@
 import { describe, test } from "vitest"
 import { casesOf, smokeCases } from "../support/backend-cases.ts"
-import { opencodeBench } from "./acp-bench.ts"
+import { benchOf } from "../support/backend-place.ts"
+import { placedOpencode } from "./acp-bench.ts"
+
+const bench = benchOf(placedOpencode)
 
 describe("acp:opencode passes the cases of all backends", () => {
-  test.each(casesOf(opencodeBench, smokeCases))("%s", async (_, each) => each.run(opencodeBench))
+  test.each(casesOf(bench, smokeCases))("%s", async (_, each) => each.run(bench))
 })

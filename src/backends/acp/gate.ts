@@ -36,7 +36,7 @@ export class Gate {
   /** Distinguishes the calls of this run: agents count theirs from zero in each session. */
   readonly #prefix = newNonce().slice(0, 8)
   readonly #refusals: string[] = []
-  #suspended: { readonly isOwn: boolean; readonly told: Promise<void>; tell(): void } | undefined
+  #suspended: { readonly callId: string; readonly isOwn: boolean; tell(): void } | undefined
   #bridged = 0
 
   constructor(parts: GateParts) {
@@ -58,6 +58,8 @@ export class Gate {
     const { args } = argumentsOf(call)
     const tool = this.#toolOf(call)
     const callId = this.#idOf(facts.id)
+    // It stays open, although the agent reports that it was cancelled.
+    if (callId === this.#suspended?.callId) return
     if (!(await recording.addCall({ callId, name: tool.name, args }, "backend")) || outcome === undefined) return
     if (!this.#decisions.has(facts.id)) this.#warn(tool)
     const isUnknown = isInterrupted && outcome.status === "error" && tool.effect !== "none"
@@ -167,7 +169,7 @@ export class Gate {
     const told = new Promise<void>((resolve) => {
       tell = resolve
     })
-    this.#suspended = { isOwn, told, tell }
+    this.#suspended = { callId, isOwn, tell }
     this.#stopIfIdle()
     await told
     return true
