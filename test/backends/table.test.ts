@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import type { Capabilities } from "../../src/contract/capabilities.ts"
 import { backendCases } from "../../src/testing/index.ts"
-import type { PlacedBackend } from "../support/backend-place.ts"
 import { casesOf } from "../support/backend-cases.ts"
+import type { PlacedBackend } from "../support/backend-place.ts"
 import { benchOf } from "../support/backend-place.ts"
 import { allBackends } from "./benches.ts"
 
@@ -12,7 +12,8 @@ const nowhere = { url: "http://127.0.0.1:9", home: "", workspace: "", isLoggedOu
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)))
-  const line = (row: readonly string[]) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`
   return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n")
 }
 
@@ -24,7 +25,17 @@ function facts(): string {
     const cost = reportsCost ? "vendor" : "price table"
     return [placed.name, history, resume, suspend.ours, suspend.own, steer, structured, metering, cost]
   })
-  const head = ["backend", "takes history as", "resumes by", "our call after a pause", "its own call", "steers", "schema", "usage", "cost"]
+  const head = [
+    "backend",
+    "takes history as",
+    "resumes by",
+    "our call after a pause",
+    "its own call",
+    "steers",
+    "schema",
+    "usage",
+    "cost",
+  ]
   return table(head, rows)
 }
 
@@ -38,7 +49,10 @@ function enforcement(): string {
       ledger,
     ]),
   )
-  return table(["backend", "tools", "who decides", "can change arguments", "fails closed", "exact arguments", "recorded"], rows)
+  return table(
+    ["backend", "tools", "who decides", "can change arguments", "fails closed", "exact arguments", "recorded"],
+    rows,
+  )
 }
 
 function conformance(): string {

@@ -43,7 +43,7 @@ export async function startQuery(start: Start): Promise<ClaudeProgram> {
     return await opened(start.deadlines, { query, inbox, prompts, started })
   } catch (error) {
     query.close()
-    await started.process?.channel.then(
+    await started.host?.channel.then(
       (channel) => channel.end("kill"),
       () => {},
     )
@@ -59,14 +59,14 @@ interface Parts {
 }
 
 interface Started {
-  process?: HostProcess
+  host?: HostProcess
   /** Aborts when its output is unreadable. */
   readonly broken: Aborter
 }
 
 async function opened(deadlines: Deadlines, { query, inbox, prompts, started }: Parts): Promise<ClaudeProgram> {
   const reply = await openedWithin(query, deadlines.openMs, started.broken.signal)
-  const channel = await started.process?.channel
+  const channel = await started.host?.channel
   if (channel === undefined) throw new LonghaulError("backend_crashed", "The Claude SDK did not start its program.")
   if (!isJsonObject(reply)) throw await whyNotOpened(inbox, channel)
   return {
@@ -100,11 +100,11 @@ function queryOf(
     ...options,
     ...questions(inbox),
     spawnClaudeCodeProcess(program) {
-      started.process = new HostProcess(spawn(program), (error) => {
+      started.host = new HostProcess(spawn(program), (error) => {
         inbox.end({ error })
         started.broken.abort()
       })
-      return started.process
+      return started.host
     },
   }
   try {
