@@ -15,7 +15,6 @@ import {
   questionIn,
   userMessage,
 } from "../claude/wire.ts"
-import { HostProcess } from "./host-process.ts"
 import {
   type ClaudeAgentSdk,
   type ClaudeQuery,
@@ -24,6 +23,7 @@ import {
   type SessionOptions,
   type SpawnOptions,
 } from "./sdk.ts"
+import { HostProcess } from "./spawned.ts"
 
 interface Start {
   readonly sdk: ClaudeAgentSdk
