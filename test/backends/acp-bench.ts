@@ -29,8 +29,15 @@ export const placedCopilot: PlacedBackend = {
   }),
 }
 
+const repeatsForEver = "opencode repeats the request without end and tells nothing (traces/opencode-*.jsonl)"
+
 export const placedOpencode: PlacedBackend = {
   name: "acp:opencode",
+  lacks: {
+    "a rate limit is a typed failure": repeatsForEver,
+    "an error of the server is a typed failure": repeatsForEver,
+    "a stream that ends in the middle is a typed failure": repeatsForEver,
+  },
   ours: (tool, args) => ({ name: `longhaul_${tool}`, args }),
   own: { tool: "Write", call: (file, text) => ({ name: "write", args: { filePath: file, content: text } }) },
   speaks: {

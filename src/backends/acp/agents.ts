@@ -25,6 +25,10 @@ export interface AcpAgent {
   readonly naming: ToolNaming
   readonly enforcement: readonly ToolEnforcement[]
   readonly reportsCost: boolean
+  /** Its counts of tokens are those of its process, not of one prompt. */
+  readonly countsProcess?: true
+  /** It checks the arguments of MCP tools, and asks about every call that passes. */
+  readonly checksArguments?: true
   /** The mode and the settings of a session in which it asks before it acts. */
   readonly asks?: { readonly mode?: string; readonly settings?: Readonly<Record<string, string>> }
   /** It tells failures of its model as a text of the model. */
@@ -89,6 +93,7 @@ export const copilotAgent: AcpAgent = {
   ],
   reportsCost: false,
   asks: { mode: "https://agentclientprotocol.com/protocol/session-modes#agent", settings: { allow_all: "off" } },
+  countsProcess: true,
   tellsErrors: true,
 }
 
@@ -180,6 +185,7 @@ export const geminiAgent: AcpAgent = {
   ],
   reportsCost: false,
   asks: { mode: "default" },
+  checksArguments: true,
   loadsNextMinute: true,
 }
 

@@ -13,7 +13,7 @@ import type { AcpAgent } from "./agents.ts"
 import type { Connection, Handlers } from "./connection.ts"
 import { listOf, numberOf, objectOf, readQuestion, textOf } from "./protocol.ts"
 import { AcpRun } from "./run.ts"
-import { serverList } from "./translate.ts"
+import { noTokens, serverList } from "./translate.ts"
 
 export interface SessionOptions {
   readonly backend: string
@@ -107,6 +107,7 @@ class AcpSession implements BackendSession {
   ref: SessionRef
   readonly #parts: SessionParts
   readonly #before: readonly ContentPart[]
+  readonly #process = { reported: noTokens }
   #closed: Promise<void> | undefined
 
   constructor(parts: SessionParts) {
@@ -133,6 +134,7 @@ class AcpSession implements BackendSession {
       takesImages: connection.facts.takesImages,
       stopMs: env.deadlines.stopMs,
       counted: countedIn(this.ref),
+      process: this.#process,
       before: this.#before,
       stored: (counted) => this.#stored(counted),
     })
