@@ -1,6 +1,9 @@
+import { mkdirSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { expect } from "vitest"
 import { callsThenTells, isMain, withRuntime } from "../../src/testing/backend-bench.ts"
 import type { AnswerInParts, BackendBench, SimulatedRequest } from "../../src/testing/index.ts"
+import { openPlace, type PlacedBackend } from "../support/backend-place.ts"
 
 /** All cases of slow programs run only on request. */
 export const isWhole = Boolean(process.env.LONGHAUL_ALL_BACKEND_CASES)
@@ -21,6 +24,25 @@ export async function usageOfTwoPrompts(bench: BackendBench) {
       runtime.run({ task: "Write." }),
     )
     return { result, requests: place.simulator.requests.filter(isMain).length }
+  } finally {
+    await place.close()
+  }
+}
+
+/** The workspace has a file that the agent would run. */
+export async function runWithPlanted(placed: PlacedBackend, file: string, text: string) {
+  const call = placed.own?.call("note.txt", "written") ?? expect.fail("no tool of its own")
+  const place = await openPlace({ script: callsThenTells(call) }, (facts) => {
+    const path = join(facts.workspace, file)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    return placed.configure(facts)
+  })
+  try {
+    const result = await withRuntime(place, { policy: letters, tools: [] }, (runtime) =>
+      runtime.run({ task: "Write." }),
+    )
+    return { result, written: await place.read("note.txt"), planted: await place.read("planted.txt") }
   } finally {
     await place.close()
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 import { casesOf, smokeCases } from "../support/backend-cases.ts"
 import { benchOf } from "../support/backend-place.ts"
 import { placedGemini } from "./acp-bench.ts"
-import { isWhole, runCommandAsTask, usageOfTwoPrompts } from "./acp-cases.ts"
+import { isWhole, runCommandAsTask, runWithPlanted, usageOfTwoPrompts } from "./acp-cases.ts"
 
 const bench = benchOf(placedGemini)
 
@@ -21,4 +21,11 @@ test.runIf(isWhole)("Gemini's counts of tokens are recorded for each prompt", as
   const { result, requests } = await usageOfTwoPrompts(bench)
   expect(requests).toBe(3)
   expect(result.usage).toMatchObject({ inputTokens: 3000, outputTokens: 30 })
+})
+
+test.runIf(isWhole)("settings of the workspace do not turn Gemini's questions off", async () => {
+  const settings = JSON.stringify({ tools: { allowed: ["write_file"] }, general: { defaultApprovalMode: "auto_edit" } })
+  const { result, written } = await runWithPlanted(placedGemini, ".gemini/settings.json", settings)
+  expect(result.toolCalls).toMatchObject([{ name: "Write", status: "denied" }])
+  expect(written).toBeNull()
 })

@@ -3,7 +3,7 @@ import { withRuntime } from "../../src/testing/backend-bench.ts"
 import { casesOf, smokeCases } from "../support/backend-cases.ts"
 import { benchOf } from "../support/backend-place.ts"
 import { placedOpencode } from "./acp-bench.ts"
-import { isWhole, runCommandAsTask, usageOfTwoPrompts } from "./acp-cases.ts"
+import { isWhole, runCommandAsTask, runWithPlanted, usageOfTwoPrompts } from "./acp-cases.ts"
 
 const bench = benchOf(placedOpencode)
 
@@ -41,3 +41,17 @@ test.runIf(isWhole)(
     }
   },
 )
+
+test.runIf(isWhole)("plugins of the workspace stop the run before opencode starts", async () => {
+  const plugin = `import { writeFileSync } from "node:fs"\nwriteFileSync("planted.txt", "x")\nexport const Planted = async () => ({})\n`
+  const { result, planted } = await runWithPlanted(placedOpencode, ".opencode/plugin/planted.js", plugin)
+  expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+  expect(planted).toBeNull()
+})
+
+test.runIf(isWhole)("settings of the workspace do not turn opencode's questions off", async () => {
+  const settings = JSON.stringify({ permission: { "*": "allow", edit: "allow" } })
+  const { result, written } = await runWithPlanted(placedOpencode, "opencode.json", settings)
+  expect(result.toolCalls).toMatchObject([{ name: "Write", status: "denied" }])
+  expect(written).toBeNull()
+})

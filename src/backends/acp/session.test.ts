@@ -80,6 +80,27 @@ describe("a session", () => {
     expect(agent.received).toEqual([])
   })
 
+  test.each([
+    ["copilot", "/work/.github/hooks"],
+    ["copilot", "/.github/hooks"],
+    ["opencode", "/work/.opencode/plugin"],
+    ["opencode", "/work/.opencode/plugins"],
+  ])(
+    "of %s is not opened where %s would run without a question, unless the workspace is trusted",
+    async (name, file) => {
+      const agent = new ScriptedAgent({})
+      const options = { name, command: name }
+      const opening = acp(options).open(openingRequest, hostOf(agent, [file]))
+      await expect(opening).rejects.toMatchObject({
+        code: "config_invalid",
+        fix: expect.stringContaining("trustWorkspace"),
+      })
+      expect(agent.received).toEqual([])
+      const session = await acp({ ...options, trustWorkspace: true }).open(openingRequest, hostOf(agent, [file]))
+      await session.close()
+    },
+  )
+
   test("without a login fails as auth, with the command", async () => {
     const agent = new ScriptedAgent({ "session/new": () => Promise.reject({ code: -32000, message: "Log in" }) })
     const opening = acp({ name: "copilot", command: "copilot" }).open(openingRequest, hostOf(agent))

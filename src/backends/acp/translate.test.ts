@@ -103,6 +103,12 @@ describe("the name of a tool", () => {
     },
   )
 
+  test("of a server's tool is that of the longest server name that fits", () => {
+    const servers = ["mail", "mail-box"]
+    expect(ownTool(call("other", "mail-box-send"), servers, copilotAgent.naming).name).toBe("mcp:mail-box/send")
+    expect(ownTool(call("other", "mail-send"), servers, copilotAgent.naming).name).toBe("mcp:mail/send")
+  })
+
   test("of a change of several files comes with all their paths, and with no single one", () => {
     const content = ["/work/a", "/etc/b"].map((path) => ({ type: "diff", path, newText: "x" }))
     const seen = merged(undefined, { id: "c1", kind: "edit", title: "Edits", content }, false)
