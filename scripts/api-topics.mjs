@@ -117,6 +117,28 @@ export const topics = [
     listed: ["parseModelName"],
   },
   {
+    title: "Backends",
+    about: "what runs the agent: our own loop, or the programs and SDKs of vendors.",
+    guides: [["backends", "guides/backends.md"]],
+    shown: [
+      ["ChainEntry", "Selection", "BackendDeadlines", "Deadlines"],
+      ["BackendStatus", "Probe", "Capabilities", "Feature", "OwnTool", "ToolEnforcement"],
+      ["McpServers", "McpServer"],
+      ["claudeSdk", "ClaudeSdkOptions", "claudeCli", "ClaudeOptions"],
+      ["codex", "CodexOptions"],
+      ["pi", "PiOptions"],
+      ["acp", "AcpOptions"],
+    ],
+    listed: [
+      "listRuntimeBridges",
+      "resolveRuntimeBridge",
+      "runtimeCapabilities",
+      "parseRuntimeModelReference",
+      "supports",
+      "meetsRequirements",
+    ],
+  },
+  {
     title: "Stores",
     about: "where runs are kept.",
     guides: [
@@ -191,6 +213,8 @@ export const topics = [
       "Model",
       "Transport",
       "storeCases",
+      "backendCases",
+      "fakeBackend",
       "providerCases",
       "filesCases",
       "createDispatcher",

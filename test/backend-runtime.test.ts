@@ -347,3 +347,34 @@ function deferred() {
   })
   return { promise, resolve: () => resolve() }
 }
+
+test("a result does not claim more enforcement than its backend declares, however often its session changes", async () => {
+  const weak = {
+    tools: "*",
+    gate: "vendor",
+    rewrite: false,
+    failsClosed: false,
+    exactArguments: false,
+    ledger: "result",
+  } as const
+  const base = fakeBackend({ script: () => "Done.", capabilities: { enforcement: [weak] } })
+  const backend: Backend = {
+    ...base,
+    async open(request, env) {
+      const session = await base.open(request, env)
+      const run: typeof session.run = (input, host) => {
+        host.emit({ type: "session", ref: { ...session.ref, data: { stored: true } } })
+        return session.run(input, host)
+      }
+      return Object.assign(Object.create(session), { run, ref: session.ref })
+    },
+  }
+  const { open, store } = scene({}, { backend })
+  const result = await open().run({ task: "x" })
+  expect(result.enforcement).toEqual([weak])
+  const moved = createRuntime({ workspace, store, model: scriptedModel(["Done."]), backends: [backend], tools: [] })
+  const { runId } = await moved.fork(result.runId)
+  expect(await moved.resume({ runId, answer: "Go on.", backend: "native" })).toMatchObject({
+    enforcement: [{ tools: "*", gate: "ours" }],
+  })
+})

@@ -20,7 +20,7 @@ import type { Activity, LastStep, ProjectedAsk, ProjectedCall, StepRecord } from
 import { Refilled } from "./refilled.ts"
 import { Spending } from "./spending.ts"
 
-/** A run as a fold over its records. Apply each record once, in order; the cost per record does not grow with the run. */
+/** A run as a fold over its records. Apply each once, in order; the cost per record does not grow with the run. */
 export class RunProjection {
   runId = ""
   nodeId = ""
@@ -50,8 +50,9 @@ export class RunProjection {
   model: string | undefined
   /** The last choice: `model` is then updated by what the backend reports. */
   chosen: (Target & { readonly entry: number | undefined }) | undefined
-  /** The last session of the run's backend. */
+  /** The last session of the run's backend, and the `seq` of its record. */
   session: SessionRef | undefined
+  sessionAt = -1
   /** How the suspended call continues in that session. */
   resumeBy: ResumeBy | undefined
   enforcement: readonly ToolEnforcement[] | undefined
@@ -60,7 +61,7 @@ export class RunProjection {
   checkpoint: Readonly<Record<string, string | null>> | undefined
   /** True if it was resumed after a pause that asked about its move to another backend. */
   handedOver = false
-  /** The number of answered model calls. */
+  /** Answered model calls. */
   turns = 0
   usage: Usage = noUsage
   /** The text of the model's last answer; partial if it was interrupted. */
@@ -91,11 +92,6 @@ export class RunProjection {
   /** Messages that arrived during a step: the model receives them after the results of the step. */
   #deferred: Message[] = []
   #asking = false
-
-  #reportTo(webhook: RecordedWebhook | undefined): void {
-    this.webhook = webhook
-    this.hasWebhooks ||= webhook !== undefined
-  }
 
   /** The conversation as the next model call receives it. */
   get messages(): readonly Message[] {
@@ -236,7 +232,8 @@ export class RunProjection {
     this.tools = record.tools
     this.forkOf = record.forkOf
     this.continues = record.continues
-    this.#reportTo(record.webhook)
+    this.webhook = record.webhook
+    this.hasWebhooks ||= record.webhook !== undefined
     this.#messages?.push(...record.input.messages)
   }
 
@@ -248,7 +245,8 @@ export class RunProjection {
     this.pause = undefined
     this.limits = record.limits ?? this.limits
     if (record.policy) this.policies.push(record.policy)
-    this.#reportTo(record.webhook)
+    this.webhook = record.webhook
+    this.hasWebhooks ||= record.webhook !== undefined
     this.spent.lose()
   }
 
@@ -257,12 +255,13 @@ export class RunProjection {
     this.model = model
     this.chosen = { backend, entry, ...(model !== undefined && { model }) }
     this.schemaEnforced = schemaEnforced
+    this.enforcement = undefined
   }
 
-  /** A fork must not continue the session of the other run. */
   #open(record: RunRecord & { readonly type: "session" }): void {
-    this.session = this.#isCopied(record) ? undefined : record.ref
-    this.enforcement = record.enforcement
+    this.session = record.ref
+    this.sessionAt = record.seq
+    this.enforcement = record.enforcement ?? this.enforcement
     this.model = record.model ?? this.model
   }
 

@@ -149,12 +149,13 @@ export async function openRun(
 }
 
 /**
- * The session to go on with: of the same backend, in the same folder, and stored by it. Not if it ended in the middle of a step
+ * The session to go on with: of the same backend, in the same folder, and stored by it. Not that of the run which was forked. Not if it ended in the middle of a step
  * other than by a pause: then only the journal tells what happened.
  */
 function sessionLeft(run: RunProjection, { backend }: RunTarget, cwd: string): SessionRef | undefined {
-  const { session, resumedFrom, stepIsOpen } = run
-  const isSame = session?.backend === backend.name && session.cwd === cwd && session.resumable
+  const { session, sessionAt, forkOf, resumedFrom, stepIsOpen } = run
+  const isOwn = forkOf === undefined || sessionAt > forkOf.at
+  const isSame = isOwn && session?.backend === backend.name && session.cwd === cwd && session.resumable
   const isClean = resumedFrom === "paused" || !stepIsOpen
   return isSame && isClean && backend.capabilities.resume === "session" ? session : undefined
 }

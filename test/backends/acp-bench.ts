@@ -10,6 +10,7 @@ export const placedCopilot: PlacedBackend = {
   ours: (tool, args) => ({ name: `longhaul-${tool}`, args }),
   own: { tool: "Write", call: (file, text) => ({ name: "create", args: { path: file, file_text: text } }) },
   speaks: {
+    isAbsolute: true,
     command: (command) => ({ name: "bash", args: { command, description: "Runs it" } }),
     write: (path, text) => ({ name: "create", args: { path, file_text: text } }),
     read: (path) => ({ name: "view", args: { path } }),

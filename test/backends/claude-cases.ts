@@ -343,7 +343,7 @@ export function describeClaude(bench: ClaudeBench): void {
   })
 
   describe("broken programs", () => {
-    async function withProgram(script: string, work: (result: RunResult) => void): Promise<void> {
+    async function withProgram(script: string, work: (result: RunResult) => void, openMs = 60_000): Promise<void> {
       const folder = join(process.env.HOME ?? "/tmp", `.longhaul-test-program-${crypto.randomUUID()}`)
       mkdirSync(folder)
       const command = join(folder, "claude")
@@ -352,7 +352,7 @@ export function describeClaude(bench: ClaudeBench): void {
       try {
         await inPlace(
           () => "never",
-          async (place) => work(await run(place, { ...allow, deadlines: { openMs: 2000 } })),
+          async (place) => work(await run(place, { ...allow, deadlines: { openMs } })),
           command,
         )
       } finally {
@@ -360,19 +360,37 @@ export function describeClaude(bench: ClaudeBench): void {
       }
     }
 
-    const code = (expected: string) => (result: RunResult) =>
-      expect(result).toMatchObject({ status: "failed", error: { code: expected } })
+    const code =
+      (expected: string, message = "") =>
+      (result: RunResult) =>
+        expect(result).toMatchObject({
+          status: "failed",
+          error: { code: expected, message: expect.stringContaining(message) },
+        })
+
+    test("a missing program is backend_missing, with the command that installs it", () =>
+      inPlace(
+        () => "never",
+        async (place) => {
+          const result = await run(place, allow)
+          expect(result).toMatchObject({
+            status: "failed",
+            error: { code: "backend_missing", fix: expect.stringContaining("npm install") },
+          })
+        },
+        "/nonexistent/claude",
+      ))
 
     test("a program that ends at once is backend_crashed", () => withProgram("exit 7", code("backend_crashed")))
 
     test("a program that writes no messages is backend_protocol", () =>
-      withProgram("echo Hello there; sleep 60", code("backend_protocol")))
+      withProgram("echo Hello there; sleep 60", code("backend_protocol", "Hello there")))
 
     test("a program that floods its output without a line is backend_protocol", () =>
-      withProgram("head -c 70000000 /dev/zero | tr '\\0' x; sleep 60", code("backend_protocol")))
+      withProgram("head -c 70000000 /dev/zero | tr '\\0' x; sleep 60", code("backend_protocol", "a line of more than")))
 
     test("a program that never answers is backend_protocol", () =>
-      withProgram("cat > /dev/null", code("backend_protocol")))
+      withProgram("cat > /dev/null", code("backend_protocol"), 500))
   })
 
   test("a program that is killed in the middle of its work is backend_crashed, and the effect of its call is recorded", () =>

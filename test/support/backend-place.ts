@@ -28,6 +28,8 @@ export interface PlacedBackend extends Omit<BackendBench, "open"> {
   /** How its model runs a command, writes and reads a file, and fetches a page. Absent: it does so by a command. */
   readonly speaks: {
     command(line: string): SimulatedToolCall
+    /** Its file tools take absolute paths only. */
+    readonly isAbsolute?: true
     write?(path: string, text: string): SimulatedToolCall
     read?(path: string): SimulatedToolCall
     fetch?(url: string): SimulatedToolCall

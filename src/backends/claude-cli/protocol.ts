@@ -22,12 +22,14 @@ export class ControlProtocol {
   readonly #deadlines: Deadlines
   readonly #inbox = new Inbox<Delivery>()
   readonly #replies = new Map<string, (reply: JsonObject) => void>()
+  /** Resolves when nothing more can be read. */
+  readonly #reading: Promise<void>
   #count = 0
 
   constructor(channel: LineChannel, deadlines: Deadlines) {
     this.#channel = channel
     this.#deadlines = deadlines
-    void this.#read()
+    this.#reading = this.#read()
   }
 
   /** Registers the hook. Rejects if the program cannot make it fail closed. */
@@ -60,13 +62,13 @@ export class ControlProtocol {
     }
   }
 
-  /** Undefined: there was no reply in time, or the program has ended. */
+  /** Undefined: there was no reply in time, or none can come any more. */
   async #request(request: Json, withinMs: number): Promise<JsonObject | undefined> {
     const id = `longhaul-${++this.#count}`
     const answered = new Aborter()
     const reply = new Promise<JsonObject>((resolve) => this.#replies.set(id, resolve))
     const late = delay(withinMs, answered.signal).then(() => undefined)
-    const over = this.#channel.exit.then(() => undefined)
+    const over = this.#reading.then(() => undefined)
     try {
       await this.#channel.send(JSON.stringify({ type: "control_request", request_id: id, request }))
       return await Promise.race([reply, late, over])

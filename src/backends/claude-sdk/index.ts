@@ -6,7 +6,7 @@ import { type ClaudeOptions, effortLevel, modelName, programSpec, settings, spaw
 import { type Launch, openClaude } from "../claude/session.ts"
 import { toolNames } from "../claude/tools.ts"
 import { startQuery } from "./program.ts"
-import type { ClaudeAgentSdk } from "./sdk.ts"
+import { type ClaudeAgentSdk, INSTALL } from "./sdk.ts"
 
 export type { ClaudeAgentSdk } from "./sdk.ts"
 
@@ -93,5 +93,3 @@ function missing(cause: unknown): LonghaulError {
 function texts(given: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(Object.entries(given).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])))
 }
-
-const INSTALL = "npm install @anthropic-ai/claude-agent-sdk zod"

@@ -1,7 +1,7 @@
 import type { Deadlines, LineChannel } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
-import { Aborter, delay } from "../../lib/abort.ts"
+import { Aborter, delay, orAborted } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Inbox } from "../claude/inbox.ts"
 import { closeProgram, exitOf, notOpened } from "../claude/program.ts"
@@ -15,47 +15,62 @@ import {
   questionIn,
   userMessage,
 } from "../claude/wire.ts"
-import { HostProcess } from "./host-process.ts"
-import type { ClaudeAgentSdk, ClaudeQuery, QueryOptions, SpawnOptions } from "./sdk.ts"
-
-type GivenOptions = Omit<QueryOptions, "hooks" | "canUseTool" | "spawnClaudeCodeProcess">
+import {
+  type ClaudeAgentSdk,
+  type ClaudeQuery,
+  type HostOptions,
+  INSTALL,
+  type SessionOptions,
+  type SpawnOptions,
+} from "./sdk.ts"
+import { HostProcess } from "./spawned.ts"
 
 interface Start {
   readonly sdk: ClaudeAgentSdk
-  readonly options: GivenOptions
+  readonly options: SessionOptions
   readonly deadlines: Deadlines
   spawn(program: SpawnOptions): Promise<LineChannel>
 }
 
 /** Starts a query of the SDK and returns it as a program that takes messages. */
-export async function startQuery({ sdk, options, deadlines, spawn }: Start): Promise<ClaudeProgram> {
+export async function startQuery(start: Start): Promise<ClaudeProgram> {
   const inbox = new Inbox<Delivery>()
   const prompts = new Inbox<Json>()
-  let process: HostProcess | undefined
-  const query = sdk.query({
-    prompt: iterate(prompts) as AsyncIterable<never>, // Safe: lines of the SDK's own protocol.
-    // Safe: the names and forms are those of the SDK, of which no types are needed here.
-    options: {
-      ...options,
-      ...questions(inbox),
-      spawnClaudeCodeProcess(program: SpawnOptions) {
-        process = new HostProcess(spawn(program), (error) => inbox.end({ error }))
-        return process
-      },
-    } as never,
-  })
+  const started: Started = { broken: new Aborter() }
+  const query = queryOf(start, inbox, prompts, started)
   void pump(query, inbox)
-  const opened = await openedWithin(query, deadlines.openMs)
-  const channel = await process?.channel
-  if (channel === undefined) throw new LonghaulError("backend_crashed", "The Claude SDK did not start its program.")
-  if (!isJsonObject(opened)) {
-    const error = await whyNotOpened(inbox, channel)
+  try {
+    return await opened(start.deadlines, { query, inbox, prompts, started })
+  } catch (error) {
     query.close()
-    await channel.end("kill")
+    await started.host?.channel.then(
+      (channel) => channel.end("kill"),
+      () => {},
+    )
     throw error
   }
+}
+
+interface Parts {
+  readonly query: ClaudeQuery
+  readonly inbox: Inbox<Delivery>
+  readonly prompts: Inbox<Json>
+  readonly started: Started
+}
+
+interface Started {
+  host?: HostProcess
+  /** Aborts when its output is unreadable. */
+  readonly broken: Aborter
+}
+
+async function opened(deadlines: Deadlines, { query, inbox, prompts, started }: Parts): Promise<ClaudeProgram> {
+  const reply = await openedWithin(query, deadlines.openMs, started.broken.signal)
+  const channel = await started.host?.channel
+  if (channel === undefined) throw new LonghaulError("backend_crashed", "The Claude SDK did not start its program.")
+  if (!isJsonObject(reply)) throw await whyNotOpened(inbox, channel)
   return {
-    version: textIn(opened, "claude_code_version"),
+    version: textIn(reply, "claude_code_version"),
     next: () => inbox.next(),
     async send(content, id) {
       prompts.push(userMessage(content, id))
@@ -74,8 +89,37 @@ export async function startQuery({ sdk, options, deadlines, spawn }: Start): Pro
   }
 }
 
+/** The SDK throws here if it has no program for this machine. */
+function queryOf(
+  { sdk, options, spawn }: Start,
+  inbox: Inbox<Delivery>,
+  prompts: Inbox<Json>,
+  started: Started,
+): ClaudeQuery {
+  const all: SessionOptions & HostOptions = {
+    ...options,
+    ...questions(inbox),
+    spawnClaudeCodeProcess(program) {
+      started.host = new HostProcess(spawn(program), (error) => {
+        inbox.end({ error })
+        started.broken.abort()
+      })
+      return started.host
+    },
+  }
+  try {
+    // Safe: the lines and options are those of the SDK, whose types are not needed here.
+    return sdk.query({ prompt: iterate(prompts) as AsyncIterable<never>, options: all as never })
+  } catch (error) {
+    throw new LonghaulError("backend_missing", "The Claude SDK could not start its program.", {
+      fix: `Install it again with its optional packages: ${INSTALL}`,
+      cause: error,
+    })
+  }
+}
+
 /** Both gates of the SDK, as questions in the order of its messages. */
-function questions(inbox: Inbox<Delivery>): Pick<QueryOptions, "hooks" | "canUseTool"> {
+function questions(inbox: Inbox<Delivery>): Pick<HostOptions, "hooks" | "canUseTool"> {
   return {
     hooks: {
       PreToolUse: [{ hooks: [(input) => askHook(inbox, input)], timeout: LONGEST_DECISION_S, onFailure: "block" }],
@@ -124,11 +168,12 @@ async function* iterate(prompts: Inbox<Json>): AsyncGenerator<Json> {
 }
 
 /** Undefined: the session is not open. */
-async function openedWithin(query: ClaudeQuery, openMs: number): Promise<unknown> {
+async function openedWithin(query: ClaudeQuery, openMs: number, broken: AbortSignal): Promise<unknown> {
   const opened = new Aborter()
   const late = delay(openMs, opened.signal).then(() => undefined)
   try {
-    return await Promise.race([query.initializationResult().catch(() => undefined), late])
+    const reply = query.initializationResult().catch(() => undefined)
+    return await orAborted(Promise.race([reply, late]), broken)
   } finally {
     opened.abort()
   }

@@ -12,11 +12,16 @@ export interface ClaudeQuery extends AsyncIterable<unknown> {
   usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET?(options: { skipBehaviors: boolean }): Promise<unknown>
 }
 
-/** The options of `query` that are used. */
-export interface QueryOptions {
+/** Options of `query` for a session. */
+export interface SessionOptions {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly extraArgs: Readonly<Record<string, string | null>>
+  readonly [name: string]: unknown
+}
+
+/** Options of `query` by which it asks back. */
+export interface HostOptions {
   readonly hooks: {
     readonly PreToolUse: readonly {
       readonly hooks: readonly ((input: JsonObject) => Promise<Json>)[]
@@ -26,7 +31,6 @@ export interface QueryOptions {
   }
   canUseTool(name: string, input: JsonObject, options: PermissionOptions): Promise<Json>
   spawnClaudeCodeProcess(options: SpawnOptions): unknown
-  readonly [name: string]: unknown
 }
 
 export interface PermissionOptions {
@@ -40,3 +44,5 @@ export interface SpawnOptions {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
 }
+
+export const INSTALL = "npm install @anthropic-ai/claude-agent-sdk zod"

@@ -1,0 +1,134 @@
+import { expect, test } from "vitest"
+import type { Message } from "../../contract/message.ts"
+import { createRuntime } from "../../index.ts"
+import { pi } from "./index.ts"
+import { piModel } from "./models.ts"
+import type { PiAgentOptions, PiModel, PiModules } from "./shapes.ts"
+import { toFailure, toPiMessages } from "./translate.ts"
+
+const model: PiModel = {
+  id: "m",
+  name: "m",
+  api: "openai-codex-responses",
+  provider: "openai-codex",
+  baseUrl: "https://example.com",
+  reasoning: false,
+  input: ["text"],
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  contextWindow: 1000,
+  maxTokens: 100,
+}
+
+/** Pi's modules with an agent that only keeps its options. */
+function modules(seen: PiAgentOptions[] = []): PiModules {
+  class Agent {
+    readonly state = { messages: [] }
+    constructor(options: PiAgentOptions) {
+      seen.push(options)
+    }
+    subscribe() {
+      return () => {}
+    }
+    steer() {}
+    abort() {}
+    async prompt() {}
+    async continue() {}
+  }
+  const getModel = (provider: string, id: string) => (provider === "none" ? undefined : { ...model, provider, id })
+  const getModels = (provider: string) => (provider === "openai" ? [{ ...model, provider }] : [])
+  return { agent: { Agent }, ai: { getModel, getModels, streamSimple: () => {} } }
+}
+
+test("BK-11 the transport for Codex models is passed on to Pi, and only for those", async () => {
+  const seen: PiAgentOptions[] = []
+  const backend = pi({ load: async () => modules(seen), piCodexTransport: "websocket" })
+  const runtime = createRuntime({ backend })
+  await runtime.run({ task: "x", model: "openai-codex:gpt-5.5" })
+  await runtime.run({ task: "x", model: "openai:gpt-5.5" })
+  expect(seen.map(({ transport }) => transport)).toEqual(["websocket", undefined])
+})
+
+test("HOST-03 the host's function provides keys by provider; without one the environment does", async () => {
+  const seen: PiAgentOptions[] = []
+  const asked: string[] = []
+  const resolvePiApiKey = async (provider: string) => {
+    asked.push(provider)
+    return provider === "openai" ? "from the host" : undefined
+  }
+  const runtime = createRuntime({ backend: pi({ load: async () => modules(seen), resolvePiApiKey }) })
+  await runtime.run({ task: "x", model: "openai:gpt-5.5" })
+  expect(await seen[0]?.getApiKey("openai")).toBe("from the host")
+  expect(await seen[0]?.getApiKey("groq")).toBeUndefined()
+  expect(asked).toEqual(["openai", "groq"])
+})
+
+test("without Pi's packages the run fails as backend_missing, with the command that installs them", async () => {
+  const backend = pi({ load: () => Promise.reject(new Error("Cannot find package")) })
+  expect(await createRuntime({ backend }).run({ task: "x", model: "openai:gpt-5.5" })).toMatchObject({
+    status: "failed",
+    error: { code: "backend_missing", fix: expect.stringContaining("npm install @earendil-works/pi-ai") },
+  })
+})
+
+test("MCP servers are refused, since Pi does not connect to any", async () => {
+  const runtime = createRuntime({ backend: pi({ load: async () => modules() }) })
+  const mcpServers = { notes: { command: "notes" } }
+  const result = await runtime.run({ task: "x", model: "openai:gpt-5.5", mcpServers })
+  expect(result.error?.code).toBe("capability_mismatch")
+})
+
+test.each([
+  ["gpt-5.5", "is not a model of Pi"],
+  ["none:gpt", "has no provider"],
+  ["gemini-cli:x", "has no provider"],
+])("the model %s is refused with a fix", (name, message) => {
+  const find = () => piModel(modules(), name, undefined)
+  expect(find).toThrow(expect.objectContaining({ code: "config_invalid", message: expect.stringContaining(message) }))
+})
+
+test.each([
+  [429, "rate_limited", true],
+  [401, "auth", false],
+  [403, "auth", false],
+  [402, "billing", false],
+  [404, "model_not_found", false],
+  [413, "context_overflow", false],
+  [500, "provider_error", true],
+  [503, "overloaded", true],
+  [529, "overloaded", true],
+  [400, "invalid_request", false],
+] as const)("a response of %d fails as %s", (status, code, retryable) => {
+  expect(toFailure("It failed.", status)).toMatchObject({ code, retryable, message: "It failed." })
+  expect(toFailure(`${status} It failed.`, undefined)).toMatchObject({ code })
+})
+
+test("a failure without a response is network, and one without a key is auth", () => {
+  expect(toFailure("terminated", undefined).code).toBe("network")
+  expect(toFailure("No API key for provider", undefined)).toMatchObject({ code: "auth", fix: expect.any(String) })
+})
+
+test("reasoning goes back only to the model that wrote it, and results carry the name of their tool", () => {
+  const messages: readonly Message[] = [
+    { role: "user", content: [{ type: "text", text: "Go." }] },
+    {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "mine", opaque: "signature", origin: "pi:openai-codex:m" },
+        { type: "reasoning", text: "another's", opaque: "signature", origin: "anthropic:claude" },
+        { type: "tool-call", callId: "1.2", wireId: "call_9", name: "send", args: { to: "Ada" } },
+      ],
+    },
+    { role: "tool", content: [{ type: "tool-result", callId: "1.2", wireId: "call_9", status: "error", output: [] }] },
+  ]
+  expect(toPiMessages(messages, model)).toMatchObject([
+    { role: "user" },
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "mine", thinkingSignature: "signature" },
+        { type: "toolCall", id: "call_9", name: "send", arguments: { to: "Ada" } },
+      ],
+    },
+    { role: "toolResult", toolCallId: "call_9", toolName: "send", isError: true },
+  ])
+})
