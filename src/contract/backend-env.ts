@@ -14,6 +14,8 @@ export interface BackendEnv {
   loopback?(service: LoopbackService): Promise<Loopback>
   /** A variable of the host, or of its secrets. Only what a backend names is passed on. */
   variable?(name: string): string | undefined
+  /** Whether there is a file or a folder at an absolute path. Absent: this host has no files. */
+  exists?(path: string): Promise<boolean>
   /** A private folder that outlives the process, for a vendor's state. Created on first use. */
   stateFolder?(name: string): string
 }

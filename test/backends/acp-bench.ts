@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { geminiAgent } from "../../src/backends/acp/agents.ts"
 import { acp } from "../../src/backends/acp/index.ts"
 import type { PlacedBackend } from "../support/backend-place.ts"
@@ -30,8 +29,15 @@ export const placedCopilot: PlacedBackend = {
   }),
 }
 
+const repeatsForEver = "opencode repeats the request without end and tells nothing (traces/opencode-*.jsonl)"
+
 export const placedOpencode: PlacedBackend = {
   name: "acp:opencode",
+  lacks: {
+    "a rate limit is a typed failure": repeatsForEver,
+    "an error of the server is a typed failure": repeatsForEver,
+    "a stream that ends in the middle is a typed failure": repeatsForEver,
+  },
   ours: (tool, args) => ({ name: `longhaul_${tool}`, args }),
   own: { tool: "Write", call: (file, text) => ({ name: "write", args: { filePath: file, content: text } }) },
   speaks: {
@@ -50,6 +56,9 @@ export const placedOpencode: PlacedBackend = {
   },
 }
 
+/** One attempt for each request: the runtime retries. */
+const settings = fileURLToPath(new URL("gemini-settings.json", import.meta.url))
+
 export const placedGemini: PlacedBackend = {
   name: "acp:gemini",
   ours: (tool, args) => ({ name: `mcp_longhaul_${tool}`, args }),
@@ -61,16 +70,12 @@ export const placedGemini: PlacedBackend = {
     fetch: (url) => ({ name: "web_fetch", args: { prompt: `What is at ${url}?` } }),
   },
   configure: ({ url, home, isLoggedOut }) => {
-    const settings = {
-      security: { auth: { selectedType: "gemini-api-key" } },
-      privacy: { usageStatisticsEnabled: false },
-      // One attempt: the runtime retries.
-      general: { enableAutoUpdate: false, sessionRetention: { enabled: false }, maxAttempts: 1 },
-      telemetry: { enabled: false },
+    const env = {
+      HOME: home,
+      GEMINI_API_KEY: isLoggedOut ? "" : "x",
+      GOOGLE_GEMINI_BASE_URL: url,
+      GEMINI_CLI_SYSTEM_SETTINGS_PATH: settings,
     }
-    mkdirSync(join(home, ".gemini"), { recursive: true })
-    writeFileSync(join(home, ".gemini/settings.json"), JSON.stringify(settings))
-    const env = { HOME: home, GEMINI_API_KEY: isLoggedOut ? "" : "x", GOOGLE_GEMINI_BASE_URL: url }
     const args = [programs.gemini, ...geminiAgent.args]
     return { backend: acp({ name: "gemini", command: process.execPath, args, env }), model: "gemini-2.5-flash" }
   },

@@ -128,7 +128,10 @@ export class ScriptedAgent implements LineChannel {
 }
 
 /** A host with one program, the scripted agent. `service`: the tools that the backend offers to it. */
-export function hostOf(agent: ScriptedAgent): BackendEnv & { readonly service: { current?: LoopbackService } } {
+export function hostOf(
+  agent: ScriptedAgent,
+  files: readonly string[] = [],
+): BackendEnv & { readonly service: { current?: LoopbackService } } {
   const service: { current?: LoopbackService } = {}
   return {
     service,
@@ -136,6 +139,7 @@ export function hostOf(agent: ScriptedAgent): BackendEnv & { readonly service: {
     transport: fetchTransport(),
     deadlines: { openMs: 60_000, replyMs: 60_000, stopMs: 60_000 },
     spawn: async () => agent,
+    exists: async (path) => files.includes(path),
     async loopback(given) {
       service.current = given
       return { mcp: { url: "http://127.0.0.1:1/mcp", headers: {} }, gate: [], close: async () => {} }

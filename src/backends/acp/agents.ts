@@ -25,8 +25,14 @@ export interface AcpAgent {
   readonly naming: ToolNaming
   readonly enforcement: readonly ToolEnforcement[]
   readonly reportsCost: boolean
+  /** Its counts of tokens are those of its process, not of one prompt. */
+  readonly countsProcess?: true
+  /** It checks the arguments of MCP tools, and asks about every call that passes. */
+  readonly checksArguments?: true
   /** The mode and the settings of a session in which it asks before it acts. */
   readonly asks?: { readonly mode?: string; readonly settings?: Readonly<Record<string, string>> }
+  /** Files of a workspace that it runs without a question. They may answer its questions, too. */
+  readonly runsUnasked?: readonly string[]
   /** It tells failures of its model as a text of the model. */
   readonly tellsErrors?: true
   /** A session that is opened in the minute of its creation is lost, and damaged. */
@@ -89,6 +95,8 @@ export const copilotAgent: AcpAgent = {
   ],
   reportsCost: false,
   asks: { mode: "https://agentclientprotocol.com/protocol/session-modes#agent", settings: { allow_all: "off" } },
+  runsUnasked: [".github/hooks"],
+  countsProcess: true,
   tellsErrors: true,
 }
 
@@ -145,6 +153,7 @@ export const opencodeAgent: AcpAgent = {
   ],
   reportsCost: true,
   asks: { settings: { mode: "build" } },
+  runsUnasked: [".opencode/plugin", ".opencode/plugins"],
 }
 
 export const geminiAgent: AcpAgent = {
@@ -180,6 +189,7 @@ export const geminiAgent: AcpAgent = {
   ],
   reportsCost: false,
   asks: { mode: "default" },
+  checksArguments: true,
   loadsNextMinute: true,
 }
 

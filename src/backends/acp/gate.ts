@@ -31,6 +31,7 @@ export class Gate {
   readonly #parts: GateParts
   readonly #seen = new Map<string, SeenCall>()
   readonly #decisions = new Map<string, Decided>()
+  readonly #isAsked = new Set<string>()
   /** Permitted calls that have not ended. */
   readonly #running = new Set<string>()
   /** Distinguishes the calls of this run: agents count theirs from zero in each session. */
@@ -45,14 +46,18 @@ export class Gate {
 
   /** Takes what an update tells of a call, in the order of arrival. */
   async update(facts: CallFacts, isInterrupted: boolean): Promise<void> {
-    const { recording } = this.#parts
+    const { recording, agent } = this.#parts
     const call = merged(this.#seen.get(facts.id), facts, true)
     this.#seen.set(facts.id, call)
-    if (this.#oursIn(call) !== undefined) {
+    const outcome = outcomeOf(call)
+    const ours = this.#oursIn(call)
+    if (ours !== undefined) {
       await recording.begin()
+      if (agent.checksArguments && outcome?.status === "error" && !this.#isAsked.has(facts.id)) {
+        await this.#rejected(call, ours, outcome)
+      }
       return
     }
-    const outcome = outcomeOf(call)
     // Before that, its arguments may be incomplete.
     if (outcome === undefined && call.status !== "in_progress") return
     const { args } = argumentsOf(call)
@@ -61,7 +66,7 @@ export class Gate {
     // It stays open, although the agent reports that it was cancelled.
     if (callId === this.#suspended?.callId) return
     if (!(await recording.addCall({ callId, name: tool.name, args }, "backend")) || outcome === undefined) return
-    if (!this.#decisions.has(facts.id)) this.#warn(tool)
+    if (!this.#isAsked.has(facts.id)) this.#warn(tool)
     const isUnknown = isInterrupted && outcome.status === "error" && tool.effect !== "none"
     recording.addResult(callId, isUnknown ? { ...outcome, status: "unknown" } : outcome)
     this.#ended(callId)
@@ -105,6 +110,7 @@ export class Gate {
   async #answer(question: PermissionQuestion): Promise<Json> {
     const { recording } = this.#parts
     const { call: asked } = question
+    this.#isAsked.add(asked.id)
     const seen = await recording.enqueue(() => this.#note(asked))
     if (this.#oursIn(seen, asked) !== undefined) return permissionAnswer(question, "allow_once")
     const { args, inexact } = argumentsOf(seen, asked)
@@ -183,6 +189,14 @@ export class Gate {
   #stopIfIdle(): void {
     if (this.#suspended === undefined || this.#running.size > 0) return
     void this.#parts.onSuspend(this.#suspended.isOwn).then(this.#suspended.tell)
+  }
+
+  /** A call of the runtime's tools that the agent itself did not accept: it never reaches the bridge. */
+  async #rejected(call: SeenCall, name: string, outcome: ToolOutcome): Promise<void> {
+    const { recording } = this.#parts
+    const callId = this.#idOf(call.id)
+    if (!(await recording.addCall({ callId, name, args: call.rawInput ?? {} }, "backend"))) return
+    recording.addResult(callId, outcome)
   }
 
   /** A call that the agent should have asked about: its own settings allow it. */

@@ -18,11 +18,13 @@ export interface AcpOptions {
   readonly passEnv?: readonly string[]
   /** Variables that it gets with these values. */
   readonly env?: Readonly<Record<string, string>>
+  /** Lets the agent run hooks and plugins of the workspace, which bypass the policy. Default false. */
+  readonly trustWorkspace?: boolean
 }
 
 /** An agent that speaks the Agent Client Protocol, with the login that it has. */
 export function acp(options: AcpOptions): Backend {
-  checkKeys("acp", options, keys<AcpOptions>()("name", "command", "args", "passEnv", "env"))
+  checkKeys("acp", options, keys<AcpOptions>()("name", "command", "args", "passEnv", "env", "trustWorkspace"))
   const agent = agentOf(options)
   const name = `acp:${agent.name}`
   return {
@@ -33,7 +35,7 @@ export function acp(options: AcpOptions): Backend {
       const { runId, cwd, model } = request
       const program = programOf(agent, options, { runId, cwd, model: typeof model === "string" ? model : model?.id })
       return openSession(request, env, {
-        ...{ backend: name, agent },
+        ...{ backend: name, agent, trustsWorkspace: options.trustWorkspace === true },
         connect: (handlers) => connect(agent, env, program, handlers),
       })
     },

@@ -15,7 +15,7 @@ import { isNote, toldFailure } from "./failures.ts"
 import { Gate, type GateParts } from "./gate.ts"
 import { objectOf, type PermissionQuestion } from "./protocol.ts"
 import { Recording } from "./recording.ts"
-import { type PromptEnd, promptOf, readPromptEnd, translate } from "./translate.ts"
+import { type PromptEnd, promptOf, readPromptEnd, type TokenCount, translate, usedSince } from "./translate.ts"
 
 export interface RunParts extends Pick<GateParts, "bridge" | "tools" | "servers"> {
   readonly agent: AcpAgent
@@ -28,6 +28,8 @@ export interface RunParts extends Pick<GateParts, "bridge" | "tools" | "servers"
   readonly takesImages: boolean
   readonly stopMs: number
   readonly counted: Usage
+  /** The last count of tokens of the agent's process. */
+  readonly process: { reported: TokenCount }
   /** In front of the first message: the system prompt, and what happened before this session. */
   readonly before: readonly ContentPart[]
   /** The session is stored. */
@@ -140,12 +142,21 @@ export class AcpRun {
     const prompt = promptOf(content, takesImages)
     this.#isPrompted = true
     const reply = rpc.request("session/prompt", { sessionId, prompt }, { replyMs: null })
-    const end = readPromptEnd(await reply)
+    const end = this.#counted(readPromptEnd(await reply))
     await this.#recording.idle()
     if (end.model !== "") this.#recording.steps.model = end.model
     this.#measure(end)
     host.emit(stored(this.#meter.counted))
     return end
+  }
+
+  /** With the usage of this prompt alone. */
+  #counted(end: PromptEnd): PromptEnd {
+    const { agent, process } = this.#parts
+    if (!agent.countsProcess || end.usage.inputTokens === 0) return end
+    const usage = usedSince(process.reported, end.usage)
+    process.reported = end.usage
+    return { ...end, usage }
   }
 
   #measure({ usage, model }: PromptEnd): void {

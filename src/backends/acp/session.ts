@@ -6,18 +6,19 @@ import type { Json, JsonObject } from "../../contract/json.ts"
 import type { Usage } from "../../contract/result.ts"
 import type { InterruptMode, SessionRef } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
-import { mcpSafe } from "../../lib/mcp-tool-name.ts"
 import { noUsage } from "../../lib/usage.ts"
 import { withOutputForm } from "../shared/output-form.ts"
 import type { AcpAgent } from "./agents.ts"
 import type { Connection, Handlers } from "./connection.ts"
-import { listOf, numberOf, objectOf, readQuestion, textOf } from "./protocol.ts"
+import { bridgeName, checkReopening, checkServers, checkWorkspace, modelName, openAt } from "./opening.ts"
+import { numberOf, objectOf, readQuestion } from "./protocol.ts"
 import { AcpRun } from "./run.ts"
-import { serverList } from "./translate.ts"
+import { noTokens, serverList } from "./translate.ts"
 
 export interface SessionOptions {
   readonly backend: string
   readonly agent: AcpAgent
+  readonly trustsWorkspace: boolean
   connect(handlers: Handlers): Promise<Connection>
 }
 
@@ -25,10 +26,11 @@ export interface SessionOptions {
 export async function openSession(
   request: OpenRequest,
   env: BackendEnv,
-  { backend, agent, connect }: SessionOptions,
+  { backend, agent, trustsWorkspace, connect }: SessionOptions,
 ): Promise<BackendSession> {
   const { from, mcpServers, tools } = request
   if (from.kind === "session") checkReopening(agent, from.ref)
+  if (!trustsWorkspace) await checkWorkspace(agent, request, env)
   const link = new Link()
   const bridge = bridgeName(Object.keys(mcpServers))
   const loopback = tools.length === 0 ? undefined : await openBridge(request, env, link)
@@ -107,6 +109,7 @@ class AcpSession implements BackendSession {
   ref: SessionRef
   readonly #parts: SessionParts
   readonly #before: readonly ContentPart[]
+  readonly #process = { reported: noTokens }
   #closed: Promise<void> | undefined
 
   constructor(parts: SessionParts) {
@@ -133,6 +136,7 @@ class AcpSession implements BackendSession {
       takesImages: connection.facts.takesImages,
       stopMs: env.deadlines.stopMs,
       counted: countedIn(this.ref),
+      process: this.#process,
       before: this.#before,
       stored: (counted) => this.#stored(counted),
     })
@@ -178,58 +182,6 @@ class AcpSession implements BackendSession {
   }
 }
 
-/** Opens the session, and makes sure that the agent asks before it acts. */
-async function openAt(
-  agent: AcpAgent,
-  { rpc, facts }: Connection,
-  request: OpenRequest,
-  place: JsonObject,
-  openMs: number,
-): Promise<string> {
-  const { from } = request
-  const options = { replyMs: openMs }
-  if (from.kind === "session" && facts.reopens === undefined) throw lost(agent, "it cannot open stored sessions")
-  const reply =
-    from.kind === "session"
-      ? await rpc.request(facts.reopens ?? "", { ...place, sessionId: from.ref.id }, options)
-      : await rpc.request("session/new", place, options)
-  const { sessionId, modes, configOptions } = objectOf(reply)
-  const id = from.kind === "session" ? from.ref.id : textOf(sessionId)
-  const { mode, settings = {} } = agent.asks ?? {}
-  const current = textOf(objectOf(modes).currentModeId)
-  if (mode !== undefined && current !== "" && current !== mode) {
-    await rpc.request("session/set_mode", { sessionId: id, modeId: mode })
-  }
-  const model = agent.modelArgs ? undefined : modelName(request)
-  const wanted = { ...settings, ...(model !== undefined && { model }) }
-  for (const [configId, value] of Object.entries(wanted)) {
-    const option = listOf(configOptions)
-      .map(objectOf)
-      .find((each) => each.id === configId)
-    if (option === undefined && configId === "model") throw noModelChoice(agent)
-    if (option && option.currentValue !== value) {
-      await rpc.request("session/set_config_option", { sessionId: id, configId, value })
-    }
-  }
-  return id
-}
-
-function checkReopening(agent: AcpAgent, { data }: SessionRef): void {
-  const minute = (time: number) => Math.floor(time / 60_000)
-  if (agent.loadsNextMinute && minute(numberOf(objectOf(data).createdAt)) === minute(Date.now())) {
-    throw lost(agent, "it damages a session that it opens in the minute of its creation")
-  }
-}
-
-function checkServers(agent: AcpAgent, { facts }: Connection, { tools, mcpServers }: OpenRequest): void {
-  const types = Object.values(mcpServers).map((server) => ("command" in server ? "stdio" : (server.type ?? "http")))
-  const needsHttp = tools.length > 0 || types.includes("http")
-  if ((facts.takesHttpServers || !needsHttp) && (facts.takesSseServers || !types.includes("sse"))) return
-  throw new LonghaulError("capability_mismatch", `${agent.title} takes no MCP servers over HTTP.`, {
-    fix: "Use it without tools, or use another agent.",
-  })
-}
-
 function openBridge({ tools }: OpenRequest, { loopback }: BackendEnv, link: Link): Promise<Loopback> {
   if (loopback) return loopback({ tools, callTool: ({ name, args }) => link.callTool(name, args) })
   throw new LonghaulError("capability_mismatch", "This host cannot offer the runtime's tools to a program.", {
@@ -237,22 +189,11 @@ function openBridge({ tools }: OpenRequest, { loopback }: BackendEnv, link: Link
   })
 }
 
-/** No other server may have a name that begins like it: agents join the names of servers and tools. */
-function bridgeName(servers: readonly string[]): string {
-  let name = "longhaul"
-  while (servers.some((server) => mcpSafe(server).startsWith(name))) name += "x"
-  return name
-}
-
 /** The protocol has no system prompt. */
 function openingTexts({ system, outputSchema, from }: OpenRequest): readonly ContentPart[] {
   const instructions = withOutputForm(system, outputSchema)
   const brief = from.kind === "history" ? from.brief() : ""
   return [instructions ?? "", brief].filter((text) => text !== "").map((text) => ({ type: "text", text }))
-}
-
-function modelName({ model }: OpenRequest): string | undefined {
-  return typeof model === "string" ? model : model?.id
 }
 
 function countedIn({ data }: SessionRef): Usage {
@@ -265,18 +206,6 @@ function countedIn({ data }: SessionRef): Usage {
     cacheWriteTokens: count("cacheWriteTokens"),
     costUsd: count("costUsd"),
   }
-}
-
-function lost({ title }: AcpAgent, why: string): LonghaulError {
-  return new LonghaulError("session_lost", `The session of ${title} cannot be opened again: ${why}.`, {
-    fix: "Continue from the journal.",
-  })
-}
-
-function noModelChoice({ title }: AcpAgent): LonghaulError {
-  return new LonghaulError("config_invalid", `${title} offers no choice of models.`, {
-    fix: "Omit the model, and choose it in the agent's own settings.",
-  })
 }
 
 const QUIET_MS = 200

@@ -62,11 +62,12 @@ export function ownTool(call: SeenCall, servers: readonly string[], naming: Tool
   if (native !== undefined) {
     const known = naming.known.find(({ nativeName }) => nativeName === native)
     if (known && naming.isCertain) return known
-    const server = servers.find((name) => naming.serverTool(name, "").some((prefix) => native.startsWith(prefix)))
-    if (server !== undefined) {
-      const prefix = naming.serverTool(server, "").find((each) => native.startsWith(each)) ?? ""
-      return careful(`mcp:${server}/${native.slice(prefix.length)}`, native)
-    }
+    // The name of one server may begin like that of another.
+    const [server] = servers
+      .flatMap((name) => naming.serverTool(name, "").map((prefix) => ({ name, prefix })))
+      .filter(({ prefix }) => native.startsWith(prefix))
+      .toSorted((one, other) => other.prefix.length - one.prefix.length)
+    if (server) return careful(`mcp:${server.name}/${native.slice(server.prefix.length)}`, native)
   }
   const named = naming.byArguments?.(kind, objectOf(call.rawInput))
   const tool = naming.known.find(({ name }) => name === named) ?? byKind[kind]

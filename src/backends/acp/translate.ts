@@ -28,6 +28,20 @@ export interface TokenCount {
   readonly cacheWriteTokens: number
 }
 
+/** What was used since an earlier count. A count that shrinks is a new one. */
+export function usedSince(before: TokenCount, now: TokenCount): TokenCount {
+  const isNew = now.inputTokens < before.inputTokens || now.outputTokens < before.outputTokens
+  const since = (name: keyof TokenCount) => (isNew ? now[name] : Math.max(0, now[name] - before[name]))
+  return {
+    inputTokens: since("inputTokens"),
+    outputTokens: since("outputTokens"),
+    cacheReadTokens: since("cacheReadTokens"),
+    cacheWriteTokens: since("cacheWriteTokens"),
+  }
+}
+
+export const noTokens: TokenCount = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+
 /** Undefined: nothing that is recorded. */
 export function translate(update: Json | undefined): AcpEvent | undefined {
   const { sessionUpdate, content, cost } = objectOf(update)

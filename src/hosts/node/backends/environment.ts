@@ -1,6 +1,8 @@
 import { mkdirSync } from "node:fs"
+import { lstat } from "node:fs/promises"
 import { join } from "node:path"
 import type { BackendEnv } from "../../../contract/backend-env.ts"
+import { errnoOf } from "../errno.ts"
 import { defaultSpillFolder, defaultStoreRoot } from "../store/state-folder.ts"
 import type { Programs } from "./programs.ts"
 
@@ -12,7 +14,7 @@ export interface BackendHostOptions {
   variables(): Readonly<Record<string, string | undefined>>
 }
 
-type HostParts = Required<Pick<BackendEnv, "spawn" | "loopback" | "variable" | "stateFolder">>
+type HostParts = Required<Pick<BackendEnv, "spawn" | "loopback" | "variable" | "exists" | "stateFolder">>
 
 /** Processes, sockets and folders for backends. Loaded on first use: most runtimes start no program. */
 export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHostOptions): HostParts {
@@ -28,6 +30,12 @@ export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHos
       return serveLoopback(service, { folder: join(defaultStoreRoot(), "gates"), version: "1" })
     },
     variable: (name) => variables()[name],
+    exists: (path) =>
+      lstat(path).then(
+        () => true,
+        // What cannot be looked at may be there.
+        (error) => !["ENOENT", "ENOTDIR"].includes(errnoOf(error)),
+      ),
     stateFolder(name) {
       const folder = join(defaultStoreRoot(), "backends", name)
       mkdirSync(folder, { recursive: true, mode: 0o700 })

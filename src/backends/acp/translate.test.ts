@@ -1,0 +1,161 @@
+import { readFileSync } from "node:fs"
+import { describe, expect, test } from "vitest"
+import type { Json } from "../../contract/json.ts"
+import { type AcpAgent, copilotAgent, geminiAgent, opencodeAgent } from "./agents.ts"
+import { replyError, toldFailure } from "./failures.ts"
+import { type CallFacts, objectOf, readCall, readQuestion, textOf } from "./protocol.ts"
+import { argumentsOf, merged, oursIn, ownTool, type SeenCall } from "./tools.ts"
+import { outcomeOf, readPromptEnd, translate, usedSince } from "./translate.ts"
+
+/** What a recorded scene tells: the call as it is known at its question and at its end, and the end of the prompt. */
+function recorded(agent: AcpAgent, version: string, scene: string) {
+  const text = readFileSync(new URL(`__fixtures__/${agent.name}-${version}.jsonl`, import.meta.url), "utf8")
+  const lines = text
+    .trim()
+    .split("\n")
+    .map((line) => objectOf(JSON.parse(line)))
+  let call: SeenCall | undefined
+  let asked: { readonly call: SeenCall; readonly question: CallFacts } | undefined
+  let end: Json = null
+  for (const line of lines.filter((each) => textOf(each.scene) === scene)) {
+    const event = translate(line.update)
+    if (event?.type === "call") call = merged(call, event.call, true)
+    if (line.question !== undefined) {
+      const { call: question } = readQuestion(line.question)
+      call ??= merged(undefined, question, false)
+      asked = { call, question }
+    }
+    if (line.end !== undefined) end = line.end
+  }
+  return { call: call ?? merged(undefined, readCall(null), false), asked, end: readPromptEnd(end) }
+}
+
+const agents = [
+  [copilotAgent, "1.0.102"],
+  [opencodeAgent, "1.18.33"],
+  [geminiAgent, "0.61.0"],
+] as const
+
+const written = {
+  copilot: { path: "/work/note.txt", file_text: "written" },
+  opencode: { filePath: "/work/note.txt", content: "written" },
+  gemini: { path: "/work/note.txt", oldText: "", newText: "written" },
+}
+const command = "echo hi > x.txt; cat x.txt"
+const commands = {
+  copilot: { command, description: "run", sessionId: "s1" },
+  opencode: { command, description: "run", cwd: "/work" },
+  gemini: { command },
+}
+
+describe.each(agents)("recorded calls of $name %s", (agent, version) => {
+  const name = agent.name as "copilot" | "opencode" | "gemini" // Safe: the agents above.
+  const inexact = name === "gemini" ? { inexact: true } : {}
+
+  test("a file that it writes is Write, with what is known of its arguments", () => {
+    const { call, asked } = recorded(agent, version, "write")
+    expect(ownTool(call, [], agent.naming)).toMatchObject({ name: "Write", effect: "repeatable", risk: "medium" })
+    expect(asked && argumentsOf(asked.call, asked.question)).toEqual({ args: written[name], ...inexact })
+    expect(outcomeOf(call)).toMatchObject({ status: "ok" })
+  })
+
+  test("a command is Bash, with its text", () => {
+    const { call, asked } = recorded(agent, version, "bash")
+    expect(ownTool(call, [], agent.naming)).toMatchObject({ name: "Bash", effect: "once", risk: "high" })
+    expect(asked && argumentsOf(asked.call, asked.question)).toEqual({ args: commands[name], ...inexact })
+  })
+
+  test("a file that it reads is Read, without effect", () => {
+    const { call } = recorded(agent, version, "read")
+    expect(ownTool(call, [], agent.naming)).toMatchObject({ name: "Read", effect: "none", risk: "low" })
+  })
+
+  test("a call of the runtime's tool is recognized in its question, for its own server only", () => {
+    const { asked } = recorded(agent, version, "ours")
+    const { call, question } = asked ?? expect.fail("no question")
+    expect(oursIn(call, question, "longhaul", ["send"], agent.naming)).toBe("send")
+    expect(oursIn(call, question, "longhaulx", ["send"], agent.naming)).toBeUndefined()
+    expect(oursIn(call, question, "longhaul", ["other"], agent.naming)).toBeUndefined()
+  })
+
+  test("a call of a user's MCP server has the name that policies use", () => {
+    const { call } = recorded(agent, version, "ours")
+    expect(ownTool(call, ["longhaul"], agent.naming)).toMatchObject({ name: "mcp:longhaul/send", risk: "high" })
+  })
+
+  test("the end of a prompt has its tokens", () => {
+    const { usage, stopReason } = recorded(agent, version, "write").end
+    expect(stopReason).toBe("end_turn")
+    expect(usage.inputTokens).toBeGreaterThan(1000)
+    expect(usage.outputTokens).toBeGreaterThan(0)
+  })
+})
+
+describe("the name of a tool", () => {
+  const call = (kind: string, title: string): SeenCall => merged(undefined, { id: "c1", kind, title }, true)
+
+  test.each(["read", "Read", "create", "edit", "search"])(
+    "is not taken from a title that the model wrote: %s",
+    (title) => {
+      expect(ownTool(call("execute", title), [], copilotAgent.naming).name).toBe("Bash")
+      expect(ownTool(call("other", title), [], copilotAgent.naming)).toMatchObject({ name: "acp:other", risk: "high" })
+      expect(ownTool(call("switch_mode", title), [], copilotAgent.naming)).toMatchObject({ risk: "high" })
+    },
+  )
+
+  test("of a server's tool is that of the longest server name that fits", () => {
+    const servers = ["mail", "mail-box"]
+    expect(ownTool(call("other", "mail-box-send"), servers, copilotAgent.naming).name).toBe("mcp:mail-box/send")
+    expect(ownTool(call("other", "mail-send"), servers, copilotAgent.naming).name).toBe("mcp:mail/send")
+  })
+
+  test("of a change of several files comes with all their paths, and with no single one", () => {
+    const content = ["/work/a", "/etc/b"].map((path) => ({ type: "diff", path, newText: "x" }))
+    const seen = merged(undefined, { id: "c1", kind: "edit", title: "Edits", content }, false)
+    expect(argumentsOf(seen)).toEqual({ args: { title: "Edits", paths: ["/work/a", "/etc/b"] }, inexact: true })
+  })
+
+  test("of a command is decided by the text of the question if that differs from the announced one", () => {
+    const seen = merged(undefined, { id: "c1", kind: "execute", rawInput: { command: "ls" } }, true)
+    const asked = { id: "c1", kind: "execute", rawInput: { command: "rm -rf ." } }
+    expect(argumentsOf(seen, asked)).toEqual({ args: { command: "rm -rf ." }, inexact: true })
+  })
+})
+
+describe("a failure", () => {
+  const reply = (agent: AcpAgent, code: number, message: string, data?: Json) =>
+    replyError(agent, { method: "session/prompt", code, message, ...(data !== undefined && { data }) }).code
+
+  test.each([
+    [geminiAgent, 401, "UNAUTHENTICATED", undefined, "auth"],
+    [geminiAgent, 429, "quota", undefined, "rate_limited"],
+    [geminiAgent, 500, "Internal", undefined, "provider_error"],
+    [geminiAgent, 500, "terminated", undefined, "stream_incomplete"],
+    [opencodeAgent, -32603, "Incorrect API key provided.", { errorName: "APIError" }, "auth"],
+    [opencodeAgent, -32603, "gone", { errorName: "ProviderModelNotFoundError" }, "model_not_found"],
+    [opencodeAgent, -32603, "Incorrect API key provided.", undefined, "provider_error"],
+    [copilotAgent, -32000, "Authentication required", undefined, "auth"],
+  ] as const)("of %s is typed by its flags (%i, %s)", (agent, code, message, data, expected) => {
+    expect(reply(agent, code, message, data)).toBe(expected)
+  })
+
+  test("that Copilot tells as a text is one only if the model used nothing, or the words are certain", () => {
+    const told = (text: string, hasUsage: boolean) => toldFailure(copilotAgent, text, hasUsage)?.code
+    expect(told("Error: Failed to get response from the AI model; Last error: 429 Rate limit", true)).toBe(
+      "rate_limited",
+    )
+    expect(told("Error: Authentication failed with provider (HTTP 401).", false)).toBe("auth")
+    expect(told("Error: something else", false)).toBe("provider_error")
+    expect(told("Error: the test fails in line 3", true)).toBeUndefined()
+    expect(toldFailure(geminiAgent, "Error: something else", false)).toBeUndefined()
+  })
+})
+
+test("counts of a process are turned into those of one prompt, also after it began anew", () => {
+  const count = (inputTokens: number, outputTokens: number) => ({
+    ...{ inputTokens, outputTokens },
+    ...{ cacheReadTokens: 0, cacheWriteTokens: 0 },
+  })
+  expect(usedSince(count(100, 10), count(250, 15))).toEqual(count(150, 5))
+  expect(usedSince(count(100, 10), count(40, 4))).toEqual(count(40, 4))
+})
