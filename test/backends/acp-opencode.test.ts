@@ -49,6 +49,17 @@ test.runIf(isWhole)("plugins of the workspace stop the run before opencode start
   expect(planted).toBeNull()
 })
 
+test.runIf(isWhole)(
+  "permissions in the user's settings, also for one agent, do not turn opencode's questions off",
+  async () => {
+    const agent = { build: { permission: { edit: "allow", "*": "allow" } } }
+    const settings = JSON.stringify({ permission: { edit: "allow" }, agent })
+    const { result, written } = await runWithPlanted(placedOpencode, "../home/.config/opencode/opencode.json", settings)
+    expect(result.toolCalls).toMatchObject([{ name: "Write", status: "denied" }])
+    expect(written).toBeNull()
+  },
+)
+
 test.runIf(isWhole)("settings of the workspace do not turn opencode's questions off", async () => {
   const settings = JSON.stringify({ permission: { "*": "allow", edit: "allow" } })
   const { result, written } = await runWithPlanted(placedOpencode, "opencode.json", settings)

@@ -1,5 +1,7 @@
 import type { OwnTool, ToolEnforcement } from "../../contract/capabilities.ts"
+import { LonghaulError } from "../../contract/error.ts"
 import type { JsonObject } from "../../contract/json.ts"
+import { isJsonObject } from "../../lib/json.ts"
 import { mcpSafe } from "../../lib/mcp-tool-name.ts"
 import { kindTools, type SeenCall, type ToolNaming } from "./tools.ts"
 
@@ -18,6 +20,8 @@ export interface AcpAgent {
   readonly passEnv: readonly string[]
   /** Variables that it needs so that it asks before it acts. They precede those of the user. */
   readonly env: Readonly<Record<string, string>>
+  /** The same, for variables that may have a value already. */
+  extendEnv?(given: (name: string) => string | undefined): Readonly<Record<string, string>>
   /** Whose models it uses. */
   readonly provider: string
   /** How a model is chosen at the start. Absent: through the protocol. */
@@ -100,6 +104,14 @@ export const copilotAgent: AcpAgent = {
   tellsErrors: true,
 }
 
+/** Each by its name, too: a rule of the user's settings for one tool would precede the rule for all. */
+const opencodeAsks: JsonObject = Object.fromEntries(
+  [
+    ...["*", "bash", "edit", "read", "glob", "grep", "list", "webfetch", "websearch", "task", "skill", "todowrite"],
+    ...["external_directory", "lsp", "codesearch"],
+  ].map((name) => [name, "ask"]),
+)
+
 export const opencodeAgent: AcpAgent = {
   name: "opencode",
   title: "opencode",
@@ -116,25 +128,9 @@ export const opencodeAgent: AcpAgent = {
     // A file of the workspace could turn the questions off.
     OPENCODE_DISABLE_PROJECT_CONFIG: "1",
     OPENCODE_DISABLE_AUTOUPDATE: "1",
-    // Each by its name, too: a rule of the user's settings for one tool would precede the rule for all.
-    OPENCODE_PERMISSION: JSON.stringify(
-      Object.fromEntries(
-        [
-          "*",
-          "bash",
-          "edit",
-          "read",
-          "glob",
-          "grep",
-          "list",
-          "webfetch",
-          "websearch",
-          "task",
-          "external_directory",
-        ].map((name) => [name, "ask"]),
-      ),
-    ),
+    OPENCODE_PERMISSION: JSON.stringify(opencodeAsks),
   },
+  extendEnv: (given) => ({ OPENCODE_CONFIG_CONTENT: opencodeConfig(given("OPENCODE_CONFIG_CONTENT")) }),
   provider: "any",
   naming: {
     nativeName: announcedName,
@@ -210,6 +206,29 @@ function announcedName({ isAnnounced, firstTitle }: SeenCall): string | undefine
 /** Only tools without a kind are announced under their names. Other titles are the model's description of the call. */
 function nameWithoutKind(call: SeenCall): string | undefined {
   return call.kind === "other" ? announcedName(call) : undefined
+}
+
+/** The user's settings with the permissions of each agent of opencode, which precede those for all. */
+function opencodeConfig(given = "{}"): string {
+  const config = parsedConfig(given)
+  const agents = isJsonObject(config.agent) ? config.agent : {}
+  const asking = ["build", "plan", "general", "explore"].map((name) => {
+    const known = agents[name]
+    return [name, { ...(isJsonObject(known) && known), permission: opencodeAsks }] as const
+  })
+  return JSON.stringify({ ...config, agent: { ...agents, ...Object.fromEntries(asking) } })
+}
+
+function parsedConfig(text: string): JsonObject {
+  try {
+    const config: unknown = JSON.parse(text)
+    if (isJsonObject(config)) return config
+  } catch {
+    // Told below.
+  }
+  throw new LonghaulError("config_invalid", "OPENCODE_CONFIG_CONTENT is not a JSON object.", {
+    fix: "Write it as JSON without comments, or use a file and OPENCODE_CONFIG.",
+  })
 }
 
 function editOf(args: JsonObject, wholeText: string): string {

@@ -30,10 +30,11 @@ export function acp(options: AcpOptions): Backend {
   return {
     name,
     capabilities: capabilitiesOf(agent),
-    probe: (env) => probe(agent, env, programOf(agent, options, { runId: "probe", cwd: "." })),
-    open(request, env) {
-      const { runId, cwd, model } = request
-      const program = programOf(agent, options, { runId, cwd, model: typeof model === "string" ? model : model?.id })
+    probe: (env) => probe(agent, env, () => programOf(agent, options, env, { runId: "probe", cwd: "." })),
+    async open(request, env) {
+      const { runId, cwd, model: given } = request
+      const model = typeof given === "string" ? given : given?.id
+      const program = programOf(agent, options, env, { runId, cwd, model })
       return openSession(request, env, {
         ...{ backend: name, agent, trustsWorkspace: options.trustWorkspace === true },
         connect: (handlers) => connect(agent, env, program, handlers),
@@ -66,22 +67,24 @@ interface StartedFor {
   readonly model?: string | undefined
 }
 
-function programOf(agent: AcpAgent, options: AcpOptions, { runId, cwd, model }: StartedFor): ProgramSpec {
+function programOf(agent: AcpAgent, options: AcpOptions, host: BackendEnv, run: StartedFor): ProgramSpec {
   const { command = agent.command, args = agent.args, passEnv = [], env } = options
+  const { runId, cwd, model } = run
+  const extended = agent.extendEnv?.((name) => env?.[name] ?? host.variable?.(name))
   return {
     command,
     args: model === undefined ? args : [...args, ...(agent.modelArgs?.(model) ?? [])],
     ...{ cwd, runId },
     passEnv: [...agent.passEnv, ...proxyVariables, ...passEnv],
-    env: { ...env, ...agent.env },
+    env: { ...env, ...agent.env, ...extended },
     install: agent.install,
   }
 }
 
-async function probe(agent: AcpAgent, env: BackendEnv, program: ProgramSpec): Promise<Probe> {
+async function probe(agent: AcpAgent, env: BackendEnv, program: () => ProgramSpec): Promise<Probe> {
   let connection: Connection | undefined
   try {
-    connection = await connect(agent, env, program, { onNotification: () => {}, onRequest: () => undefined })
+    connection = await connect(agent, env, program(), { onNotification: () => {}, onRequest: () => undefined })
     // The protocol tells whether there is a login only when a session is opened.
     return { found: true, version: connection.facts.version, login: "unknown" }
   } catch (error) {

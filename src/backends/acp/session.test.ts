@@ -101,6 +101,15 @@ describe("a session", () => {
     },
   )
 
+  test("of opencode is not opened with settings that cannot be read, since its questions could not be turned on", async () => {
+    const env = { OPENCODE_CONFIG_CONTENT: "{ // my settings\n}" }
+    const opening = acp({ name: "opencode", command: "opencode", env }).open(
+      openingRequest,
+      hostOf(new ScriptedAgent({})),
+    )
+    await expect(opening).rejects.toMatchObject({ code: "config_invalid" })
+  })
+
   test("without a login fails as auth, with the command", async () => {
     const agent = new ScriptedAgent({ "session/new": () => Promise.reject({ code: -32000, message: "Log in" }) })
     const opening = acp({ name: "copilot", command: "copilot" }).open(openingRequest, hostOf(agent))
