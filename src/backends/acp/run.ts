@@ -29,7 +29,7 @@ export interface RunParts extends Pick<GateParts, "bridge" | "tools" | "servers"
   readonly stopMs: number
   readonly counted: Usage
   /** The last count of tokens of the agent's process. */
-  readonly process: { reported: TokenCount }
+  readonly count: { reported: TokenCount }
   /** In front of the first message: the system prompt, and what happened before this session. */
   readonly before: readonly ContentPart[]
   /** The session is stored. */
@@ -152,10 +152,10 @@ export class AcpRun {
 
   /** With the usage of this prompt alone. */
   #counted(end: PromptEnd): PromptEnd {
-    const { agent, process } = this.#parts
+    const { agent, count } = this.#parts
     if (!agent.countsProcess || end.usage.inputTokens === 0) return end
-    const usage = usedSince(process.reported, end.usage)
-    process.reported = end.usage
+    const usage = usedSince(count.reported, end.usage)
+    count.reported = end.usage
     return { ...end, usage }
   }
 

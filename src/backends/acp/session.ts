@@ -109,7 +109,7 @@ class AcpSession implements BackendSession {
   ref: SessionRef
   readonly #parts: SessionParts
   readonly #before: readonly ContentPart[]
-  readonly #process = { reported: noTokens }
+  readonly #count = { reported: noTokens }
   #closed: Promise<void> | undefined
 
   constructor(parts: SessionParts) {
@@ -136,7 +136,7 @@ class AcpSession implements BackendSession {
       takesImages: connection.facts.takesImages,
       stopMs: env.deadlines.stopMs,
       counted: countedIn(this.ref),
-      process: this.#process,
+      count: this.#count,
       before: this.#before,
       stored: (counted) => this.#stored(counted),
     })
