@@ -1,11 +1,13 @@
 import { spawn } from "node:child_process"
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
-import { afterAll, expect, test } from "vitest"
+import { afterAll, describe, expect, test } from "vitest"
 import type { LoopbackService } from "../../../contract/backend-env.ts"
+import { gateAddress, gateCommand, nodeGate } from "./gate-program.ts"
 import { serveLoopback } from "./loopback.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "longhaul-loopback-"))
@@ -56,24 +58,64 @@ test("the gate prints the decision, holds no secret in its arguments, and leaves
   const { gate, mcp, close } = await open()
   expect(await ask(gate, '{"tool":"Bash"}')).toEqual({ output: '{"decided":{"tool":"Bash"}}', code: 0 })
   const [file = ""] = readdirSync(folder)
-  const { token } = JSON.parse(readFileSync(join(folder, file), "utf8"))
+  const [, token = "none"] = readFileSync(join(folder, file), "utf8").trim().split(" ")
   expect(mcp.headers.authorization).toContain(token)
   expect(gate.join(" ")).not.toContain(token)
   await close()
   expect(readdirSync(folder)).toEqual([])
 })
 
-test.each([
-  ["a decision that fails", '"trouble"'],
-  ["a question that is not JSON", "{"],
-])("the gate exits with 2 for %s", async (_, input) => {
-  const { gate, close } = await open()
-  expect(await ask(gate, input)).toEqual({ output: "", code: 2 })
-  await close()
-})
+const file = (gate: readonly string[]) => gate.at(-1) ?? ""
+const gates = [
+  ["in a shell", (gate: readonly string[]) => gate],
+  ["in Node", (gate: readonly string[]) => nodeGate(file(gate))],
+] as const
 
-test("the gate exits with 2 once the service is closed", async () => {
-  const { gate, close } = await open()
-  await close()
-  expect(await ask(gate, "{}")).toMatchObject({ output: "", code: 2 })
+describe.each(gates)("the gate %s", (_, form) => {
+  test.each(["{}", '{"text":"π \\u0000 \\"quoted\\" $(id) `id` %s \\n"}', JSON.stringify("x".repeat(200_000))])(
+    "passes a question on as it is",
+    async (question) => {
+      const { gate, close } = await open()
+      expect(await ask(form(gate), question)).toEqual({
+        output: `{"decided":${JSON.stringify(JSON.parse(question))}}`,
+        code: 0,
+      })
+      await close()
+    },
+  )
+
+  test.each([
+    ["a decision that fails", '"trouble"'],
+    ["a question that is not JSON", "{"],
+    ["no question", ""],
+  ])("exits with 2 for %s", async (_, input) => {
+    const { gate, close } = await open()
+    expect(await ask(form(gate), input)).toEqual({ output: "", code: 2 })
+    await close()
+  })
+
+  test("exits with 2 once the service is closed", async () => {
+    const { gate, close } = await open()
+    await close()
+    expect(await ask(form(gate), "{}")).toMatchObject({ output: "", code: 2 })
+  })
+
+  test.each([
+    ["an answer that is cut off", "HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{}"],
+    ["an answer without an end", "HTTP/1.1 200 OK\r\ncontent-len"],
+    ["another status", "HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\n{}"],
+    ["an answer that is not HTTP", "{}"],
+    ["no answer", ""],
+  ])("exits with 2 for %s", async (_, answer) => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {})
+      socket.once("data", () => socket.end(answer))
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const path = join(folder, "address")
+    writeFileSync(path, gateAddress(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, "token"))
+    expect(await ask(form([...gateCommand(path)]), "{}")).toMatchObject({ code: 2 })
+    rmSync(path)
+    server.close()
+  })
 })

@@ -7,7 +7,7 @@ import { serve } from "../http/serve.ts"
 import { createMcpGuard } from "../mcp/guard.ts"
 import { createMcpHandler } from "../mcp/http.ts"
 import type { McpTools } from "../mcp/server.ts"
-import { gateProgram } from "./gate-program.ts"
+import { gateAddress, gateCommand } from "./gate-program.ts"
 
 export interface LoopbackOptions {
   /** For the file that tells the gate where to ask. */
@@ -25,12 +25,12 @@ export async function serveLoopback(service: LoopbackService, { folder, version 
     if (new URL(request.url).pathname !== "/gate") return handler.fetch(request)
     return guard(request) ?? answer(service, request)
   })
-  const address = join(folder, `gate-${newNonce()}.json`)
+  const address = join(folder, `gate-${newNonce()}`)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await writeFile(address, JSON.stringify({ url: `${served.url}/gate`, token }), { mode: 0o600 })
+  await writeFile(address, gateAddress(served.url, token), { mode: 0o600 })
   return {
     mcp: { url: `${served.url}/mcp`, headers: { authorization: `Bearer ${token}` } },
-    gate: [process.execPath, "--input-type=module", "-e", gateProgram, address],
+    gate: gateCommand(address),
     async close() {
       await rm(address, { force: true })
       await served.close()
@@ -44,7 +44,11 @@ async function answer({ decide }: LoopbackService, request: Request): Promise<Re
   if (decide === undefined || request.method !== "POST") return new Response("Not Found", { status: 404 })
   try {
     const question = (await request.json()) as Json // Safe: it came as JSON.
-    return Response.json(await decide(question))
+    // With its length, so that the gate notices an answer that is cut off.
+    const answer = new TextEncoder().encode(JSON.stringify(await decide(question)))
+    return new Response(answer, {
+      headers: { "content-type": "application/json", "content-length": `${answer.length}` },
+    })
   } catch {
     return new Response("Refused", { status: 500 })
   }
