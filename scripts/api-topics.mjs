@@ -130,6 +130,7 @@ export const topics = [
       ["acp", "AcpOptions"],
     ],
     listed: [
+      "acpAgents",
       "listRuntimeBridges",
       "resolveRuntimeBridge",
       "runtimeCapabilities",

@@ -7,7 +7,10 @@ const repository = fileURLToPath(new URL("..", import.meta.url))
 const ALL_CRASHES = { LONGHAUL_ALL_CRASHES: "1" }
 const LONGEST = 300
 
-/** `files` are tests; `machine`: some that need more than Node; `script`: a program whose last line is its count. */
+/**
+ * `files` are tests; `machine`: some that need more than Node; `backends`: some that need the programs of vendors, which
+ * `npm run test:backends` installs; `script`: a program whose last line is its count.
+ */
 const rows = [
   {
     name: "SIGKILL",
@@ -142,6 +145,12 @@ const rows = [
     env: { LONGHAUL_GROWTH: "1" },
     bar: "0 succeed; four times the text takes less than twelve times the work",
   },
+  {
+    name: "backends",
+    backends: ["test/backends"],
+    env: { LONGHAUL_ALL_BACKEND_CASES: "1", LONGHAUL_ORPHANS: "50" },
+    bar: "every cell of docs/backends.md; failover between every two; one policy; 50 runs killed: no process left",
+  },
 ]
 
 const wanted = process.argv.slice(2)
@@ -158,7 +167,7 @@ const failures = results.filter(({ ok }) => !ok).length
 console.log(`\n${results.length - failures} of ${results.length} rows hold`)
 process.exit(failures > 0 || results.length === 0 ? 1 : 0)
 
-async function prove({ files, machine, script, env = {} }) {
+async function prove({ files, machine, backends, script, env = {} }) {
   if (files && machine) {
     const [first, second] = [await prove({ files, env }), await prove({ machine, env })]
     const counts = [...first.counts, ...second.counts]
@@ -168,10 +177,13 @@ async function prove({ files, machine, script, env = {} }) {
     const { code, output } = await run([script], env)
     return { ok: code === 0, counts: output.trim().split("\n").slice(-1), output }
   }
-  const config = machine === undefined ? [] : ["--config", "vitest.machine.config.ts"]
-  const { code, output } = await run(["node_modules/vitest/vitest.mjs", "run", ...config, ...(files ?? machine)], env)
-  const [tests = "no test ended"] = /Tests .*/.exec(output) ?? []
-  return { ok: code === 0, counts: [...printed(output), tests.replace(/\s+/g, " ")], output }
+  if (backends !== undefined) await run(["scripts/test-backends.mjs"], env)
+  const kind = backends === undefined ? "machine" : "backends"
+  const config = files === undefined ? ["--config", `vitest.${kind}.config.ts`] : []
+  const tests = files ?? machine ?? backends
+  const { code, output } = await run(["node_modules/vitest/vitest.mjs", "run", ...config, ...tests], env)
+  const [count = "no test ended"] = /Tests .*/.exec(output) ?? []
+  return { ok: code === 0, counts: [...printed(output), count.replace(/\s+/g, " ")], output }
 }
 
 function run(args, env) {

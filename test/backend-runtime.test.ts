@@ -6,7 +6,7 @@ import type { Backend } from "../src/contract/backend.ts"
 import type { Feature } from "../src/contract/capabilities.ts"
 import type { Json } from "../src/contract/json.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
-import { createRuntime, fsStore } from "../src/hosts/node/index.ts"
+import { createRuntime, fsStore, LonghaulError } from "../src/hosts/node/index.ts"
 import { delay } from "../src/lib/abort.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import {
@@ -377,4 +377,15 @@ test("a result does not claim more enforcement than its backend declares, howeve
   expect(await moved.resume({ runId, answer: "Go on.", backend: "native" })).toMatchObject({
     enforcement: [{ tools: "*", gate: "ours" }],
   })
+})
+
+test("a program that prints its keys does not get them into the list of backends", async () => {
+  const key = "tide-table-key-4711"
+  const base = fakeBackend({ name: "loud", script: () => "" })
+  const failure = new LonghaulError("auth", `The key ${key} is not valid.`, { fix: `Replace ${key}.` }).toJSON()
+  const loud: Backend = { ...base, probe: async () => ({ found: true, version: `1 ${key}`, login: "no", failure }) }
+  const runtime = createRuntime({ store: memoryStore(), backends: [loud], secrets: { TIDE: key }, tools: [] })
+  const found = (await runtime.backends()).find(({ name }) => name === "loud")
+  expect(found).toMatchObject({ version: "1 {{secret:TIDE}}", login: "no" })
+  expect(JSON.stringify(found)).not.toContain(key)
 })

@@ -52,8 +52,16 @@ export const promises: readonly Promised[] = [
     text: "Through Pi: OpenAI, Gemini, Bedrock, OpenRouter, xAI, Groq, Mistral, local servers and more",
     proof: [["test/backends/pi.test.ts", "BK-09"]],
   },
-  { id: "BK-10", text: "The Codex program and its arguments can be replaced" },
-  { id: "BK-11", text: "The transport for Codex models is passed on to Pi" },
+  {
+    id: "BK-10",
+    text: "The Codex program and its arguments can be replaced",
+    proof: [["test/backends/codex/codex.test.ts", "BK-10"]],
+  },
+  {
+    id: "BK-11",
+    text: "The transport for Codex models is passed on to Pi",
+    proof: [["src/backends/pi/pi.test.ts", "BK-11"]],
+  },
   {
     id: "BK-12",
     text: "Node 20 suffices; a CLI is needed on PATH only for its own backend",
@@ -109,7 +117,11 @@ export const promises: readonly Promised[] = [
       ["test/backend-runtime.test.ts", "BK-21"],
     ],
   },
-  { id: "BK-22", text: "An agent facade takes model, mode, backend and required capabilities, and runs a task" },
+  {
+    id: "BK-22",
+    text: "An agent facade takes model, mode, backend and required capabilities, and runs a task",
+    proof: [["test/promises/backends.test.ts", "BK-22"]],
+  },
   {
     id: "BK-23",
     text: "The Claude adapter states its identity, limits, native tools and prices",
@@ -265,7 +277,11 @@ export const promises: readonly Promised[] = [
     text: "A host can provide its own prices",
     proof: [["src/runtime/ledger.test.ts", "HOST-02"]],
   },
-  { id: "HOST-03", text: "A host can provide keys for Pi's providers" },
+  {
+    id: "HOST-03",
+    text: "A host can provide keys for Pi's providers",
+    proof: [["src/backends/pi/pi.test.ts", "HOST-03"]],
+  },
   {
     id: "HOST-04",
     text: "A host can store artifacts at a location of its choice",
@@ -301,7 +317,11 @@ export const promises: readonly Promised[] = [
     text: "Nine brand strings, each with a default",
     proof: [["test/promises/zero-config.test.ts", "HOST-11"]],
   },
-  { id: "HOST-12", text: "Changing the brand changes every visible identity" },
+  {
+    id: "HOST-12",
+    text: "Changing the brand changes every visible identity",
+    proof: [["test/backends/codex/codex.test.ts", "HOST-12"]],
+  },
   {
     id: "HOST-13",
     text: "Settings can be changed after construction (by another runtime over the same store)",
@@ -419,7 +439,11 @@ export const promises: readonly Promised[] = [
     text: "Permission mode auto, ask or deny",
     proof: [["test/promises/approvals.test.ts", "RUN-19"]],
   },
-  { id: "RUN-20", text: "A default working directory for the Claude adapter" },
+  {
+    id: "RUN-20",
+    text: "A default working directory for the Claude adapter",
+    proof: [["test/promises/backends.test.ts", "RUN-20"]],
+  },
   {
     id: "RUN-21",
     text: "Progress is reported as sentences",
@@ -987,8 +1011,16 @@ export const promises: readonly Promised[] = [
     text: "Tools that a backend provides itself are not mapped",
     proof: [["test/promises/backends.test.ts", "TOOL-38"]],
   },
-  { id: "TOOL-39", text: "Tools are named for Claude as MCP tools" },
-  { id: "TOOL-40", text: "Tools are mapped to OpenAI and Gemini functions" },
+  {
+    id: "TOOL-39",
+    text: "Tools are named for Claude as MCP tools",
+    proof: [["test/backends/claude-cli.test.ts", "claude-cli passes the cases of all backends"]],
+  },
+  {
+    id: "TOOL-40",
+    text: "Tools are mapped to OpenAI and Gemini functions",
+    proof: [["test/providers.test.ts", "$name"]],
+  },
   // Approvals and enforcement
   {
     id: "APR-01",
@@ -1043,7 +1075,11 @@ export const promises: readonly Promised[] = [
     text: "The agent waits for the decision",
     proof: [["test/promises/approvals.test.ts", "APR-10"]],
   },
-  { id: "APR-11", text: "It is documented which backends ask for each call, and which only by mode" },
+  {
+    id: "APR-11",
+    text: "It is documented which backends ask for each call, and which only by mode",
+    proof: [["test/backends/table.test.ts", "docs/backends.md says what each backend declares"]],
+  },
   {
     id: "APR-12",
     text: "There are events for pending, granted and denied approvals",
@@ -1710,7 +1746,11 @@ export const promises: readonly Promised[] = [
     ],
   },
   // Structured output
-  { id: "SO-01", text: "The schema is passed to the provider's native interface" },
+  {
+    id: "SO-01",
+    text: "The schema is passed to the provider's native interface",
+    proof: [["test/backends/claude-sdk.test.ts", "claude-sdk passes the cases of all backends"]],
+  },
   {
     id: "SO-02",
     text: "The runtime validates output, and fails strictly",

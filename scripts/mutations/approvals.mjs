@@ -73,7 +73,13 @@ export const mutations = [
   ),
   mutation(
     "policy: a started call keeps its approval",
-    [["src/journal/projection.ts", "if (this.ask?.request.callId === callId) this.ask = undefined", ""]],
+    [
+      [
+        "src/journal/projection.ts",
+        "if (this.ask?.request.callId === callId || this.ask?.decision?.digest === digest) this.ask = undefined",
+        "",
+      ],
+    ],
     replays("an approval (via pause) is used up by the intent"),
     replays("an approval (via wait) is used up by the intent"),
   ),

@@ -158,7 +158,13 @@ export const mutations = [
   ),
   mutation(
     "effects: a denied call is run",
-    [[runtime, 'if (decision?.decision === "deny") return', 'if (decision?.decision === "answer") return']],
+    [
+      [
+        `${runtime}/calls/finish-open-calls.ts`,
+        '  const decision = ask?.request.callId === callId ? ask.decision : undefined\n  if (decision?.decision === "deny") return',
+        '  const decision = ask?.request.callId === callId ? ask.decision : undefined\n  if (decision?.decision === "answer") return',
+      ],
+    ],
     resume("a denied call does not run, and the model gets the reason"),
   ),
   mutation(
@@ -175,7 +181,7 @@ export const mutations = [
     "effects: a preToolCall hook that returns something blocks its call (HOOK-02)",
     [
       [
-        runtime,
+        `${runtime}/calls/run-call.ts`,
         '        await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, call)))\n',
         `        const said: unknown = await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, call)))
         if (said !== undefined) return this.record(call, notStarted(call), 0, effect)\n`,

@@ -1,4 +1,5 @@
 import { mutations as approvals } from "./approvals.mjs"
+import { mutations as backends } from "./backends.mjs"
 import { mutations as confinement } from "./confinement.mjs"
 import { mutations as effects } from "./effects.mjs"
 import { mutations as journal } from "./journal.mjs"
@@ -13,6 +14,7 @@ export const mutations = [
   ...money,
   ...effects,
   ...ownership,
+  ...backends,
   ...confinement,
   ...policy,
   ...approvals,

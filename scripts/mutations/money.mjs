@@ -73,18 +73,12 @@ export const mutations = [
   ),
   mutation(
     "money: a lost reserve is forgiven on resume",
-    [
-      [
-        projection,
-        "    this.#reportTo(record.webhook)\n    this.#loseReserve()\n",
-        "    this.#reportTo(record.webhook)\n",
-      ],
-    ],
+    [[projection, "    this.spent.lose()\n", ""]],
     fold("an unanswered reservation counts as spent after a resume, and only once"),
   ),
   mutation(
     "money: a lost reserve is forgiven when the next turn begins",
-    [[projection, "    this.#closeStep()\n    this.#loseReserve()\n", "    this.#closeStep()\n"]],
+    [["src/journal/spending.ts", "    this.lose()\n    this.#reserve = reserve\n", "    this.#reserve = reserve\n"]],
     fold("an unanswered reservation counts as spent when the next turn starts"),
   ),
   mutation(
@@ -94,7 +88,13 @@ export const mutations = [
   ),
   mutation(
     "money: a fork pays for what it copied",
-    [[projection, "if (!this.#isCopied(record)) this.#spend(record.usage)", "this.#spend(record.usage)"]],
+    [
+      [
+        projection,
+        "if (this.#isCopied(record)) this.spent.reserve(undefined)",
+        "if (this.#isCopied(record)) this.spent.settle(record.usage)",
+      ],
+    ],
     ledgerTest("a fork does not pay for the calls that it copied"),
   ),
   mutation(
@@ -114,7 +114,7 @@ export const mutations = [
   ),
   mutation(
     "money: cost is taken from the provider alone",
-    [[runtime, "event.usage.costUsd ?? (this.#pricing && costOf(event.usage, this.#pricing))", "event.usage.costUsd"]],
+    [[runtime, "usage.costUsd ?? (this.#pricing && costOf(usage, this.#pricing))", "usage.costUsd"]],
     costs,
   ),
   mutation(

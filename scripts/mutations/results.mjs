@@ -140,7 +140,13 @@ export const mutations = [
   ),
   mutation(
     "results: the usage of a result is that of its last answer (RES-12)",
-    [["src/journal/projection.ts", "this.usage = addUsage(this.usage, record.usage)", "this.usage = record.usage"]],
+    [
+      [
+        "src/journal/projection.ts",
+        "      this.usage = addUsage(this.usage, record.usage)",
+        "      this.usage = record.usage",
+      ],
+    ],
     ["test/promises/results.test.ts", "RES-12 a result adds up tokens, cost and turns"],
   ),
   mutation(
@@ -174,7 +180,7 @@ export const mutations = [
   ),
   mutation(
     "results: the session of a backend is not closed (LOOP-01)",
-    [["src/runtime", "      await session.close()\n", ""]],
+    [["src/runtime", "    await session.close()\n", ""]],
     ["test/promises/results.test.ts", "LOOP-01 preRun, session, turns, close of the session"],
   ),
   mutation(

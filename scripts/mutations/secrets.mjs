@@ -25,7 +25,13 @@ export const mutations = [
   ),
   mutation(
     "secrets: deltas are published as they come",
-    [["src/runtime/entry.ts", "const delta = stream.push(event.delta)", "const delta = event.delta"]],
+    [
+      [
+        "src/runtime/entry.ts",
+        "const delta = this.#streams.get(event.id)?.push(event.delta)",
+        "const delta = event.delta",
+      ],
+    ],
     nowhere,
   ),
   mutation(

@@ -1,7 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Observer } from "../contract/observe.ts"
 import type { Logger, RunHandle, RunReference, RuntimeConfig, StartedRun } from "../contract/run.ts"
-import type { RunState, Runtime } from "../contract/runtime.ts"
+import type { BackendStatus, RunState, Runtime } from "../contract/runtime.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { InboxMessage } from "../journal/inbox.ts"
 import { LEASE_MS } from "../journal/journal.ts"
@@ -20,6 +20,7 @@ import { type LiveRun, LiveRuns } from "./runs/live-runs.ts"
 import { forkRun, removeRun, replayRun, sendToRun } from "./runs/manage-runs.ts"
 import { OwnerWatch, stillActive } from "./runs/owner-watch.ts"
 import { readRun } from "./runs/read-runs.ts"
+import { redactFailure } from "./secrets.ts"
 import { WebhookSender } from "./webhooks/sender.ts"
 
 /** Creates a runtime from a configuration. Throws `config_invalid` for settings that cannot work. */
@@ -188,15 +189,23 @@ function controlMethods({ config, live, watch, webhooks, key }: Parts) {
   } satisfies Partial<Runtime>
 }
 
-function backendMethods({ backends, backendEnv }: ResolvedConfig) {
+function backendMethods({ backends, backendEnv, redactorOf }: ResolvedConfig) {
   const capabilities = async (name: string) => (await backends.find(name)).capabilities
+  // A program prints what it likes, also its environment.
+  const statusOf = async (name: string): Promise<BackendStatus> => {
+    const { failure, version, ...probe } = await (await backends.find(name)).probe(backendEnv)
+    const redactor = redactorOf()
+    return {
+      name,
+      ...probe,
+      ...(version !== undefined && { version: redactor.text(version) }),
+      ...(failure && { failure: redactFailure(redactor, failure) }),
+    }
+  }
   return {
     capabilities,
     enforcement: async (name) => (await capabilities(name)).enforcement,
-    backends: () =>
-      Promise.all(
-        backends.names.map(async (name) => ({ name, ...(await (await backends.find(name)).probe(backendEnv)) })),
-      ),
+    backends: () => Promise.all(backends.names.map(statusOf)),
   } satisfies Partial<Runtime>
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest"
+import type { Backend } from "../../src/contract/backend.ts"
 import type { Capabilities } from "../../src/contract/capabilities.ts"
 import type { RunEvent } from "../../src/contract/event.ts"
 import {
@@ -190,4 +191,34 @@ test("FAIL-02 a failure that may pass is retryable, and one that would repeat is
   const retryable = (code: ConstructorParameters<typeof LonghaulError>[0]) => new LonghaulError(code, "x").retryable
   expect((["rate_limited", "overloaded", "network"] as const).map(retryable)).toEqual([true, true, true])
   expect((["auth", "billing", "invalid_request"] as const).map(retryable)).toEqual([false, false, false])
+})
+
+test("BK-22 a runtime with defaults is the agent: model, mode, backend and required features, then a task", async () => {
+  const plain = fakeBackend({ name: "plain", script: () => "plain" })
+  const seer = fakeBackend({ name: "seer", script: () => "I see.", capabilities: { features: ["tools", "vision"] } })
+  const agent = createRuntime({
+    store: memoryStore(),
+    backends: [plain, seer],
+    backend: "auto",
+    policy: { mode: "auto" },
+    selection: { requires: ["vision"] },
+    tools: [],
+  })
+  expect(await agent.run({ task: "What is there?" })).toMatchObject({ backend: "seer", text: "I see." })
+})
+
+test("RUN-20 a backend works in the workspace, or in the folder that the run names", async () => {
+  const folders: string[] = []
+  const base = fakeBackend({ script: () => "fine" })
+  const backend: Backend = {
+    ...base,
+    open(request, env) {
+      folders.push(request.cwd)
+      return base.open(request, env)
+    },
+  }
+  const runtime = createRuntime({ store: memoryStore(), workspace: "/tmp", backend, tools: [] })
+  await runtime.run({ task: "x" })
+  await runtime.run({ task: "x", cwd: "sub" })
+  expect(folders).toEqual(["/tmp", "/tmp/sub"])
 })
