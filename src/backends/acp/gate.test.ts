@@ -89,7 +89,7 @@ describe("a question of the agent", () => {
 
 describe("a call that only looks like one of the runtime's tools", () => {
   const copilot = { options: { name: "copilot", command: "copilot" } }
-  const looksAlike: readonly (readonly [string, JsonObject, JsonObject])[] = [
+  const looksAlike: readonly (readonly [string, JsonObject, JsonObject, Json])[] = [
     [
       "a command with that title",
       {
@@ -100,29 +100,34 @@ describe("a call that only looks like one of the runtime's tools", () => {
         rawInput: { command: "rm -rf ." },
       },
       { toolCallId: "c1", title: "longhaul-send", kind: "execute", rawInput: { command: "rm -rf ." } },
+      ["Bash", { command: "rm -rf ." }, false],
     ],
     [
       "a question with that title that was never announced",
       { toolCallId: "c2", title: "longhaul-send", kind: "other", status: "pending", rawInput: { to: "Ada" } },
       { toolCallId: "c1", title: "longhaul-send", kind: "other", rawInput: { to: "Ada" } },
+      ["acp:other", { to: "Ada" }, true],
     ],
     [
       "a question about a command under the id of such a call",
       { toolCallId: "c1", title: "longhaul-send", kind: "other", status: "pending", rawInput: { to: "Ada" } },
       { toolCallId: "c1", title: "send", kind: "execute", rawInput: { command: "rm -rf ." } },
+      ["Bash", { command: "rm -rf ." }, true],
     ],
     [
       "a question with other arguments",
       { toolCallId: "c1", title: "longhaul-send", kind: "other", status: "pending", rawInput: { to: "Ada" } },
       { toolCallId: "c1", title: "send", kind: "other", rawInput: { to: "Eve" } },
+      ["acp:other", { to: "Eve" }, true],
     ],
     [
       "a tool that is not offered",
       { toolCallId: "c1", title: "longhaul-delete", kind: "other", status: "pending", rawInput: { to: "Ada" } },
       { toolCallId: "c1", title: "delete", kind: "other", rawInput: { to: "Ada" } },
+      ["acp:other", { to: "Ada" }, false],
     ],
   ]
-  test.each(looksAlike)("is decided by the policy: %s", async (_, call, question) => {
+  test.each(looksAlike)("is decided by the policy: %s", async (_, call, question, asked) => {
     const chosen: string[] = []
     const { host } = await runScripted(
       async (agent) => {
@@ -133,7 +138,7 @@ describe("a call that only looks like one of the runtime's tools", () => {
       { ...copilot, host: new RecordingHost(refuse) },
     )
     expect(chosen).toEqual(["id of reject_once"])
-    expect(host.asked).toHaveLength(1)
+    expect(host.asked).toEqual([asked])
   })
 
   test("while a real one is allowed, and recorded when it reaches the bridge", async () => {

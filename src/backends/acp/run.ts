@@ -88,10 +88,10 @@ export class AcpRun {
     if (mode === "immediate") void this.#cancel()
   }
 
-  /** An update of the session. What comes before the first prompt repeats an earlier conversation. */
+  /** An update of the session. */
   notified(params: Json): void {
     const event = translate(objectOf(params).update)
-    if (event === undefined || !this.#isPrompted) return
+    if (event === undefined) return
     void this.#recording.enqueue(() => {
       switch (event.type) {
         case "text":

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { announced, edit, ended, runScripted } from "../../../test/support/acp-scene.ts"
-import { hostOf, openingRequest, ScriptedAgent } from "../../../test/support/scripted-agent.ts"
+import { hostOf, openingRequest, RecordingHost, ScriptedAgent } from "../../../test/support/scripted-agent.ts"
 import type { Stop } from "../../contract/backend.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import { acp } from "./index.ts"
@@ -44,22 +44,58 @@ describe("a session", () => {
     expect(agent.ended).toEqual(["kill"])
   })
 
-  test("that is loaded records nothing of the conversation that the agent repeats", async () => {
+  test("that is loaded records nothing of the conversation that the agent repeats, also after its reply", async () => {
     const ref = { backend: "acp:other", version: "1.2.3", id: "s1", cwd: "/work", resumable: true }
-    const { host, stop } = await runScripted((agent) => agent.say("Done."), {
-      request: { from: { kind: "session", ref, turns: 1 } },
+    let toldAll = () => {}
+    const isRepeated = new Promise<void>((resolve) => {
+      toldAll = resolve
+    })
+    const { host, stop } = await runScripted(
+      async (agent) => {
+        await isRepeated
+        agent.say("Done.")
+      },
+      {
+        request: { from: { kind: "session", ref, turns: 1 } },
+        answers: {
+          "session/load"(_, agent) {
+            agent.say("An old answer.")
+            agent.update(announced(edit("old")))
+            setTimeout(() => {
+              agent.say("Another old answer.")
+              toldAll()
+            }, 20)
+            return {}
+          },
+        },
+      },
+    )
+    expect(stop).toEqual(done)
+    expect(host.told).toEqual(["text Done."])
+  })
+
+  test("of Copilot, which counts the tokens of its process, records those of each prompt once", async () => {
+    const counts = [
+      { inputTokens: 100, outputTokens: 10 },
+      { inputTokens: 250, outputTokens: 15 },
+    ]
+    let prompts = 0
+    const { host } = await runScripted(() => {}, {
+      options: { name: "copilot", command: "copilot" },
+      host: new RecordingHost(() => ({ kind: "refuse", reason: "no" })),
       answers: {
-        "session/load"(_, agent) {
-          agent.say("An old answer.")
-          agent.update(announced(edit("old")))
-          // Part of it comes after the reply.
-          queueMicrotask(() => setTimeout(() => agent.say("Another old answer."), 20))
-          return {}
+        async "session/prompt"(_, agent) {
+          if (prompts === 0) await agent.askPermission(edit("c1"))
+          agent.say("Done.")
+          return { stopReason: "end_turn", usage: counts[prompts++] ?? {} }
         },
       },
     })
-    expect(stop).toEqual(done)
-    expect(host.told).toEqual(["text Done."])
+    const used = host.events.flatMap((event) => (event.type === "metering" ? [event.usage] : []))
+    expect(used.map(({ inputTokens, outputTokens }) => [inputTokens, outputTokens])).toEqual([
+      [100, 10],
+      [150, 5],
+    ])
   })
 
   test("that the agent does not have any more is lost", async () => {

@@ -81,7 +81,11 @@ export function ownTool(call: SeenCall, servers: readonly string[], naming: Tool
  */
 export function argumentsOf(call: SeenCall, asked?: CallFacts): Pick<ToolCall, "args" | "inexact"> {
   const question = objectOf(asked?.rawInput)
-  const isOther = typeof question.command === "string" && question.command !== objectOf(call.rawInput).command
+  // Questions about files have a form of their own; others repeat what was announced.
+  const isRepeated = call.kind === "other" && !isEmpty(question)
+  const isOther =
+    (typeof question.command === "string" && question.command !== objectOf(call.rawInput).command) ||
+    (isRepeated && !sameJson(question, call.rawInput ?? null))
   if (isJsonObject(call.rawInput) && call.isAnnounced && !isEmpty(call.rawInput) && !isOther) {
     return { args: call.rawInput }
   }

@@ -78,6 +78,16 @@ describe.each(agents)("recorded calls of $name %s", (agent, version) => {
     expect(oursIn(call, question, "longhaul", ["other"], agent.naming)).toBeUndefined()
   })
 
+  test("a call of another kind under the name of the runtime's tool is not one", () => {
+    const { asked } = recorded(agent, version, "ours")
+    const { call, question } = asked ?? expect.fail("no question")
+    const execute = { kind: "execute" }
+    expect(
+      oursIn({ ...call, ...execute }, { ...question, ...execute }, "longhaul", ["send"], agent.naming),
+    ).toBeUndefined()
+    expect(oursIn(call, { ...question, ...execute }, "longhaul", ["send"], agent.naming)).toBeUndefined()
+  })
+
   test("a call of a user's MCP server has the name that policies use", () => {
     const { call } = recorded(agent, version, "ours")
     expect(ownTool(call, ["longhaul"], agent.naming)).toMatchObject({ name: "mcp:longhaul/send", risk: "high" })
