@@ -1,6 +1,9 @@
+import type { RunResult } from "../contract/result.ts"
 import {
   allowAll,
+  type BackendBench,
   type BackendCase,
+  type BackendPlace,
   callsThenTells,
   check,
   checkStatus,
@@ -12,7 +15,6 @@ import {
 } from "./backend-bench.ts"
 import { backendControlCases } from "./backend-control-cases.ts"
 import { backendPauseCases } from "./backend-pause-cases.ts"
-
 import type { SimulatedAnswer, SimulatedRequest } from "./simulated.ts"
 
 export type { BackendBench, BackendCase, BackendPlace, OwnWrite, PlaceOptions } from "./backend-bench.ts"
@@ -100,11 +102,7 @@ const workCases: readonly BackendCase[] = [
     name: "a tool of the backend that the policy denies does not run",
     needs: "own",
     run: (bench) =>
-      inPlace(bench, { script: callsThenTells(ownWrite(bench, "note.txt", "written")) }, async (place) => {
-        const rules = [{ deny: { tool: bench.own?.tool ?? "" }, reason: "letters only" }, { allow: { tool: "*" } }]
-        const result = await withRuntime(place, { policy: { rules }, tools: [] }, (runtime) =>
-          runtime.run({ task: "Write it." }),
-        )
+      whenDenied(bench, async (result, place) => {
         check((await place.read("note.txt")) === null, "the file must not be written")
         check(result.toolCalls[0]?.status === "denied", "the call must be listed as denied", result.toolCalls)
       }),
@@ -113,11 +111,7 @@ const workCases: readonly BackendCase[] = [
     name: "the model gets the reason why a tool of the backend was denied",
     needs: "own",
     run: (bench) =>
-      inPlace(bench, { script: callsThenTells(ownWrite(bench, "note.txt", "written")) }, async (place) => {
-        const rules = [{ deny: { tool: bench.own?.tool ?? "" }, reason: "letters only" }, { allow: { tool: "*" } }]
-        const result = await withRuntime(place, { policy: { rules }, tools: [] }, (runtime) =>
-          runtime.run({ task: "Write it." }),
-        )
+      whenDenied(bench, async (result) => {
         checkStatus(result, "done")
         check(result.text.includes("letters only"), "the final text must contain the reason", result.text)
       }),
@@ -163,6 +157,18 @@ const workCases: readonly BackendCase[] = [
       }),
   },
 ]
+
+/** A run in which the policy denies the backend's own tool. */
+function whenDenied(
+  bench: BackendBench,
+  examine: (result: RunResult, place: BackendPlace) => Promise<void>,
+): Promise<void> {
+  const rules = [{ deny: { tool: bench.own?.tool ?? "" }, reason: "letters only" }, { allow: { tool: "*" } }]
+  return inPlace(bench, { script: callsThenTells(ownWrite(bench, "note.txt", "written")) }, async (place) => {
+    const config = { policy: { rules }, tools: [] }
+    await examine(await withRuntime(place, config, (runtime) => runtime.run({ task: "Write it." })), place)
+  })
+}
 
 /** Some vendors enforce a schema by a tool that the model has to call. */
 function structured(request: SimulatedRequest): SimulatedAnswer {

@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { serveLoopback } from "../../src/hosts/node/backends/loopback.ts"
 import type { RunResult, RuntimeConfig, ToolOutcome } from "../../src/hosts/node/index.ts"
+import { withRuntime } from "../../src/testing/backend-bench.ts"
 import type { SimulatedAnswer, SimulatedRequest, SimulatedToolCall } from "../../src/testing/index.ts"
 import { until } from "../support/command-line.ts"
 import type { ClaudeBench, ClaudePlace } from "./claude-bench.ts"
@@ -49,22 +50,8 @@ export function describeClaude(bench: ClaudeBench): void {
     }
   }
 
-  /** Runs with a runtime of its own, as another process would. */
-  async function using<Value>(
-    place: ClaudePlace,
-    config: Partial<RuntimeConfig>,
-    work: (runtime: ReturnType<ClaudePlace["runtime"]>) => Promise<Value>,
-  ): Promise<Value> {
-    const runtime = place.runtime(config)
-    try {
-      return await work(runtime)
-    } finally {
-      await runtime.close()
-    }
-  }
-
   const run = (place: ClaudePlace, config: Partial<RuntimeConfig>) =>
-    using(place, config, (runtime) => runtime.run({ task: "Do it." }))
+    withRuntime(place, config, (runtime) => runtime.run({ task: "Do it." }))
 
   describe("gate", () => {
     test("settings of the project and of the user allow nothing, and their hooks do not run", () =>
@@ -90,7 +77,7 @@ export function describeClaude(bench: ClaudeBench): void {
           const paused = await run(place, asks("Bash"))
           expect(paused.status).toBe("paused")
           const denied = { ...approve(paused), decision: "deny" as const }
-          const result = await using(place, asks("Bash"), (runtime) => runtime.resume(denied))
+          const result = await withRuntime(place, asks("Bash"), (runtime) => runtime.resume(denied))
           expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "denied" }] })
         }
         expect(JSON.stringify(place.simulator.requests)).not.toContain("TIDE-TABLE")
@@ -132,7 +119,7 @@ export function describeClaude(bench: ClaudeBench): void {
         const mcpServers = {
           notes: { url: "http://127.0.0.1:9/mcp", headers: { authorization: "Bearer hush-hush-hush" } },
         }
-        await using(place, { ...allow, tools: [letters().tool], mcpServers }, async (runtime) => {
+        await withRuntime(place, { ...allow, tools: [letters().tool], mcpServers }, async (runtime) => {
           const { runId, status } = await runtime.run({ task: "Do it." })
           expect(status).toBe("done")
           const records: unknown[] = []
@@ -150,10 +137,10 @@ export function describeClaude(bench: ClaudeBench): void {
       inPlace(steps([bash("echo a >> out"), bash("echo b >> out")], [bash("echo b >> out")]), async (place) => {
         const paused = await run(place, asks("Bash"))
         expect(paused.pause?.pendingToolCall?.args).toEqual({ command: "echo a >> out" })
-        const second = await using(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
+        const second = await withRuntime(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
         expect(second).toMatchObject({ status: "paused" })
         expect(await place.read("out")).toBe("a\n")
-        const result = await using(place, asks("Bash"), (runtime) => runtime.resume(approve(second)))
+        const result = await withRuntime(place, asks("Bash"), (runtime) => runtime.resume(approve(second)))
         expect(result.status).toBe("done")
         expect(await place.read("out")).toBe("a\nb\n")
       }))
@@ -162,7 +149,7 @@ export function describeClaude(bench: ClaudeBench): void {
       inPlace(steps([bash("echo a >> out")]), async (place) => {
         const paused = await run(place, asks("Bash"))
         const changed = { ...approve(paused), args: { command: "echo changed >> out" } }
-        const result = await using(place, asks("Bash"), (runtime) => runtime.resume(changed))
+        const result = await withRuntime(place, asks("Bash"), (runtime) => runtime.resume(changed))
         expect(result.status).toBe("done")
         expect(await place.read("out")).toBe("changed\n")
       }))
@@ -172,7 +159,7 @@ export function describeClaude(bench: ClaudeBench): void {
       return inPlace(subagent(inner, 2), async (place) => {
         const paused = await run(place, asks("Bash"))
         expect(paused.pause?.pendingToolCall?.args).toEqual(inner.args)
-        const result = await using(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
+        const result = await withRuntime(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
         expect(result).toMatchObject({ status: "done" })
         expect(await place.read("out")).toBe("a\n")
       })
@@ -182,7 +169,7 @@ export function describeClaude(bench: ClaudeBench): void {
       inPlace(steps([bash("echo a >> out")]), async (place) => {
         const paused = await run(place, asks("Bash"))
         rmSync(join(place.home, "claude", "projects"), { recursive: true })
-        const result = await using(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
+        const result = await withRuntime(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
         expect(result.warnings.map(({ code }) => code)).toContain("session_lost")
         expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "denied" }, { status: "ok" }] })
         expect(await place.read("out")).toBe("a\n")
@@ -194,9 +181,9 @@ export function describeClaude(bench: ClaudeBench): void {
         /may or may not/.test(JSON.stringify(request.messages)) ? "I have to check." : once(request)
       return inPlace(script, async (place) => {
         const paused = await run(place, asks("Bash"))
-        const failed = await using(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
+        const failed = await withRuntime(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
         expect(failed).toMatchObject({ status: "failed", error: { code: "backend_crashed" } })
-        const result = await using(place, asks("Bash"), (runtime) => runtime.resume({ runId: paused.runId }))
+        const result = await withRuntime(place, asks("Bash"), (runtime) => runtime.resume({ runId: paused.runId }))
         expect(result).toMatchObject({ text: "I have to check.", toolCalls: [{ name: "Bash", status: "unknown" }] })
         expect(await place.read("out")).toBe("a\n")
       })
@@ -205,7 +192,7 @@ export function describeClaude(bench: ClaudeBench): void {
     test("a message to a resumed run reaches the model after the result of its pending call, once", () =>
       inPlace(steps([bash("echo a")]), async (place) => {
         const paused = await run(place, asks("Bash"))
-        const result = await using(place, asks("Bash"), (runtime) => {
+        const result = await withRuntime(place, asks("Bash"), (runtime) => {
           const handle = runtime.resumeStream(approve(paused))
           handle.steer("Mind the tide.")
           return handle.result
@@ -219,7 +206,7 @@ export function describeClaude(bench: ClaudeBench): void {
     test("usage and cost of a resumed session are counted once", () =>
       inPlace(steps([bash("echo a")]), async (place) => {
         const paused = await run(place, asks("Bash"))
-        const result = await using(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
+        const result = await withRuntime(place, asks("Bash"), (runtime) => runtime.resume(approve(paused)))
         expect(result.status).toBe("done")
         const sent = place.simulator.requests.filter(({ tools }) => tools.length > 0).length
         expect(sent).toBe(2)
@@ -268,7 +255,7 @@ export function describeClaude(bench: ClaudeBench): void {
       inPlace(
         () => "Heard.",
         async (place) => {
-          const result = await using(place, allow, (runtime) => runtime.run({ task: "/clear the deck" }))
+          const result = await withRuntime(place, allow, (runtime) => runtime.run({ task: "/clear the deck" }))
           expect(result.text).toBe("Heard.")
           expect(place.simulator.requests.at(-1)?.lastUserText).toContain("/clear the deck")
         },
@@ -278,7 +265,7 @@ export function describeClaude(bench: ClaudeBench): void {
       inPlace(
         () => "Heard.",
         async (place) => {
-          await using(place, allow, (runtime) => runtime.run({ task: "Go.", system: "Speak like a sailor." }))
+          await withRuntime(place, allow, (runtime) => runtime.run({ task: "Go.", system: "Speak like a sailor." }))
           expect(place.simulator.requests.at(-1)?.system).toContain("Speak like a sailor.")
         },
       ))
@@ -290,7 +277,7 @@ export function describeClaude(bench: ClaudeBench): void {
           deltaSize: 5,
         }),
         async (place) => {
-          await using(place, allow, async (runtime) => {
+          await withRuntime(place, allow, async (runtime) => {
             const shown = { "text-delta": "", "reasoning-delta": "" }
             for await (const event of runtime.stream({ task: "Go." })) {
               if (event.type === "text-delta" || event.type === "reasoning-delta") shown[event.type] += event.delta
@@ -302,20 +289,22 @@ export function describeClaude(bench: ClaudeBench): void {
 
     test("a limit of turns stops the work", () =>
       inPlace(steps([bash("echo 1")], [bash("echo 2")], [bash("echo 3")]), async (place) => {
-        const result = await using(place, allow, (runtime) => runtime.run({ task: "Go.", limits: { turns: 2 } }))
+        const result = await withRuntime(place, allow, (runtime) => runtime.run({ task: "Go.", limits: { turns: 2 } }))
         expect(result).toMatchObject({ status: "failed", error: { code: "max_turns" }, turns: 2 })
       }))
 
     test("a limit of tokens stops the work after the answer that exceeds it", () =>
       inPlace(steps([bash("echo 1")], [bash("echo 2 >> out")], [bash("echo 3 >> out")]), async (place) => {
-        const result = await using(place, allow, (runtime) => runtime.run({ task: "Go.", limits: { tokens: 1000 } }))
+        const result = await withRuntime(place, allow, (runtime) =>
+          runtime.run({ task: "Go.", limits: { tokens: 1000 } }),
+        )
         expect(result).toMatchObject({ status: "failed", error: { code: "budget_exceeded" } })
         expect(await place.read("out")).toBeNull()
       }))
 
     test("an immediate interrupt ends a command of Claude with its children, in doubt", () =>
       inPlace(steps([bash("touch begun; sleep 1234; touch ended")]), async (place) => {
-        await using(place, allow, async (runtime) => {
+        await withRuntime(place, allow, async (runtime) => {
           const handle = runtime.stream({ task: "Go." })
           await until(() => existsSync(join(place.workspace, "begun")))
           handle.interrupt("immediate")
@@ -328,7 +317,7 @@ export function describeClaude(bench: ClaudeBench): void {
       inPlace(
         steps([bash("touch begun; while [ ! -e go ]; do sleep 0.1; done; touch ended")], [bash("touch more")]),
         async (place) => {
-          await using(place, allow, async (runtime) => {
+          await withRuntime(place, allow, async (runtime) => {
             const handle = runtime.stream({ task: "Go." })
             await until(() => existsSync(join(place.workspace, "begun")))
             handle.interrupt("graceful")

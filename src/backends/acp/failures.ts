@@ -1,5 +1,6 @@
 import { type ErrorCode, LonghaulError } from "../../contract/error.ts"
 import type { ErrorReply } from "../shared/json-rpc.ts"
+import { codeOfStatus } from "../shared/status-code.ts"
 import type { AcpAgent } from "./agents.ts"
 import { objectOf, textOf } from "./protocol.ts"
 
@@ -51,22 +52,13 @@ function codeOf(code: number, errorName: string, said: string): ErrorCode | unde
   if (code === AUTH_REQUIRED) return "auth"
   // Some agents reply with the status of their model's server; others only name the error.
   if (code === 500 && /\bterminated\b|socket|network|fetch failed/i.test(said)) return "stream_incomplete"
-  if (code >= 400 && code < 600) return byStatus(code)
+  if (code >= 400 && code < 600) return codeOfStatus(code)
   return byName[errorName] ?? (errorName === "APIError" ? byText(said) : undefined)
-}
-
-function byStatus(status: number): ErrorCode {
-  if (status === 401 || status === 403) return "auth"
-  if (status === 402) return "billing"
-  if (status === 404) return "model_not_found"
-  if (status === 429) return "rate_limited"
-  if (status === 503 || status === 529) return "overloaded"
-  return status >= 500 || status === 408 ? "provider_error" : "invalid_request"
 }
 
 function byText(said: string): ErrorCode | undefined {
   const status = /\b(?:HTTP |error: )?([45]\d\d)\b/.exec(said)?.[1]
-  if (status !== undefined) return byStatus(Number(status))
+  if (status !== undefined) return codeOfStatus(Number(status))
   if (/api key|authenticat|unauthori[sz]ed|credential/i.test(said)) return "auth"
   if (/rate limit|quota/i.test(said)) return "rate_limited"
   return /ECONN|ENOTFOUND|connection|socket|network/i.test(said) ? "network" : undefined

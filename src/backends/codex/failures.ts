@@ -1,10 +1,11 @@
 import { type ErrorCode, LonghaulError } from "../../contract/error.ts"
 import type { ErrorReply } from "../shared/json-rpc.ts"
+import { codeOfStatus } from "../shared/status-code.ts"
 import type { TurnFailure } from "./protocol.ts"
 
 /** The typed error of a failed turn, from Codex's flag. Only the flag `other` needs a look at the message. */
 export function failureOf({ message, info, httpStatus }: TurnFailure): LonghaulError {
-  const code = byFlag[info] ?? (httpStatus === undefined ? byMessage(info, message) : byStatus(httpStatus))
+  const code = byFlag[info] ?? (httpStatus === undefined ? byMessage(info, message) : codeOfStatus(httpStatus))
   const fix = fixes[code]
   const data = { codexErrorInfo: info, ...(httpStatus !== undefined && { httpStatus }) }
   return new LonghaulError(code, message || "Codex reported a failure without a message.", {
@@ -54,15 +55,6 @@ const fixes: Partial<Record<ErrorCode, string>> = {
   auth: LOGIN,
   billing: "Check the plan and the credit of the account.",
   model_not_found: "Check the name of the model and the model provider in Codex's settings.",
-}
-
-function byStatus(status: number): ErrorCode {
-  if (status === 401 || status === 403) return "auth"
-  if (status === 402) return "billing"
-  if (status === 404) return "model_not_found"
-  if (status === 429) return "rate_limited"
-  if (status === 503 || status === 529) return "overloaded"
-  return status >= 500 || status === 408 ? "provider_error" : "invalid_request"
 }
 
 function byMessage(info: string, message: string): ErrorCode {

@@ -3,6 +3,7 @@ import { type ErrorCode, type Failure, LonghaulError } from "../../contract/erro
 import type { AssistantMessage, Message, ToolResultPart } from "../../contract/message.ts"
 import type { StopReason } from "../../contract/provider.ts"
 import type { Usage } from "../../contract/result.ts"
+import { codeOfStatus } from "../shared/status-code.ts"
 import type { PiAssistant, PiContent, PiMessage, PiModel, PiPart, PiUsage } from "./shapes.ts"
 
 const noPiUsage: PiUsage = {
@@ -97,14 +98,7 @@ function statusIn(message: string): number | undefined {
 
 function codeOf(status: number | undefined, message: string): ErrorCode {
   if (status === undefined) return /api key|credential|unauthorized/i.test(message) ? "auth" : "network"
-  if (status === 429) return "rate_limited"
-  if (status === 401 || status === 403) return "auth"
-  if (status === 402) return "billing"
-  if (status === 404) return "model_not_found"
-  if (status === 413) return "context_overflow"
-  if (status === 529 || status === 503) return "overloaded"
-  if (status >= 500) return "provider_error"
-  return status >= 400 ? "invalid_request" : "stream_incomplete"
+  return status >= 400 ? codeOfStatus(status) : "stream_incomplete"
 }
 
 const fixes: Partial<Record<ErrorCode, string>> = {
