@@ -3,6 +3,7 @@ import type { Backend } from "../src/contract/backend.ts"
 import { LonghaulError } from "../src/contract/error.ts"
 import type { RunRecord } from "../src/contract/event.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
+import type { Store } from "../src/contract/store.ts"
 import { createRuntime } from "../src/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { fakeBackend, type SimulatedAnswer, type SimulatedRequest, scriptedModel } from "../src/testing/index.ts"
@@ -187,4 +188,53 @@ describe("a chain", () => {
   ])("%s is refused when the runtime is created", (_, config, message) => {
     expect(() => createRuntime(config)).toThrow(expect.objectContaining({ code: "config_invalid", message }))
   })
+})
+
+test("a journal that is lost while a run moves on ends it as storage, and the next backend does nothing", async () => {
+  let used = 0
+  let isFull = false
+  const memory = memoryStore()
+  const full = () => {
+    if (isFull) throw new LonghaulError("storage", "The disk is full.")
+  }
+  const store: Store = {
+    ...memory,
+    folder(path) {
+      const folder = memory.folder(path)
+      return {
+        ...folder,
+        create: async (name, bytes) => {
+          full()
+          return folder.create(name, bytes)
+        },
+        ...(folder.append && {
+          append: {
+            ...folder.append,
+            open: async (name, bytes) => {
+              const file = await folder.append?.open(name, bytes)
+              if (!file) return null
+              return {
+                ...file,
+                write: async (chunk: Uint8Array) => {
+                  full()
+                  return file.write(chunk)
+                },
+              }
+            },
+          },
+        }),
+      } as typeof folder // Safe: the same members, some of which fail.
+    },
+  }
+  const first = fakeBackend({
+    name: "first",
+    script() {
+      isFull = true
+      throw new LonghaulError("overloaded", "Try later.")
+    },
+  })
+  const second = fakeBackend({ name: "second", script: () => String(used++) })
+  const result = await createRuntime({ store, chain: [{ backend: first }, { backend: second }] }).run({ task: "x" })
+  expect(result).toMatchObject({ status: "failed", error: { code: "storage" } })
+  expect(used).toBe(0)
 })

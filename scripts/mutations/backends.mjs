@@ -45,7 +45,7 @@ export const mutations = [
   ),
   mutation(
     "backends: a call that a failed backend began is not flagged",
-    [["src/runtime/attempts.ts", "    await settleOpenCalls(run)\n", ""]],
+    [["src/runtime/attempts.ts", "  await settleOpenCalls(run)\n", ""]],
     failover("a call that a failed backend had begun is flagged for the next one, and not repeated"),
   ),
   mutation(

@@ -20,19 +20,24 @@ export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<Sto
     const missing = chain.length > 1 ? missingIn(target) : []
     const stop = missing.length > 0 ? skipped(target, missing) : await drive(config, run, index)
     if (stop.reason !== "failed" || chain.length === 1) return stop
-    const next = failsOver(stop.failure) ? chain[index + 1] : undefined
-    await settleOpenCalls(run)
     const { failure } = stop
-    run.journal.append({
-      type: "failover",
-      from: recordedTarget(target),
-      ...(next && { to: recordedTarget(next) }),
-      failure,
-    })
-    // The next backend gets the conversation from the journal, so all records must be in it.
-    await run.journal.flush()
+    const next = failsOver(failure) ? chain[index + 1] : undefined
+    try {
+      await recordFailover(run, failure, next)
+    } catch (error) {
+      run.controls.lose(error)
+      return { reason: "interrupted" }
+    }
     if (next === undefined) return failsOver(failure) ? exhausted(run, failure) : stop
   }
+}
+
+/** The next backend gets the conversation from the journal, so everything has to be in it. */
+async function recordFailover(run: OpenRun, failure: Failure, next: RunTarget | undefined): Promise<void> {
+  await settleOpenCalls(run)
+  const to = next && { to: recordedTarget(next) }
+  run.journal.append({ type: "failover", from: recordedTarget(run.target), ...to, failure })
+  await run.journal.flush()
 }
 
 /** Retryable failures, and those that only concern this entry. */
