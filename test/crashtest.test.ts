@@ -43,7 +43,8 @@ test("runs killed at any operation and time lose no record and repeat no effect"
   expect(report.rows.map(({ kind }) => kind)).toEqual(["before", "torn", "after", "random"])
   // A slow run does a little more than a fast one: its last points are not in every run.
   expect(report.total.kills).toBeGreaterThanOrEqual(all ? 1000 : 6)
-  expect(report.total.flagged).toBeGreaterThan(0)
+  // A few kills may all miss the moments between an intent and its result.
+  if (all) expect(report.total.flagged).toBeGreaterThan(0)
 })
 
 test("runs killed on a create-only store lose no record and repeat no effect", { timeout }, async () => {

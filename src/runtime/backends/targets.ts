@@ -6,6 +6,7 @@ import type { Model } from "../../contract/provider.ts"
 import type { ChainEntry, ResumeInput, RunInput } from "../../contract/run.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 import { list } from "../input/shapes.ts"
+import { parsedReference } from "./model-reference.ts"
 
 /** A backend with its model, as one entry of a run's chain. */
 export interface RunTarget {
@@ -131,53 +132,6 @@ function withModel(target: Omit<RunTarget, "model" | "modelName">, model: Model)
 export function recordedTarget({ backend, modelName }: RunTarget): Target {
   return { backend: backend.name, ...(modelName !== undefined && { model: modelName }) }
 }
-
-/** A model by the agent that runs it: `claude`, `pi` or `codex`. */
-export interface RuntimeModelReference {
-  readonly sdk: "claude" | "pi" | "codex"
-  readonly model: string
-  /** The provider of the model, for Pi. */
-  readonly provider?: string
-}
-
-/** Which of two backends of one vendor: its library or its program. */
-export type ExecutionMode = "sdk" | "cli"
-
-/**
- * The backend and the model that a reference names, as an entry of a chain: `backend/model`, the name of a backend, `claude:…`,
- * `pi:…` or `codex:…`, an object, or the name of a model.
- */
-export function parseRuntimeModelReference(
-  reference: string | RuntimeModelReference,
-  executionMode: ExecutionMode = "sdk",
-): { readonly backend?: string; readonly model?: string } {
-  if (typeof reference === "string") return parsedReference(reference, () => false, executionMode)
-  const { sdk, model, provider } = reference
-  const id = provider === undefined ? model : `${provider}:${model}`
-  return { backend: backendOf(sdk, executionMode), model: id }
-}
-
-function backendOf(sdk: string, executionMode: ExecutionMode): string {
-  return sdk === "claude" ? `claude-${executionMode}` : sdk
-}
-
-function parsedReference(
-  reference: string,
-  isBackend: (name: string) => boolean,
-  executionMode: ExecutionMode,
-): { readonly backend?: string; readonly model?: string } {
-  const slash = reference.indexOf("/")
-  const before = reference.slice(0, slash)
-  if (slash > 0 && (isBackend(before) || knownBackends.test(before))) {
-    return { backend: before, model: reference.slice(slash + 1) }
-  }
-  if (isBackend(reference) || knownBackends.test(reference)) return { backend: reference }
-  const [, sdk = "", model = ""] = /^(claude|pi|codex):(.+)$/.exec(reference) ?? []
-  if (sdk === "") return { model: reference }
-  return { backend: backendOf(sdk, executionMode), model }
-}
-
-const knownBackends = /^(native|auto|claude-sdk|claude-cli|codex|pi|acp:[a-z0-9-]+)$/
 
 function parsedEntry({ isBackend }: TargetSource, entry: unknown): Omit<Wanted, "reasons"> {
   if (typeof entry === "string") return parsedReference(entry, isBackend, "sdk")

@@ -5,7 +5,7 @@ import {
   type ExecutionMode,
   parseRuntimeModelReference,
   type RuntimeModelReference,
-} from "../../../runtime/backends/targets.ts"
+} from "../../../runtime/backends/model-reference.ts"
 import { namedBackends } from "./named-backends.ts"
 
 export { meetsRequirements, supports } from "../../../runtime/backends/select.ts"
