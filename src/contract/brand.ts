@@ -4,18 +4,18 @@ export interface Brand {
   readonly schemaPrefix: string
   /** Client name sent to MCP servers. Not used yet: there is no MCP client. */
   readonly mcpClientName: string
-  /** Client version sent to Codex. Not sent to MCP servers yet: there is no MCP client. */
+  /** Client version sent to Codex and ACP agents. Not sent to MCP servers yet: there is no MCP client. */
   readonly mcpClientVersion: string
   /** Prefix of temporary folders. Not used yet: the library creates none. */
   readonly tempdirPrefix: string
-  /** Prefix of model names. Not used yet: the Pi backend does not exist. */
+  /** Prefix of model names. Not used yet: Pi takes its own names. */
   readonly providerModelPrefix: string
   /** The command that errors name if a program is missing or does not work. */
   readonly doctorCommand: string
   /** Sent to web servers as `user-agent`. */
   readonly serviceName: string
-  /** Client name sent to Codex. */
+  /** Client name sent to Codex and ACP agents. */
   readonly clientInfoName: string
-  /** Client title sent to Codex. */
+  /** Client title sent to Codex and ACP agents. */
   readonly clientInfoTitle: string
 }
