@@ -25,6 +25,8 @@ const open = () => serveLoopback(service, { folder, version: "1" })
 
 async function ask([program = "", ...args]: readonly string[], input: string) {
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] })
+  // It may end before it has read anything.
+  child.stdin.on("error", () => {})
   child.stdin.end(input)
   const exit = new Promise<number | null>((resolve) => child.once("exit", resolve))
   return { output: await text(child.stdout), code: await exit }
