@@ -11,7 +11,8 @@ const file = new URL("../../docs/backends.md", import.meta.url)
 const nowhere = { url: "http://127.0.0.1:9", home: "", workspace: "", isLoggedOut: false }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)))
+  // Three at least: the formatter of the repository makes the rule under a shorter heading longer.
+  const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)))
   const line = (row: readonly string[]) =>
     `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`
   return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n")
