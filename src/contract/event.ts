@@ -1,4 +1,5 @@
 import type { Feature, ToolEnforcement } from "./capabilities.ts"
+import type { RecordedCompaction } from "./compaction.ts"
 import type { Failure } from "./error.ts"
 import type { Json, JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
@@ -243,5 +244,7 @@ export interface RecordedInput extends ModelSettings {
   readonly unknownOutcome?: "tell" | "pause"
   /** The run's own policy, without its callback. */
   readonly policy?: RecordedPolicy
+  /** The run's own settings, where they differ from the runtime's. */
+  readonly compaction?: RecordedCompaction | false
   readonly metadata?: JsonObject
 }

@@ -3,6 +3,7 @@ import type { Backend } from "./backend.ts"
 import type { Deadlines } from "./backend-env.ts"
 import type { Brand } from "./brand.ts"
 import type { Feature } from "./capabilities.ts"
+import type { CompactionSettings } from "./compaction.ts"
 import type { Environment } from "./env.ts"
 import type { Failure } from "./error.ts"
 import type { RunEvent } from "./event.ts"
@@ -48,6 +49,8 @@ export interface RuntimeConfig {
   readonly allowedTools?: readonly string[]
   readonly disabledTools?: readonly string[]
   readonly limits?: Partial<Limits>
+  /** Keeps conversations within the model's context. `false`: a run fails once it no longer fits. */
+  readonly compaction?: CompactionSettings | false
   /** Returns the price of a model; undefined: use the included table, null: unknown price. */
   readonly resolvePricing?: (model: ModelName) => Pricing | null | undefined | Promise<Pricing | null | undefined>
   /** Applies if `limits.usd` is set and a price is unknown. Default `refuse`; `warn`: run without that limit. */
@@ -168,6 +171,8 @@ export type RunInput = ModelSettings & {
    */
   readonly outputMode?: "strict" | "forward"
   readonly limits?: Partial<Limits>
+  /** Settings that differ from the runtime's. */
+  readonly compaction?: CompactionSettings | false
   readonly slice?: Slice
   /** Applies to a call whose process died before its outcome was recorded. */
   readonly unknownOutcome?: UnknownOutcome
@@ -225,6 +230,8 @@ export interface ResumeInput {
   readonly outputSchema?: JsonSchema | StandardSchema
   /** Turns, tokens and dollars count from the start of the run; `timeMs` from here. */
   readonly limits?: Partial<Limits>
+  /** Settings that differ from those of the run. */
+  readonly compaction?: CompactionSettings | false
   readonly slice?: Slice
   /** Adds to the policy that was stored with the run. */
   readonly policy?: RunPolicy

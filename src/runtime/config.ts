@@ -31,6 +31,7 @@ import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
 import { type BackendSource, Backends } from "./backends/backends.ts"
 import type { TargetSource } from "./backends/targets.ts"
 import { checkedSelection, checkedServers, resolveDeadlines } from "./input/backend-settings.ts"
+import { type CheckedCompaction, checkedCompaction } from "./input/compaction.ts"
 import { checkShapes, list } from "./input/shapes.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
 import { type RedactorOf, redactedLogger, redactorSource, UndeclaredTokens } from "./secrets.ts"
@@ -90,6 +91,7 @@ export interface ResolvedConfig {
   readonly redactorOf: RedactorOf
   readonly undeclared: UndeclaredTokens
   readonly limits: Limits
+  readonly compaction: CheckedCompaction
   readonly prices: PriceList
   readonly unknownPrice: "refuse" | "warn"
   readonly unknownOutcome: UnknownOutcome
@@ -168,6 +170,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     redactorOf,
     undeclared: new UndeclaredTokens(),
     limits: resolveLimits(config.limits, defaultLimits),
+    compaction: checkedCompaction(config.compaction, resolveModel),
     prices: createPriceList(config.resolvePricing),
     unknownPrice: oneOf("unknownPrice", config.unknownPrice ?? "refuse", ["refuse", "warn"]),
     unknownOutcome: oneOf("unknownOutcome", config.unknownOutcome ?? "tell", ["tell", "pause"]),
@@ -272,6 +275,7 @@ export const configKeys = keys<RuntimeConfig>()(
   "allowedTools",
   "disabledTools",
   "limits",
+  "compaction",
   "resolvePricing",
   "unknownPrice",
   "unknownOutcome",

@@ -197,6 +197,7 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
       ...(form && { outputSchema: form.schema, ...(form.mode !== "strict" && { outputMode: form.mode }) }),
       ...(input.unknownOutcome !== "tell" && { unknownOutcome: input.unknownOutcome }),
       ...recordedPolicy(input.policies[0]),
+      ...(input.ownCompaction !== undefined && { compaction: input.ownCompaction }),
       ...(metadata && { metadata }),
     },
     ...(input.before && { continues: input.before.nodeId }),

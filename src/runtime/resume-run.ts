@@ -18,6 +18,7 @@ import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
 import { callKey } from "./entry.ts"
 import { checkedServers } from "./input/backend-settings.ts"
+import { checkedCompaction } from "./input/compaction.ts"
 import { workingDirectory } from "./input/cwd.ts"
 import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
@@ -124,6 +125,7 @@ async function recalledInput(config: ResolvedConfig, run: RunProjection, given: 
     ...(form && { form }),
     dispatcher: recalledTools(config, run, given),
     limits: resolveLimits(given.limits, run.limits),
+    compaction: checkedCompaction(given.compaction ?? input.compaction, config.resolveModel, config.compaction),
     ...(given.slice && { slice: checkedSlice(given.slice) }),
     unknownOutcome,
     policies: given.policy ? [...run.policies, checkRunPolicy(given.policy)] : run.policies,
@@ -263,6 +265,7 @@ const resumeKeys = keys<ResumeInput>()(
   "tools",
   "outputSchema",
   "limits",
+  "compaction",
   "slice",
   "policy",
   "signal",

@@ -69,6 +69,7 @@ test("BK-19 HOST-01 no configuration key is required, and each can be set", asyn
     allowedTools: [],
     disabledTools: ["Bash"],
     limits: { turns: 3, tokens: 1_000_000, usd: 5, timeMs: 60_000 },
+    compaction: { at: 0.7, window: 200_000, offload: { thresholdBytes: 4096 } },
     resolvePricing: () => ({ input: 1, output: 2 }),
     unknownPrice: "warn",
     unknownOutcome: "pause",

@@ -1,3 +1,4 @@
+import type { RecordedCompaction } from "../../contract/compaction.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import type { McpServers } from "../../contract/mcp.ts"
@@ -19,6 +20,7 @@ import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
 import { type OutputForm, outputForm } from "../output.ts"
 import { attachedParts } from "./attachments.ts"
 import { checkedSelection, checkedServers } from "./backend-settings.ts"
+import { type CheckedCompaction, checkedCompaction, recordedCompaction } from "./compaction.ts"
 import { recordedCwd, workingDirectory } from "./cwd.ts"
 import { checkedMessages } from "./messages.ts"
 import { checkTools, list } from "./shapes.ts"
@@ -38,6 +40,9 @@ export interface CheckedInput {
   readonly form?: OutputForm
   readonly dispatcher: Dispatcher
   readonly limits: Limits
+  readonly compaction: CheckedCompaction
+  /** The run's own settings of it, for the journal. */
+  readonly ownCompaction?: RecordedCompaction | false
   readonly slice?: Slice
   readonly unknownOutcome: UnknownOutcome
   /** The run's own policies: of its start and of each resume. */
@@ -94,6 +99,8 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     ...(form && { form }),
     dispatcher,
     limits: resolveLimits(input.limits, config.limits),
+    compaction: checkedCompaction(input.compaction, config.resolveModel, config.compaction),
+    ...(input.compaction !== undefined && { ownCompaction: recordedCompaction(input.compaction) }),
     ...(input.slice && { slice: checkedSlice(input.slice) }),
     unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
     policies: input.policy ? [checkRunPolicy(input.policy)] : [],
@@ -183,6 +190,7 @@ const inputKeys = keys<RunInput>()(
   "outputSchema",
   "outputMode",
   "limits",
+  "compaction",
   "slice",
   "unknownOutcome",
   "policy",

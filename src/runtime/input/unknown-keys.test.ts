@@ -30,6 +30,12 @@ const refusals: readonly [what: string, call: () => unknown, meant: string][] = 
   ["hooks", () => createRuntime({ hooks: untyped({ gateBeforeTol: () => ({ allow: false }) }) }), "gateBeforeTool"],
   ["createRuntime", () => createRuntime(untyped({ hook: {} })), "hooks"],
   ["createRuntime of longhaul/node", () => createNodeRuntime(untyped({ sandbx: "required" })), "sandbox"],
+  ["compaction", () => createRuntime({ compaction: untyped({ windw: 3 }) }), "window"],
+  [
+    "compaction.offload",
+    () => createRuntime({ compaction: { offload: untyped({ tresholdBytes: 3 }) } }),
+    "thresholdBytes",
+  ],
   ["limits", () => createRuntime({ limits: untyped({ turn: 3 }) }), "turns"],
   ["brand", () => createRuntime({ brand: untyped({ servicename: "x" }) }), "serviceName"],
   ["env", () => createRuntime({ env: untyped({ file: {} }) }), "files"],

@@ -1,0 +1,53 @@
+import type { CompactionSettings, OffloadSettings, RecordedCompaction } from "../../contract/compaction.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import type { Model } from "../../contract/provider.ts"
+import { checkKeys, keys, shown, wholeNumber } from "../../lib/known-keys.ts"
+
+/** Checked settings, with a model as a value. False: a conversation is never shortened. */
+export type CheckedCompaction = false | (Omit<CompactionSettings, "model"> & { readonly model?: Model })
+
+/** Checks the settings of a runtime or a run. `base`: those that it does not give. */
+export function checkedCompaction(
+  given: false | CompactionSettings | undefined,
+  resolveModel: (model: Model | string) => Model,
+  base: CheckedCompaction = {},
+): CheckedCompaction {
+  if (given === undefined) return base
+  if (given === false) return false
+  checkKeys("compaction", given, compactionKeys)
+  const { model, at, keep, window, offload } = given
+  if (at !== undefined && !(at > 0 && at <= 1)) throw notAShare(at)
+  if (keep !== undefined) wholeNumber("compaction.keep", keep)
+  if (window !== undefined) wholeNumber("compaction.window", window)
+  if (typeof offload === "object") checkOffload(offload)
+  const { model: _, ...plain } = given
+  return { ...base, ...plain, ...(model !== undefined && { model: resolveModel(model) }) }
+}
+
+/** The settings of a run as they are stored: a model or a function that was passed as a value is passed again on resume. */
+export function recordedCompaction(given: false | CompactionSettings): RecordedCompaction | false {
+  if (given === false) return false
+  const { model, offload, ...plain } = given
+  const { summarizer: _, ...stored } = typeof offload === "object" ? offload : {}
+  return {
+    ...plain,
+    ...(typeof model === "string" && { model }),
+    ...(offload !== undefined && { offload: typeof offload === "object" ? stored : offload }),
+  }
+}
+
+function checkOffload(offload: OffloadSettings): void {
+  checkKeys("compaction.offload", offload, offloadKeys)
+  const { thresholdBytes, maxPreviewChars } = offload
+  if (thresholdBytes !== undefined) wholeNumber("compaction.offload.thresholdBytes", thresholdBytes)
+  if (maxPreviewChars !== undefined) wholeNumber("compaction.offload.maxPreviewChars", maxPreviewChars)
+}
+
+function notAShare(at: unknown): LonghaulError {
+  return new LonghaulError("config_invalid", `compaction.at is ${shown(at)}.`, {
+    fix: "Give compaction.at as a share of the window, above 0 and at most 1.",
+  })
+}
+
+const compactionKeys = keys<CompactionSettings>()("at", "keep", "window", "model", "instructions", "offload")
+const offloadKeys = keys<OffloadSettings>()("thresholdBytes", "maxPreviewChars", "summarizer")
