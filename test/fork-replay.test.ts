@@ -224,7 +224,7 @@ test.each(Object.entries(ways))(
       // A fork that continues like the run ends like it: internal state of the fold is equal too.
       const [original, forked] = [project(records), project([...copy.slice(0, -1), ...records.slice(seq + 1)])]
       // Its cost differs, because the original run paid for the copied part, and a copied approval is not valid for it.
-      const own = { runId: "", forkOf: null, usage: null, spent: null, ask: null }
+      const own = { runId: "", forkOf: null, usage: null, spent: null, ask: null, activeMs: null }
       expect({ ...forked, ...own }).toEqual({ ...original, ...own })
       await replaysAsItIs(runtime, runId, copy)
     }

@@ -20,7 +20,7 @@ export interface Limits {
   /** Sum of all buckets. */
   readonly tokens?: number
   readonly usd?: number
-  /** Wall time since the start of the run. */
+  /** Time since the start of the run, without the times when it was paused or had no process. */
   readonly timeMs?: number
 }
 

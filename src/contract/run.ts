@@ -228,7 +228,7 @@ export interface ResumeInput {
   readonly mcpServers?: McpServers
   readonly tools?: readonly Tool[]
   readonly outputSchema?: JsonSchema | StandardSchema
-  /** Turns, tokens and dollars count from the start of the run; `timeMs` from here. */
+  /** All of them count from the start of the run. */
   readonly limits?: Partial<Limits>
   /** Settings that differ from those of the run. */
   readonly compaction?: CompactionSettings | false

@@ -97,3 +97,26 @@ test("results of a step are ordered like its calls, whatever their order and dur
   const { messages } = project(step.map((body, seq): RunRecord => ({ seq, at: seq, ...body })))
   expect(messages.at(-1)).toMatchObject({ role: "tool", content: callIds.map((callId) => ({ callId })) })
 })
+
+describe("the time that a run has used", () => {
+  const at = (time: number, body: RecordBody) => [time, body] as const
+  const activeMs = (timed: readonly (readonly [number, RecordBody])[]) =>
+    project(timed.map(([time, body], seq): RunRecord => ({ seq, at: time, ...body }))).activeMs
+
+  test("contains neither pauses nor the time after the death of a process", () => {
+    const timed = [
+      at(0, { type: "turn-start", turn: 1 }),
+      at(100, { type: "run-pause", reason: "released" }),
+      at(90_000, { type: "run-resume", cause: "recovery" }),
+      at(90_050, { type: "turn-end", turn: 1 }),
+      at(180_000, { type: "run-resume", cause: "recovery" }),
+      at(180_007, { type: "turn-end", turn: 2 }),
+    ]
+    expect(activeMs(timed)).toBe(157)
+  })
+
+  test("does not shrink when the clock is set back", () => {
+    const turnEnd: RecordBody = { type: "turn-end", turn: 1 }
+    expect(activeMs([at(1000, turnEnd), at(400, turnEnd), at(450, turnEnd)])).toBe(50)
+  })
+})

@@ -78,6 +78,8 @@ export class RunProjection {
   updatedAt = 0
   /** The time between the first and the last record, without steps back of the clock. */
   durationMs = 0
+  /** The part of it in which a process worked on the run: without pauses, and without what a fork copied. */
+  activeMs = 0
   nextSeq = 0
   /** The next inbox slot that was not consumed. */
   nextInbox = 0
@@ -125,7 +127,7 @@ export class RunProjection {
   }
 
   apply(record: RunRecord): void {
-    if (this.nextSeq > 0) this.durationMs += Math.max(0, record.at - this.updatedAt)
+    if (this.nextSeq > 0) this.#pass(record)
     this.nextSeq = record.seq + 1
     this.updatedAt = record.at
     switch (record.type) {
@@ -170,6 +172,12 @@ export class RunProjection {
       default:
         this.#applyToStep(record)
     }
+  }
+
+  #pass(record: RunRecord): void {
+    const passedMs = Math.max(0, record.at - this.updatedAt)
+    this.durationMs += passedMs
+    if (record.type !== "run-resume" && !this.#isCopied(record)) this.activeMs += passedMs
   }
 
   #applyToStep(record: StepRecord): void {

@@ -53,9 +53,11 @@ export class RunControls extends StopSwitch {
     this.stop(this.#cause, "immediate")
   }
 
-  /** Stops the run after `timeMs`, unless `stopClock` is called first. */
-  startClock(timeMs: number): void {
-    this.#clock = setTimeout(() => this.stop({ kind: "timeout", timeMs }, "immediate"), timeMs)
+  /** Stops the run once it has taken `timeMs`, unless `stopClock` is called first. `passedMs`: what it took before. */
+  startClock(timeMs: number, passedMs: number): void {
+    const stop = () => this.stop({ kind: "timeout", timeMs }, "immediate")
+    if (passedMs >= timeMs) stop()
+    else this.#clock = setTimeout(stop, timeMs - passedMs)
   }
 
   stopClock(): void {

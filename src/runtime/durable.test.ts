@@ -824,7 +824,7 @@ describe("forks, replays and removals", () => {
       const fork = await runtime.fork("r", { at: seq })
       const copy = await recordsOf(runtime, fork.runId)
       const [before, after] = [project(records.slice(0, seq + 1)), project(copy.slice(0, -1))]
-      const own = { usage: null, spent: null, runId: "", forkOf: null }
+      const own = { usage: null, spent: null, activeMs: null, runId: "", forkOf: null }
       expect({ ...after, ...own }).toEqual({ ...before, ...own })
       expect(copy[0]).toMatchObject({ forkOf: { runId: "r", nodeId: "main", at: seq } })
       expect(copy.at(-1)).toMatchObject({ type: "run-pause", reason: "fork" })

@@ -390,3 +390,44 @@ describe("an ended run", () => {
     expect(await runtime.resume({ runId: "r", limits: { turns: 5 } })).toMatchObject({ status: "done", turns: 2 })
   })
 })
+
+describe("a limit of time", () => {
+  const slow = defineTool({
+    name: "slow",
+    description: "works until it is stopped",
+    input: anyInput,
+    effect: "none",
+    run: (_args, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+  })
+  const begin = { task: "Work", runId: "r", limits: { timeMs: 40 } }
+
+  test("that is used up stops a resumed run before it calls a model or a tool", async () => {
+    const store = memoryStore()
+    const first = runtimeOver(store, [call("slow")], { tools: [slow] })
+    expect(await first.runtime.run(begin)).toMatchObject({ status: "failed", error: { code: "run_timeout" } })
+    const next = runtimeOver(store, ["Done."], { tools: [slow] })
+    expect(await next.runtime.resume({ runId: "r" })).toMatchObject({
+      status: "failed",
+      error: { code: "run_timeout" },
+    })
+    expect(next.model.calls).toHaveLength(0)
+    const raised = await next.runtime.resume({ runId: "r", limits: { timeMs: 60_000 } })
+    expect(raised).toMatchObject({ status: "done", text: "Done." })
+  })
+
+  test("does not count the time for which a run was paused", async () => {
+    const store = memoryStore()
+    const config = { tools: [askUserTool()] }
+    const asked = runtimeOver(store, [call("AskUser", { question: "Which?" })], config)
+    expect(await asked.runtime.run({ ...begin, limits: { timeMs: 5000 } })).toMatchObject({ status: "paused" })
+    const clock = Date.now
+    try {
+      Date.now = () => clock() + 3_600_000
+      const { runtime } = runtimeOver(store, ["Done."], config)
+      expect(await runtime.resume({ runId: "r", answer: "That one." })).toMatchObject({ status: "done" })
+    } finally {
+      Date.now = clock
+    }
+  })
+})

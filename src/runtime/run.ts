@@ -131,7 +131,7 @@ async function openAndDrive(
   }
   const ended = opened(run)
   const { timeMs } = run.input.limits
-  if (timeMs !== undefined) controls.startClock(timeMs)
+  if (timeMs !== undefined) controls.startClock(timeMs, run.projection.activeMs)
   try {
     const stop = opening.isNew ? undefined : await takeUp(config, run, opening)
     const result = await closeRun(config, run, stop ?? (await attempt(config, run)))
