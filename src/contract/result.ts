@@ -104,12 +104,16 @@ export interface RunFacts {
   readonly model: string | null
   readonly effort?: Effort
   readonly sessionId: string | null
+  /** The newest 1,000 calls, in order, and those without a result. All of them are in `events`. */
   readonly toolCalls: readonly ToolCallRecord[]
+  /** The number of all calls. */
+  readonly toolCallCount: number
   readonly capabilitiesUsed: CapabilitiesUsed
   /** Attempts on earlier entries of the chain, in order; also entries that were skipped. */
   readonly failover: readonly FailedAttempt[]
   /** How far the policy reached, tool by tool. */
   readonly enforcement: readonly ToolEnforcement[]
+  /** The newest 1,000. */
   readonly warnings: readonly RunWarning[]
   readonly transcript: { readonly path: string; readonly lastShard: number }
   /** Unix milliseconds of the last record. */

@@ -41,7 +41,7 @@ async function explore(seed: number, createOnly: boolean): Promise<void> {
     })
     const known = project(history).calls
     for (const callId of ["1", "2"]) {
-      if (known.has(callId)) continue
+      if (known.get(callId)) continue
       for (const body of call(callId)) journal.append(body)
       await journal.flush()
       effects.set(callId, (effects.get(callId) ?? 0) + 1)

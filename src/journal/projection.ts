@@ -17,6 +17,7 @@ import type { RecordedWebhook } from "../contract/webhook.ts"
 import { addUsage, noUsage } from "../lib/usage.ts"
 import { callPart, failedAttempt, hasOutcome, reasoningPart, resultPart } from "./parts.ts"
 import type { Activity, LastStep, ProjectedAsk, ProjectedCall, StepRecord } from "./projected-call.ts"
+import { RecentCalls } from "./recent-calls.ts"
 import { Refilled } from "./refilled.ts"
 import { Spending } from "./spending.ts"
 
@@ -71,7 +72,7 @@ export class RunProjection {
   /** True if the provider enforced a schema. */
   schemaEnforced = false
   output: StructuredOutput | undefined
-  readonly calls = new Map<string, ProjectedCall>()
+  readonly calls = new RecentCalls()
   readonly warnings: RunWarning[] = []
   error: Failure | undefined
   startedAt = 0
@@ -277,6 +278,7 @@ export class RunProjection {
     if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
     const { code, message, paths } = record
     this.warnings.push({ code, message, ...(paths && { paths }) })
+    if (this.warnings.length > MOST_WARNINGS) this.warnings.shift()
   }
 
   #startTurn(record: RunRecord & { readonly type: "turn-start" }): void {
@@ -365,17 +367,7 @@ export class RunProjection {
   }
 
   #openCall(record: RunRecord & { readonly type: "tool-call" }): void {
-    const { at, callId, wireId, name, args, executor } = record
-    const state = {
-      finalArgs: undefined,
-      intent: undefined,
-      intentDigest: undefined,
-      outcome: undefined,
-      durationMs: 0,
-    }
-    const call = { callId, wireId, name, args, executor, calledAt: at, ...state }
-    this.calls.set(callId, call)
-    this.#stepCalls.push(call)
+    this.#stepCalls.push(this.calls.add(record))
     if (this.#messages) this.#parts.push(callPart(record))
   }
 
@@ -398,6 +390,8 @@ export class RunProjection {
     this.#deferred = []
   }
 }
+
+const MOST_WARNINGS = 1000
 
 export function project(records: Iterable<RunRecord>): RunProjection {
   const projection = new RunProjection()

@@ -61,6 +61,7 @@ function factsOf(run: RunProjection, transcript: Transcript, status = run.status
     ...(run.input?.effort !== undefined && { effort: run.input.effort }),
     sessionId: run.session?.id ?? null,
     toolCalls: Array.from(run.calls.values(), (call) => callRecord(call, status)),
+    toolCallCount: run.calls.count,
     capabilitiesUsed: capabilitiesUsed(run),
     failover: run.failover,
     enforcement: run.enforcement ?? everythingEnforced,
@@ -72,13 +73,12 @@ function factsOf(run: RunProjection, transcript: Transcript, status = run.status
 
 /** What the run really used so far. */
 export function capabilitiesUsed(run: RunProjection): CapabilitiesUsed {
-  const servers = Array.from(run.calls.values(), ({ name }) => /^mcp:(.+?)\//.exec(name)?.[1])
   return {
     promptCache: usedCache(run.usage),
     thinking: run.thinking,
     structuredOutputEnforced: run.schemaEnforced,
     subagentInvoked: false,
-    mcpServersUsed: [...new Set(servers.filter((name) => name !== undefined))],
+    mcpServersUsed: [...run.calls.servers],
     nativeSubagentsUsed: [],
     toolCompactionApplied: false,
     contextCompactionApplied: false,

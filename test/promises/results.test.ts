@@ -79,7 +79,7 @@ test("RES-04 every result has one flat, JSON-safe shape; only `error` is optiona
     )
   }
   expect([...shapes]).toEqual([
-    "backend capabilitiesUsed data durationMs enforcement failover model nodeId runId sessionId status text timestamp toolCalls transcript turns usage warnings",
+    "backend capabilitiesUsed data durationMs enforcement failover model nodeId runId sessionId status text timestamp toolCallCount toolCalls transcript turns usage warnings",
   ])
   expect(statuses).toEqual(["done", "failed", "failed", "cancelled", "failed", "failed", "failed"])
 })

@@ -3,6 +3,7 @@ import type { OwnTool } from "../../contract/capabilities.ts"
 import type { RecordBody } from "../../contract/event.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall } from "../../journal/projected-call.ts"
+import { dropOldest } from "../../journal/recent-calls.ts"
 import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
@@ -94,9 +95,14 @@ export class OwnCalls {
     return known && ask?.request.callId === known.callId ? ask.decision : undefined
   }
 
+  #see(call: ToolCall, outcome?: ToolOutcome): void {
+    this.#seen.set(call.callId, { call, ...(outcome && { outcome }) })
+    dropOldest(this.#seen)
+  }
+
   #deny(call: ToolCall, reason: string): Permit {
     const outcome = this.#runner.record(call, denied(call, reason))
-    this.#seen.set(call.callId, { call, outcome })
+    this.#see(call, outcome)
     return refuse(plainText(outcome.output, "\n"))
   }
 
@@ -105,7 +111,7 @@ export class OwnCalls {
     const { journal, hooks, controls } = this.#run
     const args = realArgs(this.#config, this.#run, call)
     if (args === undefined) return this.#deny(call, "its arguments contain a secret that this process does not have")
-    this.#seen.set(call.callId, { call })
+    this.#see(call)
     try {
       const { isApproved } = this.#approval(call)
       // An approval is used up by its intent.

@@ -2,6 +2,7 @@ import type { Suspended, ToolCall } from "../../contract/backend.ts"
 import type { Environment } from "../../contract/env.ts"
 import type { Json } from "../../contract/json.ts"
 import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
+import { dropOldest } from "../../journal/recent-calls.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { callKey, realArgs } from "../entry.ts"
@@ -28,6 +29,7 @@ export class CallRunner {
   /** Decisions are made one after another, in the order of the calls. */
   #deciding: Turnstile | undefined
   #open = 0
+  /** The newest ones: a call that is no longer among them is refused if a backend presents it again. */
   readonly #announced = new Set<string>()
   /** Early calls whose result waits until their `tool-call` is recorded; `false`: it never will be. */
   #early: Map<string, (onRecord: boolean) => void> | undefined
@@ -52,6 +54,7 @@ export class CallRunner {
   /** Allows the result of a call to be recorded, because its `tool-call` is now recorded. */
   announce(callId: string): void {
     this.#announced.add(callId)
+    dropOldest(this.#announced)
     this.#early?.get(callId)?.(true)
     this.#early?.delete(callId)
   }

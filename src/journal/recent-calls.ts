@@ -1,0 +1,55 @@
+import type { RunRecord } from "../contract/event.ts"
+import type { ProjectedCall } from "./projected-call.ts"
+
+/** How many of its newest calls a run keeps in memory. Its journal has all of them. */
+const MOST_CALLS = 1000
+
+/** Forgets the oldest call if there are more than a run keeps. */
+export function dropOldest(calls: Set<string> | Map<string, unknown>): void {
+  if (calls.size <= MOST_CALLS) return
+  const [oldest] = calls.keys()
+  if (oldest !== undefined) calls.delete(oldest)
+}
+
+/** The newest calls of a run, and all that have no result yet. */
+export class RecentCalls {
+  /** The number of all calls. */
+  count = 0
+  /** The MCP servers of the backend that any call used. */
+  readonly servers = new Set<string>()
+  readonly #calls = new Map<string, ProjectedCall>()
+
+  get(callId: string): ProjectedCall | undefined {
+    return this.#calls.get(callId)
+  }
+
+  /** In the order in which they were made. */
+  values(): IterableIterator<ProjectedCall> {
+    return this.#calls.values()
+  }
+
+  add({ at, callId, wireId, name, args, executor }: RunRecord & { readonly type: "tool-call" }): ProjectedCall {
+    const state = {
+      finalArgs: undefined,
+      intent: undefined,
+      intentDigest: undefined,
+      outcome: undefined,
+      durationMs: 0,
+    }
+    const call = { callId, wireId, name, args, executor, calledAt: at, ...state }
+    const [, server] = /^mcp:(.+?)\//.exec(name) ?? []
+    if (server !== undefined) this.servers.add(server)
+    if (!this.#calls.has(callId)) this.count++
+    this.#calls.set(callId, call)
+    if (this.#calls.size > MOST_CALLS) this.#forgetOldest()
+    return call
+  }
+
+  #forgetOldest(): void {
+    for (const [callId, { outcome }] of this.#calls) {
+      if (outcome === undefined) continue
+      this.#calls.delete(callId)
+      return
+    }
+  }
+}
