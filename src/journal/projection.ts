@@ -337,11 +337,12 @@ export class RunProjection {
     if (call && args !== undefined) call.finalArgs = args
   }
 
-  #finishCall({ callId, outcome, durationMs }: RunRecord & { readonly type: "tool-result" }): void {
+  #finishCall({ callId, outcome, durationMs, stored }: RunRecord & { readonly type: "tool-result" }): void {
     const call = this.calls.get(callId)
     if (!call) return
     call.outcome = outcome
     call.durationMs = durationMs
+    call.stored = stored
   }
 
   #steer(record: RunRecord & { readonly type: "steer" }): void {
@@ -364,6 +365,7 @@ export class RunProjection {
       intentDigest: undefined,
       outcome: undefined,
       durationMs: 0,
+      stored: undefined,
     }
     const call = { callId, wireId, name, args, executor, calledAt: at, ...state }
     this.calls.set(callId, call)

@@ -80,7 +80,9 @@ export function capabilitiesUsed(run: RunProjection): CapabilitiesUsed {
     subagentInvoked: false,
     mcpServersUsed: [...new Set(servers.filter((name) => name !== undefined))],
     nativeSubagentsUsed: [],
-    toolCompactionApplied: false,
+    toolCompactionApplied: Array.from(run.calls.values()).some(
+      ({ stored }) => stored !== undefined && "bytes" in stored,
+    ),
     contextCompactionApplied: false,
   }
 }

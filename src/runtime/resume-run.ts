@@ -21,6 +21,8 @@ import { checkedServers } from "./input/backend-settings.ts"
 import { checkedCompaction } from "./input/compaction.ts"
 import { workingDirectory } from "./input/cwd.ts"
 import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
+import { fetchData } from "./offload/fetch-data.ts"
+import { addedTools } from "./offload/settings.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
@@ -135,9 +137,14 @@ async function recalledInput(config: ResolvedConfig, run: RunProjection, given: 
   }
 }
 
-/** The tools that the run started with. Every tool that an open call needs must be registered. */
-function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [] }: ResumeInput) {
-  const there = new Set([...config.tools, ...tools].map(({ name }) => name))
+/**
+ * The tools that the run started with. Every tool that an open call needs must be registered. FetchData needs no setting: the
+ * conversation may contain references.
+ */
+function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [], compaction }: ResumeInput) {
+  const registered = new Set([...config.tools, ...tools].map(({ name }) => name))
+  const hadFetch = wasOffered(run, fetchData.name) && !registered.has(fetchData.name)
+  const there = hadFetch ? registered.add(fetchData.name) : registered
   const missing = run.openCalls.find(
     ({ name, executor }) => executor === undefined && wasOffered(run, name) && !there.has(name),
   )
@@ -150,10 +157,9 @@ function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [] 
       },
     )
   }
-  return dispatcherOf(config, {
-    tools,
-    allowedTools: run.tools.flatMap(({ name }) => (there.has(name) ? [name] : [])),
-  })
+  const allowedTools = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
+  const added = addedTools(compaction, allowedTools)
+  return dispatcherOf(config, { tools, allowedTools: [...allowedTools, ...added] }, hadFetch || added.length > 0)
 }
 
 function wasOffered(run: RunProjection, name: string): boolean {
