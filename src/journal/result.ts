@@ -80,11 +80,14 @@ export function capabilitiesUsed(run: RunProjection): CapabilitiesUsed {
     subagentInvoked: false,
     mcpServersUsed: [...new Set(servers.filter((name) => name !== undefined))],
     nativeSubagentsUsed: [],
-    toolCompactionApplied: Array.from(run.calls.values()).some(
-      ({ stored }) => stored !== undefined && "bytes" in stored,
-    ),
+    toolCompactionApplied: hasOffloaded(run),
     contextCompactionApplied: false,
   }
+}
+
+/** True if a result is stored next to the run, so that the conversation contains a reference to it. */
+export function hasOffloaded({ calls }: RunProjection): boolean {
+  return Array.from(calls.values()).some(({ stored }) => stored !== undefined && "bytes" in stored)
 }
 
 /** Of a backend whose tools the runtime runs. */

@@ -132,11 +132,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
   warnOfWeakSecrets(redactorOf().weak, logger)
   const compaction = checkedCompaction(config.compaction, resolveModel)
-  const selected = selectTools(withFetchData(config.tools ?? [], offloads(compaction), allowedTools), {
-    disabled: disabledTools,
-    ...(allowedTools && { allowed: allowedTools }),
-  })
-  const tools = selected.filter((tool) => tool !== fetchData)
+  const { tools, selected } = selectedTools(config, offloads(compaction))
   const { toolError } = config.hooks ?? {}
   const reporting = {
     ...(logger && { logger }),
@@ -172,7 +168,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     backendEnv: { ...defaults.backendEnv, transport, brand, deadlines },
     tools,
     mayFetch: mayFetch(allowedTools, disabledTools),
-    dispatcher: createDispatcher(offloads(compaction) ? selected : tools, reporting),
+    dispatcher: createDispatcher(selected, reporting),
     reporting,
     redactorOf,
     undeclared: new UndeclaredTokens(),
@@ -200,6 +196,16 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
       tools.map(({ name }) => name),
     ),
   })
+}
+
+/** The tools of the runtime. `selected`: with FetchData, if results are offloaded. */
+function selectedTools({ tools = [], allowedTools, disabledTools = [] }: RuntimeConfig, isOn: boolean) {
+  const selected = selectTools(withFetchData(tools, isOn, allowedTools), {
+    disabled: disabledTools,
+    ...(allowedTools && { allowed: allowedTools }),
+  })
+  const own = selected.filter((tool) => tool !== fetchData)
+  return { tools: own, selected: isOn ? selected : own }
 }
 
 /** A name may be a vendor's name of a model, which only its backend knows: then it is not resolved here. */

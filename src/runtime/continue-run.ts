@@ -9,7 +9,7 @@ import type { ResolvedConfig } from "./config.ts"
 import { earlierExchanges, exchangesFrom, nodeAfter } from "./conversation.ts"
 import { type CheckedInput, checkInput } from "./input/input.ts"
 import { fetchData } from "./offload/fetch-data.ts"
-import { addedTools } from "./offload/settings.ts"
+import { asksToOffload } from "./offload/settings.ts"
 import { type OwnerWatch, stillActive } from "./runs/owner-watch.ts"
 import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 
@@ -96,7 +96,7 @@ async function recalled(
     allowedTools: [
       ...allowedTools,
       ...(given.tools ?? []).map(({ name }) => name),
-      ...addedTools(given.compaction, allowedTools),
+      ...(asksToOffload(given.compaction) ? [fetchData.name] : []),
     ],
     ...given,
     chain: given.chain ?? chain.map(chainEntry),

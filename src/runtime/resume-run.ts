@@ -7,7 +7,7 @@ import type { RunKey } from "../contract/store.ts"
 import type { ProjectedCall } from "../journal/projected-call.ts"
 import type { RunProjection } from "../journal/projection.ts"
 import { flagUnknown } from "../journal/recover.ts"
-import { pendingOf } from "../journal/result.ts"
+import { hasOffloaded, pendingOf } from "../journal/result.ts"
 import { checkedId } from "../lib/id.ts"
 import { checkKeys, keys, oneOf } from "../lib/known-keys.ts"
 import { modelSettings } from "../lib/model-settings.ts"
@@ -22,7 +22,7 @@ import { checkedCompaction } from "./input/compaction.ts"
 import { workingDirectory } from "./input/cwd.ts"
 import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
 import { fetchData } from "./offload/fetch-data.ts"
-import { addedTools } from "./offload/settings.ts"
+import { asksToOffload } from "./offload/settings.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
@@ -138,15 +138,15 @@ async function recalledInput(config: ResolvedConfig, run: RunProjection, given: 
 }
 
 /**
- * The tools that the run started with. Every tool that an open call needs must be registered. FetchData needs no setting: the
+ * The tools that the run started with. Every tool that an open call needs must be registered. FetchData needs no setting if the
  * conversation may contain references.
  */
 function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [], compaction }: ResumeInput) {
-  const registered = new Set([...config.tools, ...tools].map(({ name }) => name))
-  const hadFetch = wasOffered(run, fetchData.name) && !registered.has(fetchData.name)
-  const there = hadFetch ? registered.add(fetchData.name) : registered
+  const there = new Set([...config.tools, ...tools].map(({ name }) => name))
+  const hadFetch = !there.has(fetchData.name) && (wasOffered(run, fetchData.name) || hasOffloaded(run))
   const missing = run.openCalls.find(
-    ({ name, executor }) => executor === undefined && wasOffered(run, name) && !there.has(name),
+    ({ name, executor }) =>
+      executor === undefined && wasOffered(run, name) && !there.has(name) && !(hadFetch && name === fetchData.name),
   )
   if (missing) {
     throw new LonghaulError(
@@ -157,9 +157,9 @@ function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [],
       },
     )
   }
-  const allowedTools = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
-  const added = addedTools(compaction, allowedTools)
-  return dispatcherOf(config, { tools, allowedTools: [...allowedTools, ...added] }, hadFetch || added.length > 0)
+  const fetches = hadFetch || asksToOffload(compaction)
+  const allowed = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
+  return dispatcherOf(config, { tools, allowedTools: fetches ? [...allowed, fetchData.name] : allowed }, fetches)
 }
 
 function wasOffered(run: RunProjection, name: string): boolean {

@@ -38,7 +38,7 @@ export async function readBlob(folder: Folder, callId: string, attempt: number):
 }
 
 /** A vendor's id may be any text: one that is not a plain name is replaced by its digest. */
-export function blobName(callId: string, attempt: number): string {
+function blobName(callId: string, attempt: number): string {
   const name = plainName.test(callId) && !callId.includes("..") ? callId : `id-${sha256(callId).slice(0, 32)}`
   return `toolResults/${name}${attempt === 0 ? "" : `~${attempt}`}.json`
 }

@@ -14,10 +14,9 @@ export function offloads(compaction: CheckedCompaction): boolean {
   return offloadSettings(compaction) !== undefined
 }
 
-/** The names to add to the recorded tools of a run, if the caller turns offloading on when the run goes on. */
-export function addedTools(given: CompactionSettings | false | undefined, recorded: readonly string[]): string[] {
-  const isOn = given !== undefined && given !== false && Boolean(given.offload)
-  return isOn && !recorded.includes(fetchData.name) ? [fetchData.name] : []
+/** True if the caller turns offloading on when a run is resumed or continued. */
+export function asksToOffload(given: CompactionSettings | false | undefined): boolean {
+  return given !== undefined && given !== false && Boolean(given.offload)
 }
 
 /** True if FetchData is among the allowed tools. */
