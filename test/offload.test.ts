@@ -119,7 +119,7 @@ describe("a long result", () => {
   ]
 
   test.each(stores)(
-    "OFF-06 OFF-08 a long result is stored on %s next to its run, fetched, and removed with it",
+    "OFF-06 OFF-08 CAP-11 a long result is stored on %s next to its run, fetched, and removed with it",
     async (_, store) => {
       const {
         runtime,

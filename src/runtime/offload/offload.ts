@@ -81,7 +81,8 @@ export class Offload {
       this.#warnings.set(call, { type: "warning", code: "offload_failed", message })
       return null
     }
-    const bytes = utf8Length(text)
+    // Several times as fast as counting.
+    const bytes = new TextEncoder().encode(text).length
     this.#stored.set(call, { bytes, ...(attempt > 0 && { attempt }) })
     return [{ type: "text", text: this.#preview(call, text, bytes, settings) }, ...parts.filter(isMedia)]
   }
