@@ -213,10 +213,14 @@ describe("a long result", () => {
     expect(seen[1]).toBe(`${LONG}\nafter`)
   })
 
-  test("a tool's own limit does not lose what is stored: the whole result is fetched", async () => {
-    const limited = toolThat(() => LONG, { maxOutputBytes: 100 })
-    const { seen } = await finish({ tools: [limited] }, [big, fetching("1.0"), "Done."])
+  test.each([
+    ["a limit in bytes", { maxOutputBytes: 100 }],
+    ["a limit of its own, which it has applied before", { bounded: true }],
+  ])("a result of a tool with %s is stored and fetched as the tool returned it", async (_, limit) => {
+    const { seen, result } = await finish({ tools: [toolThat(() => LONG, limit)] }, [big, fetching("1.0"), "Done."])
+    expect(seen[0]).toContain('ref "1.0"')
     expect(seen[1]).toBe(LONG)
+    expect(result.warnings).toEqual([])
   })
 
   test("a result of 5 MB leaves a short prompt, and is fetched in parts", async () => {
@@ -643,6 +647,21 @@ describe("offloading and the life of a run", () => {
     const [preview = "", fetched = ""] = received(model.calls.at(-1))
     expect(await blobs(store)).toEqual(["1.0.json", "1.0~1.json"])
     expect([preview.slice(0, 9), fetched]).toEqual(["attempt 2", `attempt 2 ${LONG}`])
+  })
+
+  test("the choice of a backend by its features is the same with FetchData", async () => {
+    const script = () => "Done."
+    const plain = fakeBackend({ name: "plain", script, capabilities: { features: ["tools"] } })
+    const web = fakeBackend({ name: "web", script, capabilities: { features: ["tools", "web_access"] } })
+    for (const offload of [false, true]) {
+      const runtime = createRuntime({
+        store: memoryStore(),
+        backend: "auto",
+        backends: [plain, web],
+        compaction: { offload },
+      })
+      expect(await runtime.run({ task: "Go." })).toMatchObject({ status: "done", backend: "plain" })
+    }
   })
 
   test("a run on another backend has its long results stored, and its model fetches them", async () => {

@@ -122,10 +122,10 @@ export class CallRunner {
   record(call: ToolCall, outcome: ToolOutcome, durationMs = 0, effect: Effect = "none"): ToolOutcome {
     const { journal } = this.#run
     const { callId } = call
-    for (const kept of [this.#overflow, this.#offload]) {
-      const warning = kept.warningOf(call)
-      if (warning) journal.append(warning)
-    }
+    const failed = this.#offload.warningOf(call)
+    if (failed) journal.append(failed)
+    const cut = this.#overflow.warningOf(call)
+    if (cut) journal.append(cut)
     const stored = outcome.status === "ok" ? (this.#offload.storedOf(call) ?? this.#overflow.storedOf(call)) : undefined
     journal.append({
       type: "tool-result",

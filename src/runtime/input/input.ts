@@ -87,7 +87,9 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   const mcpServers = { ...config.mcpServers, ...checkedServers(input.mcpServers) }
   const compaction = checkedCompaction(input.compaction, config.resolveModel, config.compaction)
   const dispatcher = dispatcherOf(config, input, offloads(compaction))
-  const chain = await selectedChain(config, input, dispatcher.listTools())
+  // FetchData reads what the run already has: it needs no feature of a backend.
+  const tools = dispatcher.listTools().filter(({ name }) => dispatcher.tool(name) !== fetchData)
+  const chain = await selectedChain(config, input, tools)
   const redactor = config.redactorOf(chain, mcpServers)
   const form = outputForm(input)
   const cwd = workingDirectory(config.workspace, input.cwd ?? ".")
