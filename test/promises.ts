@@ -194,7 +194,10 @@ export const promises: readonly Promised[] = [
   {
     id: "CAP-11",
     text: "The result reports the capabilities that a run actually used",
-    proof: [["test/promises/controls.test.ts", "CAP-11"]],
+    proof: [
+      ["test/promises/controls.test.ts", "CAP-11"],
+      ["test/offload.test.ts", "CAP-11"],
+    ],
   },
   {
     id: "CAP-12",
@@ -1365,7 +1368,14 @@ export const promises: readonly Promised[] = [
     text: "A run can be resumed from a snapshot (which is for reading: settled question 20)",
     proof: [["src/runtime/resume.test.ts", "PAU-05"]],
   },
-  { id: "PAU-06", text: "Offloaded results survive a resume" },
+  {
+    id: "PAU-06",
+    text: "Offloaded results survive a resume",
+    proof: [
+      ["test/offload.test.ts", "PAU-06"],
+      ["test/offload-crash.test.ts", "PAU-06"],
+    ],
+  },
   {
     id: "PAU-07",
     text: "A run can be resumed in the background",
@@ -1634,17 +1644,67 @@ export const promises: readonly Promised[] = [
     text: "Without an artifact store, a long result is cut with a summary",
     proof: [["src/runtime/calls/overflow.test.ts", "OFF-03"]],
   },
-  { id: "OFF-04", text: "Offloading is off by default, with threshold and preview" },
-  { id: "OFF-05", text: "A result of exactly the threshold stays inline" },
-  { id: "OFF-06", text: "The location of an offloaded result is defined" },
-  { id: "OFF-07", text: "Its summary is deterministic and names the reference" },
-  { id: "OFF-08", text: "A tool returns the whole result" },
-  { id: "OFF-09", text: "Errors are never offloaded" },
-  { id: "OFF-10", text: "A fetched result is not offloaded again" },
-  { id: "OFF-11", text: "An agent sees its own references only" },
-  { id: "OFF-12", text: "References survive a resume" },
-  { id: "OFF-13", text: "The summary can be written by the host" },
-  { id: "OFF-14", text: "Offloading is per run, and has no effect unless configured" },
+  {
+    id: "OFF-04",
+    text: "Offloading is off by default, with threshold and preview",
+    proof: [["test/offload.test.ts", "OFF-04"]],
+  },
+  {
+    id: "OFF-05",
+    text: "A result of exactly the threshold stays inline",
+    proof: [["test/offload.test.ts", "OFF-05"]],
+  },
+  {
+    id: "OFF-06",
+    text: "The location of an offloaded result is defined",
+    proof: [["test/offload.test.ts", "OFF-06"]],
+  },
+  {
+    id: "OFF-07",
+    text: "Its summary is deterministic and names the reference",
+    proof: [["src/runtime/offload/preview.test.ts", "OFF-07"]],
+  },
+  {
+    id: "OFF-08",
+    text: "A tool returns the whole result",
+    proof: [
+      ["test/offload.test.ts", "OFF-08"],
+      ["src/runtime/offload/fetch-data.test.ts", "OFF-08"],
+    ],
+  },
+  {
+    id: "OFF-09",
+    text: "Errors are never offloaded",
+    proof: [["test/offload.test.ts", "OFF-09"]],
+  },
+  {
+    id: "OFF-10",
+    text: "A fetched result is not offloaded again",
+    proof: [["test/offload.test.ts", "OFF-10"]],
+  },
+  {
+    id: "OFF-11",
+    text: "An agent sees its own references only",
+    proof: [["test/offload.test.ts", "OFF-11"]],
+  },
+  {
+    id: "OFF-12",
+    text: "References survive a resume",
+    proof: [
+      ["test/offload.test.ts", "OFF-12"],
+      ["test/offload-crash.test.ts", "OFF-12"],
+    ],
+  },
+  {
+    id: "OFF-13",
+    text: "The summary can be written by the host",
+    proof: [["test/offload.test.ts", "OFF-13"]],
+  },
+  {
+    id: "OFF-14",
+    text: "Offloading is per run, and has no effect unless configured",
+    proof: [["test/offload.test.ts", "OFF-14"]],
+  },
   {
     id: "OFF-15",
     text: "The kernel has a byte limit, and Bash an overflow file",

@@ -4,6 +4,7 @@ import { mutations as confinement } from "./confinement.mjs"
 import { mutations as effects } from "./effects.mjs"
 import { mutations as journal } from "./journal.mjs"
 import { mutations as money } from "./money.mjs"
+import { mutations as offload } from "./offload.mjs"
 import { mutations as ownership } from "./ownership.mjs"
 import { mutations as policy } from "./policy.mjs"
 import { mutations as results } from "./results.mjs"
@@ -19,5 +20,6 @@ export const mutations = [
   ...policy,
   ...approvals,
   ...results,
+  ...offload,
   ...secrets,
 ]

@@ -23,7 +23,7 @@ export interface OffloadSettings {
   readonly thresholdBytes?: number
   /** Length of a preview. Default 500. */
   readonly maxPreviewChars?: number
-  /** Writes the preview. One that does not contain `ref` gets it appended. */
+  /** Writes the preview. One that does not contain `ref` gets it appended; if it throws, the built-in preview is used. */
   readonly summarizer?: (result: OffloadedResult) => string
 }
 
@@ -37,6 +37,16 @@ export interface OffloadedResult {
   readonly ref: string
   readonly maxPreviewChars: number
 }
+
+/** Where the whole of a shortened result is: in a file next to the run, or at a path of the artifact store. */
+export type StoredResult =
+  | {
+      /** Of the result's text. */
+      readonly bytes: number
+      /** The file that it is in, if earlier attempts at the call left others. Absent: 0. */
+      readonly attempt?: number
+    }
+  | { readonly path: string }
 
 /** The settings of a run in its journal: without values that cannot be stored. */
 export interface RecordedCompaction extends Omit<CompactionSettings, "model" | "offload"> {

@@ -1,5 +1,5 @@
 import type { Feature, ToolEnforcement } from "./capabilities.ts"
-import type { RecordedCompaction } from "./compaction.ts"
+import type { RecordedCompaction, StoredResult } from "./compaction.ts"
 import type { Failure } from "./error.ts"
 import type { Json, JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
@@ -163,6 +163,8 @@ export type RecordBody =
       readonly callId: string
       readonly outcome: ToolOutcome
       readonly durationMs: number
+      /** Where the whole text is, if the outcome has only a part of it. */
+      readonly stored?: StoredResult
     }
   /** A message to the model between two turns: from a person, or with a `reason` from the runtime. */
   | { readonly type: "steer"; readonly text: string; readonly reason?: SteerReason; readonly inbox?: number }

@@ -1,3 +1,4 @@
+import type { StoredResult } from "../contract/compaction.ts"
 import type { RunRecord } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
 import type { StopReason } from "../contract/provider.ts"
@@ -21,6 +22,8 @@ export interface ProjectedCall {
   intentDigest: string | undefined
   outcome: ToolOutcome | undefined
   durationMs: number
+  /** Where the whole text is, if the outcome has only a part of it. */
+  stored: StoredResult | undefined
 }
 
 /** The last question about a call, and the decision. */

@@ -206,7 +206,7 @@ export class RunProjection {
         this.#announce(record)
         break
       case "tool-result":
-        this.#finishCall(record)
+        this.calls.finish(record)
         break
       case "approval-request":
         this.ask = { request: record }
@@ -345,13 +345,6 @@ export class RunProjection {
   #rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" | "approval-result" }): void {
     const call = this.calls.get(callId)
     if (call && args !== undefined) call.finalArgs = args
-  }
-
-  #finishCall({ callId, outcome, durationMs }: RunRecord & { readonly type: "tool-result" }): void {
-    const call = this.calls.get(callId)
-    if (!call) return
-    call.outcome = outcome
-    call.durationMs = durationMs
   }
 
   #steer(record: RunRecord & { readonly type: "steer" }): void {

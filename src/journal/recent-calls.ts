@@ -2,7 +2,7 @@ import type { RunRecord } from "../contract/event.ts"
 import type { ProjectedCall } from "./projected-call.ts"
 
 /** How many of its newest calls a run keeps in memory. Its journal has all of them. */
-const MOST_CALLS = 1000
+export const MOST_CALLS = 1000
 
 /** Forgets the oldest call if there are more than a run keeps. */
 export function dropOldest(calls: Set<string> | Map<string, unknown>): void {
@@ -17,6 +17,8 @@ export class RecentCalls {
   count = 0
   /** The MCP servers of the backend that any call used. */
   readonly servers = new Set<string>()
+  /** True if any result is stored next to the run, so that the conversation contains a reference to it. */
+  hasOffloaded = false
   readonly #calls = new Map<string, ProjectedCall>()
 
   get(callId: string): ProjectedCall | undefined {
@@ -35,6 +37,7 @@ export class RecentCalls {
       intentDigest: undefined,
       outcome: undefined,
       durationMs: 0,
+      stored: undefined,
     }
     const call = { callId, wireId, name, args, executor, calledAt: at, ...state }
     const [, server] = /^mcp:(.+?)\//.exec(name) ?? []
@@ -43,6 +46,15 @@ export class RecentCalls {
     this.#calls.set(callId, call)
     if (this.#calls.size > MOST_CALLS) this.#forgetOldest()
     return call
+  }
+
+  finish({ callId, outcome, durationMs, stored }: RunRecord & { readonly type: "tool-result" }): void {
+    const call = this.#calls.get(callId)
+    if (!call) return
+    call.outcome = outcome
+    call.durationMs = durationMs
+    call.stored = stored
+    this.hasOffloaded ||= stored !== undefined && "bytes" in stored
   }
 
   #forgetOldest(): void {

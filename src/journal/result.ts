@@ -80,7 +80,7 @@ export function capabilitiesUsed(run: RunProjection): CapabilitiesUsed {
     subagentInvoked: false,
     mcpServersUsed: [...run.calls.servers],
     nativeSubagentsUsed: [],
-    toolCompactionApplied: false,
+    toolCompactionApplied: run.calls.hasOffloaded,
     contextCompactionApplied: false,
   }
 }

@@ -33,6 +33,8 @@ import type { TargetSource } from "./backends/targets.ts"
 import { checkedSelection, checkedServers, resolveDeadlines } from "./input/backend-settings.ts"
 import { type CheckedCompaction, checkedCompaction } from "./input/compaction.ts"
 import { checkShapes, list } from "./input/shapes.ts"
+import { fetchData } from "./offload/fetch-data.ts"
+import { mayFetch, offloads, withFetchData } from "./offload/settings.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
 import { type RedactorOf, redactedLogger, redactorSource, UndeclaredTokens } from "./secrets.ts"
 
@@ -83,8 +85,10 @@ export interface ResolvedConfig {
   readonly mcpServers: McpServers
   readonly deadlines: BackendDeadlines
   readonly backendEnv: BackendEnv
-  /** The tools that runs may use. */
+  /** The tools that runs may use, apart from FetchData. */
   readonly tools: readonly Tool[]
+  /** True if runs may use FetchData. They get it only if they offload results. */
+  readonly mayFetch: boolean
   readonly dispatcher: Dispatcher
   /** The receivers of exceptions that tools throw. */
   readonly reporting: Pick<DispatcherOptions, "logger" | "onException">
@@ -127,10 +131,8 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const redactorOf = redactorSource(config, store, defaults.secretValues?.() ?? {}, ownModel)
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
   warnOfWeakSecrets(redactorOf().weak, logger)
-  const tools = selectTools(config.tools ?? [], {
-    disabled: disabledTools,
-    ...(allowedTools && { allowed: allowedTools }),
-  })
+  const compaction = checkedCompaction(config.compaction, resolveModel)
+  const { tools, selected } = selectedTools(config, offloads(compaction))
   const { toolError } = config.hooks ?? {}
   const reporting = {
     ...(logger && { logger }),
@@ -165,12 +167,13 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     deadlines,
     backendEnv: { ...defaults.backendEnv, transport, brand, deadlines },
     tools,
-    dispatcher: createDispatcher(tools, reporting),
+    mayFetch: mayFetch(allowedTools, disabledTools),
+    dispatcher: createDispatcher(selected, reporting),
     reporting,
     redactorOf,
     undeclared: new UndeclaredTokens(),
     limits: resolveLimits(config.limits, defaultLimits),
-    compaction: checkedCompaction(config.compaction, resolveModel),
+    compaction,
     prices: createPriceList(config.resolvePricing),
     unknownPrice: oneOf("unknownPrice", config.unknownPrice ?? "refuse", ["refuse", "warn"]),
     unknownOutcome: oneOf("unknownOutcome", config.unknownOutcome ?? "tell", ["tell", "pause"]),
@@ -193,6 +196,16 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
       tools.map(({ name }) => name),
     ),
   })
+}
+
+/** The tools of the runtime. `selected`: with FetchData, if results are offloaded. */
+function selectedTools({ tools = [], allowedTools, disabledTools = [] }: RuntimeConfig, isOn: boolean) {
+  const selected = selectTools(withFetchData(tools, isOn, allowedTools), {
+    disabled: disabledTools,
+    ...(allowedTools && { allowed: allowedTools }),
+  })
+  const own = selected.filter((tool) => tool !== fetchData)
+  return { tools: own, selected: isOn ? selected : own }
 }
 
 /** A name may be a vendor's name of a model, which only its backend knows: then it is not resolved here. */

@@ -8,6 +8,8 @@ import { type RunTarget, recalledChain } from "./backends/targets.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { earlierExchanges, exchangesFrom, nodeAfter } from "./conversation.ts"
 import { type CheckedInput, checkInput } from "./input/input.ts"
+import { fetchData } from "./offload/fetch-data.ts"
+import { asksToOffload } from "./offload/settings.ts"
 import { type OwnerWatch, stillActive } from "./runs/owner-watch.ts"
 import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 
@@ -81,7 +83,7 @@ async function recalled(
   const { nodeId: _, ...given } = options
   const { messages: __, model: ___, backend: ____, chain: _____, workspace: ______, ...recorded } = input ?? noInput
   const { chain } = await recalledChain(config.targets, run, given)
-  const there = new Set([...config.tools, ...(given.tools ?? [])].map(({ name }) => name))
+  const there = new Set([...config.tools, fetchData, ...(given.tools ?? [])].map(({ name }) => name))
   const allowedTools = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
   // Recorded with references, and redacted again with the rest of the input.
   const { metadata, system, ...settings } = recorded
@@ -91,7 +93,11 @@ async function recalled(
     ...(system !== undefined && { system: expand(system) ?? system }),
     ...(metadata && { metadata: expand(metadata) ?? metadata }),
     ...(limits && { limits }),
-    allowedTools: [...allowedTools, ...(given.tools ?? []).map(({ name }) => name)],
+    allowedTools: [
+      ...allowedTools,
+      ...(given.tools ?? []).map(({ name }) => name),
+      ...(asksToOffload(given.compaction) ? [fetchData.name] : []),
+    ],
     ...given,
     chain: given.chain ?? chain.map(chainEntry),
     task,

@@ -3,6 +3,7 @@ import type { Message } from "../contract/message.ts"
 import type { AlwaysScope } from "../contract/policy.ts"
 import type { RunKey } from "../contract/store.ts"
 import { nodesPath } from "../journal/paths.ts"
+import type { RunProjection } from "../journal/projection.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { EarlierExchanges } from "./input/input.ts"
 import { type FoundRun, inspectRun } from "./runs/read-runs.ts"
@@ -25,12 +26,35 @@ export async function earlierExchanges(config: ResolvedConfig, last: RunKey): Pr
   for (let nodeId: string | undefined = last.nodeId; nodeId !== undefined; ) {
     const found: FoundRun | null = await inspectRun(config, { ...last, nodeId })
     if (found === null) throw incomplete(last, nodeId)
-    parts.unshift(found.projection.messages)
+    parts.unshift(withoutRefs(found.projection))
     allowed.push(...found.projection.allowed)
     nodeId = found.projection.continues
   }
   return { nodeId: last.nodeId, messages: parts.flat(), allowed }
 }
+
+/**
+ * The messages of an exchange for the next one. Its references end with it: calls of the next exchange have the same ids, so a
+ * reference would lead to another result.
+ */
+function withoutRefs({ messages, calls }: RunProjection): readonly Message[] {
+  const isOffloaded = (callId: string) => {
+    const stored = calls.get(callId)?.stored
+    return stored !== undefined && "bytes" in stored
+  }
+  return messages.map((message) => {
+    if (message.role !== "tool" || !message.content.some(({ callId }) => isOffloaded(callId))) return message
+    const content = message.content.map((part) =>
+      isOffloaded(part.callId) ? { ...part, output: [...part.output, refHasEnded] } : part,
+    )
+    return { ...message, content }
+  })
+}
+
+const refHasEnded = {
+  type: "text",
+  text: "[This is from an earlier exchange: FetchData no longer returns it. Run the tool again if you need it.]",
+} as const
 
 /** `main`, `main__2`, `main__3` … */
 export function nodeAfter(nodeId: string): string {

@@ -21,6 +21,8 @@ import { checkedServers } from "./input/backend-settings.ts"
 import { checkedCompaction } from "./input/compaction.ts"
 import { workingDirectory } from "./input/cwd.ts"
 import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
+import { fetchData } from "./offload/fetch-data.ts"
+import { asksToOffload } from "./offload/settings.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
@@ -135,11 +137,16 @@ async function recalledInput(config: ResolvedConfig, run: RunProjection, given: 
   }
 }
 
-/** The tools that the run started with. Every tool that an open call needs must be registered. */
-function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [] }: ResumeInput) {
+/**
+ * The tools that the run started with. Every tool that an open call needs must be registered. FetchData needs no setting if the
+ * conversation may contain references.
+ */
+function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [], compaction }: ResumeInput) {
   const there = new Set([...config.tools, ...tools].map(({ name }) => name))
+  const hadFetch = !there.has(fetchData.name) && (wasOffered(run, fetchData.name) || run.calls.hasOffloaded)
   const missing = run.openCalls.find(
-    ({ name, executor }) => executor === undefined && wasOffered(run, name) && !there.has(name),
+    ({ name, executor }) =>
+      executor === undefined && wasOffered(run, name) && !there.has(name) && !(hadFetch && name === fetchData.name),
   )
   if (missing) {
     throw new LonghaulError(
@@ -150,10 +157,9 @@ function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [] 
       },
     )
   }
-  return dispatcherOf(config, {
-    tools,
-    allowedTools: run.tools.flatMap(({ name }) => (there.has(name) ? [name] : [])),
-  })
+  const fetches = hadFetch || asksToOffload(compaction)
+  const allowed = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
+  return dispatcherOf(config, { tools, allowedTools: fetches ? [...allowed, fetchData.name] : allowed }, fetches)
 }
 
 function wasOffered(run: RunProjection, name: string): boolean {

@@ -1,8 +1,20 @@
 import type { PolicyDocument, PolicyPreset } from "../../contract/policy.ts"
 import { readers, writers } from "./tool-shapes.ts"
 
-/** Tools of the agent itself: its task list, its questions, its pauses. */
-const own: readonly string[] = ["AskUser", "Sleep", "ToolSearch", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"]
+/** Returns only what other calls of the same run returned before. */
+const fetchData = "FetchData"
+
+/** Tools of the agent itself: its task list, its questions, its pauses, its earlier results. */
+const own: readonly string[] = [
+  "AskUser",
+  "Sleep",
+  fetchData,
+  "ToolSearch",
+  "TaskCreate",
+  "TaskGet",
+  "TaskList",
+  "TaskUpdate",
+]
 
 /** Files that decide what agents, editors, hooks and package managers do. */
 const governing: readonly string[] = [
@@ -51,9 +63,10 @@ export const presets: Readonly<Record<PolicyPreset | (string & {}), PolicyDocume
     default: "deny",
     unparsed: "deny",
     rules: [
+      { allow: { tool: fetchData } },
       {
         deny: { tool: "*" },
-        except: { tool: readers },
+        except: { tool: [...readers, fetchData] },
         reason: "Only readers of named paths are allowed.",
       },
     ],

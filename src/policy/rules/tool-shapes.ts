@@ -17,6 +17,7 @@ export const builtInTools: readonly string[] = [
   "WebSearch",
   "AskUser",
   "Sleep",
+  "FetchData",
   "ToolSearch",
   "TaskCreate",
   "TaskGet",

@@ -21,6 +21,8 @@ export class OutputCheck {
   readonly #call: ToolCall
   readonly #keep: KeepWhole | undefined
   #blocked: DecisionReason | undefined
+  /** True if the whole output was scanned before it was stored. */
+  #hasPassed = false
 
   /** `keep` saves an output that is too long. */
   constructor(config: ResolvedConfig, run: OpenRun, call: ToolCall, keep: KeepWhole | undefined) {
@@ -36,8 +38,16 @@ export class OutputCheck {
     return this.#blocked ? null : ((await this.#keep?.(artifact)) ?? null)
   }
 
+  /** Scans an output before it is stored. False for a blocked one. */
+  readonly passes = async (text: string): Promise<boolean> => {
+    this.#blocked = await this.#scan({ outcome: "ok", text })
+    this.#hasPassed = this.#blocked === undefined
+    return this.#hasPassed
+  }
+
   /** The outcome to pass on. An output that is withheld becomes an error that states the reason. */
   async release(outcome: ToolOutcome, durationMs: number): Promise<ToolOutcome> {
+    if (this.#hasPassed) return outcome
     const text = plainText(outcome.output, "\n")
     const status = outcome.status === "ok" ? "ok" : "error"
     const blocked = this.#blocked ?? (await this.#scan({ outcome: status, text, durationMs }))

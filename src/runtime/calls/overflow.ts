@@ -1,5 +1,6 @@
 import type { Artifact, ArtifactStore } from "../../contract/artifacts.ts"
 import type { ToolCall } from "../../contract/backend.ts"
+import type { StoredResult } from "../../contract/compaction.ts"
 import type { Environment, Shell } from "../../contract/env.ts"
 import type { RecordBody } from "../../contract/event.ts"
 import type { RunKey } from "../../contract/store.ts"
@@ -15,6 +16,7 @@ export class Overflow {
   readonly #key: RunKey
   /** By the call object, not by its id: a dropped early call may still be running under the same id. */
   readonly #warnings = new WeakMap<ToolCall, RecordBody>()
+  readonly #paths = new WeakMap<ToolCall, string>()
 
   constructor({ artifacts, env }: ResolvedConfig, key: RunKey, redactor: Redactor) {
     this.#artifacts = artifacts
@@ -23,10 +25,23 @@ export class Overflow {
     this.env = own.shell ? { ...own, shell: redactedShell(own.shell, redactor) } : own
   }
 
-  /** Returns the function that saves the whole result of a call; undefined without an artifact store. */
-  keeperOf(call: ToolCall): KeepWhole | undefined {
+  /**
+   * Returns the function that saves the whole result of a call; undefined without an artifact store. `isOffered`: the model has
+   * FetchData.
+   */
+  keeperOf(call: ToolCall, isOffered: boolean): KeepWhole | undefined {
     const artifacts = this.#artifacts
-    return artifacts && ((artifact) => this.#keep(artifacts, call, artifact))
+    if (artifacts === undefined) return undefined
+    return async (artifact) => {
+      const path = await this.#keep(artifacts, call, artifact)
+      return path !== null && isOffered ? `${path}, or from FetchData with ref ${JSON.stringify(call.callId)}` : path
+    }
+  }
+
+  /** Where the whole result of a call is, for its record. */
+  storedOf(call: ToolCall): StoredResult | undefined {
+    const path = this.#paths.get(call)
+    return path === undefined ? undefined : { path }
   }
 
   /** The warning to record with the result of a call, if the result was cut. */
@@ -38,7 +53,10 @@ export class Overflow {
     this.#warnings.set(call, truncated(call, "it could not be saved"))
     const path = await artifacts.save(this.#key, artifact)
     if (path === null) this.#warnings.delete(call)
-    else this.#warnings.set(call, { ...truncated(call, `all of it is at ${path}`), paths: [path] })
+    else {
+      this.#paths.set(call, path)
+      this.#warnings.set(call, { ...truncated(call, `all of it is at ${path}`), paths: [path] })
+    }
     return path
   }
 }

@@ -4,8 +4,10 @@ import type { Json } from "../../contract/json.ts"
 import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
 import { dropOldest } from "../../journal/recent-calls.ts"
 import { jsonCopy } from "../../lib/json.ts"
+import type { OffloadResult } from "../../tools/kernel/dispatch.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { callKey, realArgs } from "../entry.ts"
+import { Offload } from "../offload/offload.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, type DecideAgain, waitForApproval } from "./ask.ts"
 import { OutputCheck, scansOutput } from "./check-output.ts"
@@ -25,6 +27,7 @@ export class CallRunner {
   readonly #config: ResolvedConfig
   readonly #run: OpenRun
   readonly #overflow: Overflow
+  readonly #offload: Offload
   readonly #turnstile = new Turnstile()
   /** Decisions are made one after another, in the order of the calls. */
   #deciding: Turnstile | undefined
@@ -38,6 +41,7 @@ export class CallRunner {
     this.#config = config
     this.#run = run
     this.#overflow = new Overflow(config, run.key, run.redactor)
+    this.#offload = new Offload(run, this.#overflow.env)
   }
 
   call(call: ToolCall): Promise<ToolOutcome | Suspended> {
@@ -120,9 +124,19 @@ export class CallRunner {
   /** Records the outcome of a call. */
   record(call: ToolCall, outcome: ToolOutcome, durationMs = 0, effect: Effect = "none"): ToolOutcome {
     const { journal } = this.#run
-    const warning = this.#overflow.warningOf(call)
-    if (warning) journal.append(warning)
-    journal.append({ type: "tool-result", callId: call.callId, outcome, durationMs: Math.round(durationMs) })
+    const { callId } = call
+    const failed = this.#offload.warningOf(call)
+    if (failed) journal.append(failed)
+    const cut = this.#overflow.warningOf(call)
+    if (cut) journal.append(cut)
+    const stored = outcome.status === "ok" ? (this.#offload.storedOf(call) ?? this.#overflow.storedOf(call)) : undefined
+    journal.append({
+      type: "tool-result",
+      callId,
+      outcome,
+      durationMs: Math.round(durationMs),
+      ...(stored && { stored }),
+    })
     // The last result of a step is flushed with the end of the turn, which follows immediately. Others must not wait for it.
     if (effect !== "none" && this.#open > 1) journal.flushSoon()
     return outcome
@@ -182,13 +196,15 @@ export class CallRunner {
     if (args === undefined) return withoutSecret(call)
     const started = performance.now()
     const env = await environmentFor(this.#config, this.#run, call, this.#overflow.env)
-    const context = contextOf(env, this.#run, call)
-    const keep = this.#overflow.keeperOf(call)
-    const dispatch = (to: ToolContext, save: typeof keep) =>
-      input.dispatcher.dispatch({ ...call, args }, to, save, redactor.text)
-    if (!scansOutput(this.#run, call.name)) return dispatch(context, keep)
+    const context = this.#offload.context(contextOf(env, this.#run, call), call)
+    const keep = this.#overflow.keeperOf(call, this.#offload.isOffered)
+    const dispatch = (to: ToolContext, save: typeof keep, offload: OffloadResult | undefined) =>
+      input.dispatcher.dispatch({ ...call, args }, to, save, redactor.text, offload)
+    if (!scansOutput(this.#run, call.name)) return dispatch(context, keep, this.#offload.of(call))
     const check = new OutputCheck(this.#config, this.#run, call, keep)
-    return check.release(await dispatch({ ...context, progress: () => {} }, check.keep), performance.now() - started)
+    const quiet = { ...context, progress: () => {} }
+    const outcome = await dispatch(quiet, check.keep, this.#offload.of(call, check.passes))
+    return check.release(outcome, performance.now() - started)
   }
 
   #mayStartEarly(name: string): boolean {

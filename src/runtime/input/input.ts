@@ -17,6 +17,8 @@ import { createDispatcher, type Dispatcher, selectTools } from "../../tools/kern
 import { requirementsOf, selectBackend } from "../backends/select.ts"
 import { type Chain, chainOf } from "../backends/targets.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
+import { fetchData } from "../offload/fetch-data.ts"
+import { offloads, withFetchData } from "../offload/settings.ts"
 import { type OutputForm, outputForm } from "../output.ts"
 import { attachedParts } from "./attachments.ts"
 import { checkedSelection, checkedServers } from "./backend-settings.ts"
@@ -83,8 +85,11 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   requireJson("metadata", metadata)
   requireJson("messages", input.messages)
   const mcpServers = { ...config.mcpServers, ...checkedServers(input.mcpServers) }
-  const dispatcher = dispatcherOf(config, input)
-  const chain = await selectedChain(config, input, dispatcher.listTools())
+  const compaction = checkedCompaction(input.compaction, config.resolveModel, config.compaction)
+  const dispatcher = dispatcherOf(config, input, offloads(compaction))
+  // FetchData reads what the run already has: it needs no feature of a backend.
+  const tools = dispatcher.listTools().filter(({ name }) => dispatcher.tool(name) !== fetchData)
+  const chain = await selectedChain(config, input, tools)
   const redactor = config.redactorOf(chain, mcpServers)
   const form = outputForm(input)
   const cwd = workingDirectory(config.workspace, input.cwd ?? ".")
@@ -99,7 +104,7 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     ...(form && { form }),
     dispatcher,
     limits: resolveLimits(input.limits, config.limits),
-    compaction: checkedCompaction(input.compaction, config.resolveModel, config.compaction),
+    compaction,
     ...(input.compaction !== undefined && { ownCompaction: recordedCompaction(input.compaction) }),
     ...(input.slice && { slice: checkedSlice(input.slice) }),
     unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
@@ -153,17 +158,20 @@ async function messagesOf(config: ResolvedConfig, input: RunInput, cwd: string):
   return attached.length === 0 ? given : [...given, { role: "user", content: attached }]
 }
 
-/** A run can only restrict the tools of its runtime, and may add tools of its own. */
+/** A run can only restrict the tools of its runtime, and may add tools of its own. `fetches`: it offloads results. */
 export function dispatcherOf(
   config: ResolvedConfig,
   { tools = [], allowedTools, disabledTools }: Pick<RunInput, "tools" | "allowedTools" | "disabledTools">,
+  fetches: boolean,
 ): Dispatcher {
-  if (tools.length === 0 && !allowedTools && !disabledTools) return config.dispatcher
-  const selected = selectTools([...config.tools, ...tools], {
+  const isOwn = fetches !== offloads(config.compaction)
+  if (tools.length === 0 && !allowedTools && !disabledTools && !isOwn) return config.dispatcher
+  const selected = selectTools(withFetchData([...config.tools, ...tools], fetches, allowedTools), {
     ...(allowedTools && { allowed: allowedTools }),
     ...(disabledTools && { disabled: disabledTools }),
   })
-  return createDispatcher(selected, config.reporting)
+  const mayFetch = fetches && config.mayFetch
+  return createDispatcher(mayFetch ? selected : selected.filter((tool) => tool !== fetchData), config.reporting)
 }
 
 const sliceKeys = keys<Slice>()("turns", "timeMs")

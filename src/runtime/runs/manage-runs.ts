@@ -14,6 +14,7 @@ import { newNonce } from "../../lib/id.ts"
 import { wasCancelled } from "../close-run.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { earlierExchanges, exchangesFrom, firstNode } from "../conversation.ts"
+import { copyResults } from "../offload/copy-results.ts"
 import { type OwnerWatch, stillActive } from "./owner-watch.ts"
 import { type FoundRun, inspectRun, loadRun, noSuchRun, stateOf } from "./read-runs.ts"
 import { enterReleased, enterRemoved, entriesOf, markTake } from "./run-index.ts"
@@ -136,17 +137,21 @@ export async function forkRun(
       fix: `Fork at one from 0 to ${found.records.length - 1}.`,
     })
   }
+  const copied = found.records.slice(0, last + 1)
+  // Before the records that name them, so that the fork keeps its results if the original is removed.
+  const results = await copyResults(config.store.folder(runPath(from)), config.store.folder(runPath(to)), copied)
   await writeOnce(config, to, undefined, {
     fresh: true,
     first: () => [
-      ...found.records.slice(0, last + 1).map((record): RecordBody => {
+      ...copied.map((record): RecordBody => {
+        if (record.type === "tool-result") return { ...record, ...results.get(record) }
         // The fork is another run: a decision about the original must not be valid for it.
         if (record.type === "approval-request") return { ...record, ticket: newNonce() }
         if (record.type !== "run-start" && record.type !== "run-resume") return record
         // The copied events were delivered to the receiver of the original run.
-        const { webhook: _, ...copied } = record
-        if (copied.type !== "run-start") return copied
-        const { continues: __, ...start } = copied
+        const { webhook: _, ...quiet } = record
+        if (quiet.type !== "run-start") return quiet
+        const { continues: __, ...start } = quiet
         const { runId, nodeId } = to
         const forkOf = { runId: from.runId, nodeId: from.nodeId, at: last }
         const input = { ...start.input, messages: [...before, ...start.input.messages] }

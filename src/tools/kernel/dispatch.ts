@@ -30,9 +30,15 @@ export interface Dispatcher {
   check(name: string, args: Json): Promise<readonly string[]>
   /**
    * Selects, validates, runs, redacts, bounds and serialises one call. Never rejects, whatever the tool does. `redact`: used
-   * instead of the dispatcher's.
+   * instead of the dispatcher's. `offload`: gets results before they are cut.
    */
-  dispatch(call: DispatchCall, context: ToolContext, keep?: KeepWhole, redact?: Redact): Promise<ToolOutcome>
+  dispatch(
+    call: DispatchCall,
+    context: ToolContext,
+    keep?: KeepWhole,
+    redact?: Redact,
+    offload?: OffloadResult,
+  ): Promise<ToolOutcome>
   /** The same for hosts without a loop. */
   callTool(
     name: string,
@@ -44,6 +50,11 @@ export interface Dispatcher {
 
 /** Saves the full text of a result that is too long and returns its path. Null: not saved. */
 export type KeepWhole = (artifact: Artifact) => string | null | Promise<string | null>
+
+/** Stores a result elsewhere, and returns what the model gets instead. Null: it stays as it is. */
+export type OffloadResult = (
+  parts: readonly ContentPart[],
+) => readonly ContentPart[] | null | Promise<readonly ContentPart[] | null>
 
 /** Replaces the secrets in a text. */
 export type Redact = (text: string) => string
@@ -86,6 +97,7 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
     context: ToolContext,
     keep?: KeepWhole,
     redact = options.redact ?? unchanged,
+    offload?: OffloadResult,
   ): Promise<ToolOutcome> {
     const failed = (code: string, message: string): ToolOutcome => failure(code, redact(message), errorLimits)
     const tool = byName.get(call.name)
@@ -110,6 +122,9 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
 
       step = "serialise"
       const parts = redactParts(toParts(value), redact)
+      const offloaded = offload?.(parts) ?? null
+      const short = isThenable(offloaded) ? await settledOrAborted(offloaded, context.signal) : offloaded
+      if (short !== null && short !== abandoned) return { status: "ok", output: short }
       const maxBytes = Math.min(tool.maxOutputBytes ?? maxOutputBytes, maxOutputBytes)
       const limits = { maxBytes, maxCharacters }
       if (tool.bounded || fits(parts, limits)) return { status: "ok", output: parts }
