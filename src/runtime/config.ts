@@ -28,6 +28,8 @@ import { type PolicyHost, policies } from "../policy/policies.ts"
 import { createDispatcher, type Dispatcher, type DispatcherOptions, selectTools } from "../tools/kernel/dispatch.ts"
 import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
+import { agentTools } from "./agents/agent-tools.ts"
+import { type CheckedAgents, checkedAgents, checkTypeTools } from "./agents/settings.ts"
 import { type BackendSource, Backends } from "./backends/backends.ts"
 import type { TargetSource } from "./backends/targets.ts"
 import { checkedSelection, checkedServers, resolveDeadlines } from "./input/backend-settings.ts"
@@ -91,6 +93,8 @@ export interface ResolvedConfig {
   readonly redactorOf: RedactorOf
   readonly undeclared: UndeclaredTokens
   readonly limits: Limits
+  /** Absent: runs start no agents unless they say so. */
+  readonly agents?: CheckedAgents
   readonly compaction: CheckedCompaction
   readonly prices: PriceList
   readonly unknownPrice: "refuse" | "warn"
@@ -127,10 +131,12 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const redactorOf = redactorSource(config, store, defaults.secretValues?.() ?? {}, ownModel)
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
   warnOfWeakSecrets(redactorOf().weak, logger)
-  const tools = selectTools(config.tools ?? [], {
+  const agents = config.agents && checkedAgents(config.agents)
+  const tools = selectTools([...(config.tools ?? []), ...(agents ? agentTools(agents) : [])], {
     disabled: disabledTools,
     ...(allowedTools && { allowed: allowedTools }),
   })
+  if (agents) checkTypeTools(agents, tools)
   const { toolError } = config.hooks ?? {}
   const reporting = {
     ...(logger && { logger }),
@@ -170,6 +176,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     redactorOf,
     undeclared: new UndeclaredTokens(),
     limits: resolveLimits(config.limits, defaultLimits),
+    ...(agents && { agents }),
     compaction: checkedCompaction(config.compaction, resolveModel),
     prices: createPriceList(config.resolvePricing),
     unknownPrice: oneOf("unknownPrice", config.unknownPrice ?? "refuse", ["refuse", "warn"]),
@@ -275,6 +282,7 @@ export const configKeys = keys<RuntimeConfig>()(
   "allowedTools",
   "disabledTools",
   "limits",
+  "agents",
   "compaction",
   "resolvePricing",
   "unknownPrice",

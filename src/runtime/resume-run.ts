@@ -4,6 +4,7 @@ import type { Json } from "../contract/json.ts"
 import type { PendingToolCall } from "../contract/result.ts"
 import type { ResumeInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
+import type { Tool } from "../contract/tool.ts"
 import type { ProjectedCall } from "../journal/projected-call.ts"
 import type { RunProjection } from "../journal/projection.ts"
 import { flagUnknown } from "../journal/recover.ts"
@@ -12,6 +13,8 @@ import { checkedId } from "../lib/id.ts"
 import { checkKeys, keys, oneOf } from "../lib/known-keys.ts"
 import { modelSettings } from "../lib/model-settings.ts"
 import { checkRunPolicy, recordedPolicy } from "../policy/policies.ts"
+import { createDispatcher, selectTools } from "../tools/kernel/dispatch.ts"
+import { recalledAgents } from "./agents/settings.ts"
 import { recalledChain } from "./backends/targets.ts"
 import { callDigest } from "./calls/decide.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
@@ -20,7 +23,7 @@ import { callKey } from "./entry.ts"
 import { checkedServers } from "./input/backend-settings.ts"
 import { checkedCompaction } from "./input/compaction.ts"
 import { workingDirectory } from "./input/cwd.ts"
-import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
+import { type CheckedInput, checkedSlice, toolsWith } from "./input/input.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
 import { outputForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
@@ -28,21 +31,20 @@ import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 import type { ReleasedRuns } from "./runs/released-runs.ts"
 
 /**
- * Determines from the journal how a run is resumed. Rejects invalid input without having changed anything. `found`: the run as
- * recovery found it when it checked the owner.
+ * Determines from the journal how a run is resumed. Rejects invalid input without having changed anything.
  */
 export async function resumption(
   config: ResolvedConfig,
   key: RunKey,
   given: ResumeInput,
   look: (found: FoundRun) => Promise<OwnerState>,
-  { found: foundBefore, released }: { readonly found?: FoundRun; readonly released: ReleasedRuns },
+  { found: foundBefore, released, tools, inherited }: ResumeFrom,
 ): Promise<Opening> {
   checkKeys("resume", given, resumeKeys)
   requireJson("args", given.args)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
-  const found = foundBefore ?? (await inspectRun(config, key, released.take(key)))
+  const found = foundBefore ?? (await inspectRun(config, key, released?.take(key)))
   if (found === null) throw noSuchRun(key)
   const { projection } = found
   if (projection.status === "done") throw isDone(key)
@@ -50,7 +52,8 @@ export async function resumption(
   if (owner === "alive" && !given.takeover) throw stillActive(key)
   const { continues } = projection
   const before = continues === undefined ? undefined : await earlierExchanges(config, { ...key, nodeId: continues })
-  const checked = { ...(await recalledInput(config, projection, given)), ...(before && { before }) }
+  const recalled = await recalledInput(config, projection, given, tools)
+  const checked = { ...recalled, ...inherited, ...(before && { before }) }
   const input = redactedAnswer(config, key, projection, checked, given)
   const decided = decisionOf(config, projection, input)
   if (decided?.args !== undefined) await refuseUnfit(checked, projection, given.args ?? null)
@@ -82,6 +85,15 @@ export async function resumption(
   }
 }
 
+export interface ResumeFrom {
+  /** The run as recovery found it when it checked the owner. */
+  readonly found?: FoundRun
+  readonly released?: ReleasedRuns
+  /** For an agent: the tools that it may have, and what it has in common with the agent that started it. */
+  readonly tools?: readonly Tool[]
+  readonly inherited?: Partial<CheckedInput>
+}
+
 /** The answer of a person enters here: it is recorded with references instead of secrets. */
 function redactedAnswer(
   config: ResolvedConfig,
@@ -94,7 +106,8 @@ function redactedAnswer(
   const { answer, args } = given
   const clean = redactor.json(args)
   if (args !== undefined && clean !== undefined && ask && redactor.expand(clean) === undefined) {
-    config.undeclared.keep(callKey(key, ask.request), clean, args)
+    const { of, callId } = ask.request
+    config.undeclared.keep(of ? callKey({ ...key, agent: of.agent }, of) : callKey(key, { callId }), clean, args)
   }
   return {
     ...given,
@@ -108,12 +121,18 @@ function causeOf(owner: OwnerState): ResumeCause {
 }
 
 /** The recorded input of the run, completed with values that only the caller has. */
-async function recalledInput(config: ResolvedConfig, run: RunProjection, given: ResumeInput): Promise<CheckedInput> {
+async function recalledInput(
+  config: ResolvedConfig,
+  run: RunProjection,
+  given: ResumeInput,
+  available?: readonly Tool[],
+): Promise<CheckedInput> {
   const { input } = run
   if (input === undefined || run.limits === undefined) {
     throw new LonghaulError("storage", `The journal of ${run.runId} has no run-start record.`, { retryable: false })
   }
   const { messages, system, cwd, metadata, unknownOutcome = "tell" } = input
+  const agents = recalledAgents(config.agents, input.agents, given.agents)
   const schema = given.outputSchema ?? input.outputSchema
   const form = schema && outputForm({ messages, outputSchema: schema, outputMode: input.outputMode ?? "strict" })
   return {
@@ -123,7 +142,8 @@ async function recalledInput(config: ResolvedConfig, run: RunProjection, given: 
     mcpServers: { ...config.mcpServers, ...checkedServers(given.mcpServers) },
     settings: modelSettings(input),
     ...(form && { form }),
-    dispatcher: recalledTools(config, run, given),
+    ...(agents && { agents }),
+    dispatcher: recalledTools(config, run, available ?? [...toolsWith(config, agents), ...(given.tools ?? [])]),
     limits: resolveLimits(given.limits, run.limits),
     compaction: checkedCompaction(given.compaction ?? input.compaction, config.resolveModel, config.compaction),
     ...(given.slice && { slice: checkedSlice(given.slice) }),
@@ -136,8 +156,8 @@ async function recalledInput(config: ResolvedConfig, run: RunProjection, given: 
 }
 
 /** The tools that the run started with. Every tool that an open call needs must be registered. */
-function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [] }: ResumeInput) {
-  const there = new Set([...config.tools, ...tools].map(({ name }) => name))
+function recalledTools(config: ResolvedConfig, run: RunProjection, available: readonly Tool[]) {
+  const there = new Set(available.map(({ name }) => name))
   const missing = run.openCalls.find(
     ({ name, executor }) => executor === undefined && wasOffered(run, name) && !there.has(name),
   )
@@ -150,10 +170,8 @@ function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [] 
       },
     )
   }
-  return dispatcherOf(config, {
-    tools,
-    allowedTools: run.tools.flatMap(({ name }) => (there.has(name) ? [name] : [])),
-  })
+  const allowed = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
+  return createDispatcher(selectTools(available, { allowed }), config.reporting)
 }
 
 function wasOffered(run: RunProjection, name: string): boolean {
@@ -175,6 +193,7 @@ function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput,
   if (!run.openCalls.includes(call) || call.executor === "backend") return false
   const ownerStopped = owner === "dead" || owner === "released"
   if (call.intent === "repeatable" && ownerStopped) return true
+  if (input.dispatcher.tool(call.name)?.resume) return true
   return asksIfUnknown(call, input)
 }
 
@@ -186,6 +205,8 @@ function asksIfUnknown({ name }: ProjectedCall, { dispatcher, unknownOutcome }: 
 /** True if the answer is a message for the model: not the result of a call, and not the reason for a denial. */
 function isForModel(run: RunProjection, { decision }: ResumeInput): boolean {
   if (pendingOf(run) === null) return true
+  // Handed down with the decision.
+  if (run.ask?.request.of) return false
   return (decision === "approve" || decision === "always") && run.ask?.request.reason !== "input"
 }
 
@@ -205,8 +226,8 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
       fix: NOTHING_TO_DECIDE,
     })
   }
-  const { callId, digest, reason, always: scope } = run.ask.request
-  const always = given === "always" && scope ? { always: scope } : {}
+  const { callId, digest, reason, always: scope, of } = run.ask.request
+  const always = { ...(given === "always" && scope && { always: scope }), ...(of && { of }) }
   const isAnswer = answer !== undefined && (decision === undefined || (decision === "approve" && reason === "input"))
   if (decision === undefined && !isAnswer) {
     if (run.status === "paused") throw undecided(run, pending)
@@ -214,7 +235,7 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
   }
   if (decision === "approve" && reason === "input" && !isAnswer) throw undecided(run, pending)
   const text = answer === undefined ? {} : { text: answer }
-  if (isAnswer) return { type: "approval-result", callId, digest, decision: "answer", ...text }
+  if (isAnswer) return { type: "approval-result", callId, digest, decision: "answer", ...text, ...(of && { of }) }
   if (decision === "deny" || args === undefined) {
     return { type: "approval-result", callId, digest, decision: decision ?? "deny", ...always, ...text }
   }
@@ -224,9 +245,10 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
 
 /** Rejects invalid arguments of a person here, instead of reporting them to the model as its mistake. */
 async function refuseUnfit({ dispatcher }: CheckedInput, run: RunProjection, args: Json): Promise<void> {
-  const { id = "", name = "" } = pendingOf(run) ?? {}
+  const { name = "", agent } = pendingOf(run) ?? {}
   // Only a backend knows what its own tools take.
-  const issues = run.calls.get(id)?.executor === "backend" ? [] : await dispatcher.check(name, args)
+  const isOwn = agent === undefined && run.calls.get(run.ask?.request.callId ?? "")?.executor === "backend"
+  const issues = isOwn ? [] : await dispatcher.check(name, args)
   if (issues.length === 0) return
   throw new LonghaulError("config_invalid", `${name} does not take these arguments:\n${issues.join("\n")}`, {
     fix: "Correct the arguments; the run still waits.",
@@ -265,6 +287,7 @@ const resumeKeys = keys<ResumeInput>()(
   "tools",
   "outputSchema",
   "limits",
+  "agents",
   "compaction",
   "slice",
   "policy",

@@ -1,8 +1,10 @@
 import type { Suspended, ToolCall } from "../../contract/backend.ts"
 import type { Environment } from "../../contract/env.ts"
 import type { Json } from "../../contract/json.ts"
-import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
+import { type Effect, type ToolContext, ToolError, type ToolOutcome } from "../../contract/tool.ts"
+import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
+import type { SpawnEnd, SpawnOptions } from "../agents/place.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { callKey, realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
@@ -17,6 +19,8 @@ export interface ExecuteOptions {
   readonly begun: boolean
   /** Text for the model in front of the result. */
   readonly note?: string
+  /** An earlier process began it: its tool takes it up. */
+  readonly resumed?: boolean
 }
 
 /** Runs the calls of one session: intent, effect, result, each recorded exactly once. */
@@ -29,6 +33,8 @@ export class CallRunner {
   #deciding: Turnstile | undefined
   #open = 0
   readonly #announced = new Set<string>()
+  /** Agents that calls started, by their call; undefined: none was started. */
+  readonly #agents = new Map<string, Promise<SpawnEnd | undefined>>()
   /** Early calls whose result waits until their `tool-call` is recorded; `false`: it never will be. */
   #early: Map<string, (onRecord: boolean) => void> | undefined
 
@@ -81,7 +87,8 @@ export class CallRunner {
   }
 
   /** Runs a call that was allowed or needs no decision. */
-  async execute(call: ToolCall, { begun, note }: ExecuteOptions = notBegun): Promise<ToolOutcome> {
+  async execute(call: ToolCall, options: ExecuteOptions = notBegun): Promise<ToolOutcome | Suspended> {
+    const { begun, note, resumed = false } = options
     const { journal, controls, hooks, input } = this.#run
     const tool = input.dispatcher.tool(call.name)
     const effect = tool?.effect ?? "none"
@@ -96,9 +103,12 @@ export class CallRunner {
         await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, call)))
       }
       const started = performance.now()
-      const outcome = withNote(await this.#dispatch(call), note)
+      const dispatched = await this.#dispatch(call, resumed)
+      const agent = await this.#agents.get(call.callId)
+      if (agent && agent.kind !== "ended") return this.#leaveOpen(call, agent)
+      const outcome = withNote(dispatched, note)
       // A tool that was aborted may have had its effect already.
-      const inDoubt = effect !== "none" && controls.signal.aborted && outcome.status === "error"
+      const inDoubt = effect !== "none" && controls.signal.aborted && outcome.status === "error" && !agent
       const recorded = this.record(call, inDoubt ? unknown(call) : outcome, performance.now() - started, effect)
       if (hooks.has("postToolCall")) {
         await hooks.call("postToolCall", (hook, at) => hook.postToolCall?.(hookedCall(at, call), recorded))
@@ -123,6 +133,28 @@ export class CallRunner {
     // The last result of a step is flushed with the end of the turn, which follows immediately. Others must not wait for it.
     if (effect !== "none" && this.#open > 1) journal.flushSoon()
     return outcome
+  }
+
+  /** The call stays open with its agent, and is taken up when the run is resumed. */
+  #leaveOpen(call: ToolCall, agent: Exclude<SpawnEnd, { readonly kind: "ended" }>): ToolOutcome | Suspended {
+    const run = this.#run
+    switch (agent.kind) {
+      case "asked":
+        // Only the first question of a step is asked; an agent that asks another one waits with it.
+        if (!run.asked) {
+          run.asked = agent.request
+          run.journal.append(agent.request)
+        }
+        return suspended
+      case "released":
+        run.released = true
+        return suspended
+      case "handover":
+        run.handover ??= agent.text
+        return suspended
+      case "lost":
+        return notStarted(call)
+    }
   }
 
   async #decideAndExecute(announced: ToolCall): Promise<ToolOutcome | Suspended> {
@@ -151,6 +183,8 @@ export class CallRunner {
         verdict = await waitForApproval(this.#config, run, call, verdict, decideCall)
       }
       if (verdict.kind !== "ask") return verdict
+      if (run.place?.deniesQuestions)
+        return { kind: "deny", reason: `nobody can be asked by an agent: ${verdict.question}` }
       this.suspend(call, verdict)
       return { kind: "suspended" }
     } catch (error) {
@@ -173,19 +207,42 @@ export class CallRunner {
   }
 
   /** Only here a call has the values of its secrets. */
-  async #dispatch(call: ToolCall): Promise<ToolOutcome> {
+  async #dispatch(call: ToolCall, resumed = false): Promise<ToolOutcome> {
     const { redactor, input } = this.#run
     const args = realArgs(this.#config, this.#run, call)
     if (args === undefined) return withoutSecret(call)
     const started = performance.now()
     const env = await environmentFor(this.#config, this.#run, call, this.#overflow.env)
-    const context = contextOf(env, this.#run, call)
     const keep = this.#overflow.keeperOf(call)
-    const dispatch = (to: ToolContext, save: typeof keep) =>
-      input.dispatcher.dispatch({ ...call, args }, to, save, redactor.text)
+    const context = { ...contextOf(env, this.#run, call), ...this.#agentPowers(call, { resumed, keep }) }
+    const dispatch = async (to: ToolContext, save: typeof keep) => {
+      const outcome = await input.dispatcher.dispatch({ ...call, args, resumed }, to, save, redactor.text)
+      const agent = await this.#agents.get(call.callId)
+      // A failed agent, or one that was stopped with its run, reports more than its tool could.
+      return agent?.kind === "ended" && outcome.status !== "ok" ? agent.outcome : outcome
+    }
     if (!scansOutput(this.#run, call.name)) return dispatch(context, keep)
     const check = new OutputCheck(this.#config, this.#run, call, keep)
     return check.release(await dispatch({ ...context, progress: () => {} }, check.keep), performance.now() - started)
+  }
+
+  #agentPowers(call: ToolCall, options: SpawnOptions): Pick<ToolContext, "spawn" | "send"> {
+    const { agents } = this.#run
+    if (agents === undefined) return {}
+    return {
+      spawn: async (request) => {
+        if (this.#agents.has(call.callId)) throw new ToolError("conflict", "This call has started its agent already.")
+        const spawning = agents.spawn(call, request, options)
+        this.#agents.set(
+          call.callId,
+          spawning.catch(() => undefined),
+        )
+        const end = await spawning
+        if (end.kind === "ended" && end.outcome.status === "ok") return plainText(end.outcome.output, "\n")
+        throw new ToolError("aborted", "The agent did not finish its task.")
+      },
+      send: agents.send,
+    }
   }
 
   #mayStartEarly(name: string): boolean {
@@ -221,6 +278,7 @@ function contextOf(env: Environment, run: OpenRun, call: ToolCall): ToolContext 
     idempotencyKey: callKey(run.key, call),
     runId: run.key.runId,
     callId,
+    ...(run.key.agent !== undefined && { agent: run.key.agent }),
     cwd: run.input.cwd,
     env,
     progress: (message) => run.show({ type: "tool-progress", callId, message: run.redactor.text(message) }),

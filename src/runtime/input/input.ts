@@ -8,12 +8,14 @@ import type { AlwaysScope, RunPolicy } from "../../contract/policy.ts"
 import type { Limits } from "../../contract/result.ts"
 import type { RunInput, Slice } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
-import type { UnknownOutcome } from "../../contract/tool.ts"
+import type { Tool, UnknownOutcome } from "../../contract/tool.ts"
 import { checkedId, newRunId } from "../../lib/id.ts"
 import { checkKeys, keys, oneOf, wholeNumber } from "../../lib/known-keys.ts"
 import { modelSettings } from "../../lib/model-settings.ts"
 import { checkRunPolicy } from "../../policy/policies.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../../tools/kernel/dispatch.ts"
+import { AGENT, agentTools, isAgentTool } from "../agents/agent-tools.ts"
+import { agentsOfRun, type CheckedAgents, checkTypeTools } from "../agents/settings.ts"
 import { requirementsOf, selectBackend } from "../backends/select.ts"
 import { type Chain, chainOf } from "../backends/targets.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
@@ -52,6 +54,10 @@ export interface CheckedInput {
   /** The working directory in the journal. Decisions about calls are bound to it. */
   readonly recordedCwd: string
   readonly metadata?: JsonObject
+  /** Present if the run may start agents, or is one. */
+  readonly agents?: CheckedAgents
+  /** The name of its type, if it is an agent. */
+  readonly agentType?: string
   /** Present if the run continues a conversation. */
   readonly before?: EarlierExchanges
 }
@@ -83,7 +89,9 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   requireJson("metadata", metadata)
   requireJson("messages", input.messages)
   const mcpServers = { ...config.mcpServers, ...checkedServers(input.mcpServers) }
-  const dispatcher = dispatcherOf(config, input)
+  const agents = agentsOfRun(config.agents, input.agents, input.disabledTools)
+  const dispatcher = dispatcherOf(config, input, agents)
+  if (agents) checkTypeTools(agents, [...config.tools, ...dispatcher.listTools()])
   const chain = await selectedChain(config, input, dispatcher.listTools())
   const redactor = config.redactorOf(chain, mcpServers)
   const form = outputForm(input)
@@ -104,6 +112,7 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     ...(input.slice && { slice: checkedSlice(input.slice) }),
     unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
     policies: input.policy ? [checkRunPolicy(input.policy)] : [],
+    ...(agents && dispatcher.tool(AGENT) && { agents }),
     cwd,
     recordedCwd: recordedCwd(config.workspace, cwd),
     ...(metadata && { metadata: redactor.json(metadata) }),
@@ -157,13 +166,21 @@ async function messagesOf(config: ResolvedConfig, input: RunInput, cwd: string):
 export function dispatcherOf(
   config: ResolvedConfig,
   { tools = [], allowedTools, disabledTools }: Pick<RunInput, "tools" | "allowedTools" | "disabledTools">,
+  agents: CheckedAgents | undefined,
 ): Dispatcher {
-  if (tools.length === 0 && !allowedTools && !disabledTools) return config.dispatcher
-  const selected = selectTools([...config.tools, ...tools], {
+  const own = toolsWith(config, agents)
+  if (own === config.tools && tools.length === 0 && !allowedTools && !disabledTools) return config.dispatcher
+  const selected = selectTools([...own, ...tools], {
     ...(allowedTools && { allowed: allowedTools }),
     ...(disabledTools && { disabled: disabledTools }),
   })
   return createDispatcher(selected, config.reporting)
+}
+
+/** The runtime's tools, with those for these agents instead of its own. */
+export function toolsWith(config: ResolvedConfig, agents: CheckedAgents | undefined): readonly Tool[] {
+  if (agents?.types === config.agents?.types && agents?.depth === config.agents?.depth) return config.tools
+  return [...config.tools.filter((tool) => !isAgentTool(tool)), ...(agents ? agentTools(agents) : [])]
 }
 
 const sliceKeys = keys<Slice>()("turns", "timeMs")
@@ -190,6 +207,7 @@ const inputKeys = keys<RunInput>()(
   "outputSchema",
   "outputMode",
   "limits",
+  "agents",
   "compaction",
   "slice",
   "unknownOutcome",

@@ -1,7 +1,7 @@
 import type { RunEvent, RunRecord } from "../../contract/event.ts"
 import type { RunState } from "../../contract/runtime.ts"
 import type { RunKey } from "../../contract/store.ts"
-import { runPath } from "../../journal/paths.ts"
+import { agentKey, runPath } from "../../journal/paths.ts"
 import { createReader } from "../../journal/reader.ts"
 import { delay, orAborted } from "../../lib/abort.ts"
 import type { ResolvedConfig } from "../config.ts"
@@ -9,6 +9,7 @@ import type { LiveRun, LiveRuns } from "./live-runs.ts"
 import { SharedReader } from "./shared-reader.ts"
 
 export interface FollowOptions {
+  readonly agents?: boolean
   readonly after?: number
   readonly follow?: boolean
   readonly deltas?: boolean
@@ -35,14 +36,21 @@ export class Followers {
   }
 
   /** Yields ephemeral events only with `deltas`, and only from a run of this process. */
-  async *events(key: RunKey, { after = -1, follow = false, deltas = false, signal }: FollowOptions) {
+  async *events(key: RunKey, options: FollowOptions): AsyncGenerator<RunEvent> {
+    const { after = -1, follow = false, deltas = false, agents = false, signal } = options
     let next = after + 1
     const live = follow ? this.#live.find(key) : undefined
     const events = live ? this.#liveEvents(live, deltas, signal) : follow ? [] : await this.#history(key)
     for await (const event of events) {
+      if (event.agent !== undefined) {
+        if (agents) yield event
+        continue
+      }
       if ("seq" in event && event.seq < next) continue
       if ("seq" in event) next = event.seq + 1
       yield event
+      if (agents && event.type === "agent-end" && live === undefined)
+        yield* this.#agentEvents(agentKey(key, event.agentId))
     }
     if (!follow || signal?.aborted || (live && !(await wasLost(live)))) return
     yield* this.#follow(key, next, signal)
@@ -98,6 +106,15 @@ export class Followers {
     }
   }
 
+  /** The records of an agent that has stopped, and of those below it. */
+  async *#agentEvents(key: RunKey): AsyncGenerator<RunEvent> {
+    const agent = key.agent ?? ""
+    for (const record of await this.#history(key)) {
+      yield { ...record, agent }
+      if (record.type === "agent-end") yield* this.#agentEvents(agentKey(key, record.agentId))
+    }
+  }
+
   /** Yields the recorded events, then the events that the run publishes. */
   async *#liveEvents(live: LiveRun, deltas: boolean, signal: AbortSignal | undefined): AsyncGenerator<RunEvent> {
     const events = live.subscribe({ deltas, ...(signal && { signal }) })
@@ -106,7 +123,7 @@ export class Followers {
     yield* history
     // Deltas that were buffered before a record already read from the journal are outdated.
     const buffered = events.takeBuffered()
-    yield* buffered.slice(buffered.findLastIndex((event) => "seq" in event && event.seq <= last) + 1)
+    yield* buffered.slice(buffered.findLastIndex((event) => isRecordUpTo(event, last)) + 1)
     yield* events
   }
 
@@ -129,6 +146,10 @@ export class Followers {
     reader.close()
     this.#readers.delete(runPath(key))
   }
+}
+
+function isRecordUpTo(event: RunEvent, last: number): boolean {
+  return event.agent === undefined && "seq" in event && event.seq <= last
 }
 
 function hasStopped({ status }: RunState): boolean {
