@@ -323,7 +323,7 @@ export interface RunFilter {
 
 export interface EventsOptions {
   readonly nodeId?: string
-  /** Adds the events of the run's agents, with `agent` set: those that have stopped, and all that work in this process. */
+  /** Adds the events of the run's agents, with `agent` set. With `follow` only those that work in this process. */
   readonly agents?: boolean
   readonly after?: number
   readonly follow?: boolean

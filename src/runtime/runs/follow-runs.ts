@@ -35,12 +35,13 @@ export class Followers {
     this.#live = live
   }
 
-  /** Yields ephemeral events only with `deltas`, and only from a run of this process. */
+  /** Yields ephemeral events only with `deltas`, and those of working agents only with `agents`, from a run of this process. */
   async *events(key: RunKey, options: FollowOptions): AsyncGenerator<RunEvent> {
     const { after = -1, follow = false, deltas = false, agents = false, signal } = options
     let next = after + 1
     const live = follow ? this.#live.find(key) : undefined
-    const events = live ? this.#liveEvents(live, deltas, signal) : follow ? [] : await this.#history(key)
+    const history = () => (agents ? this.#withAgents(key) : this.#history(key))
+    const events = live ? this.#liveEvents(live, deltas, signal) : follow ? [] : await history()
     for await (const event of events) {
       if (event.agent !== undefined) {
         if (agents) yield event
@@ -49,8 +50,6 @@ export class Followers {
       if ("seq" in event && event.seq < next) continue
       if ("seq" in event) next = event.seq + 1
       yield event
-      if (agents && event.type === "agent-end" && live === undefined)
-        yield* this.#agentEvents(agentKey(key, event.agentId))
     }
     if (!follow || signal?.aborted || (live && !(await wasLost(live)))) return
     yield* this.#follow(key, next, signal)
@@ -106,13 +105,18 @@ export class Followers {
     }
   }
 
-  /** The records of an agent that has stopped, and of those below it. */
-  async *#agentEvents(key: RunKey): AsyncGenerator<RunEvent> {
-    const agent = key.agent ?? ""
+  /** The records of a run or an agent, those of each agent below it after its first start. */
+  async #withAgents(key: RunKey): Promise<readonly RunRecord[]> {
+    const { agent } = key
+    const records: RunRecord[] = []
+    const started = new Set<string>()
     for (const record of await this.#history(key)) {
-      yield { ...record, agent }
-      if (record.type === "agent-end") yield* this.#agentEvents(agentKey(key, record.agentId))
+      records.push(agent === undefined ? record : { ...record, agent })
+      if (record.type !== "agent-start" || started.has(record.agentId)) continue
+      started.add(record.agentId)
+      records.push(...(await this.#withAgents(agentKey(key, record.agentId))))
     }
+    return records
   }
 
   /** Yields the recorded events, then the events that the run publishes. */
