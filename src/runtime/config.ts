@@ -29,7 +29,7 @@ import { createDispatcher, type Dispatcher, type DispatcherOptions, selectTools 
 import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
 import { agentTools } from "./agents/agent-tools.ts"
-import { type CheckedAgents, checkedAgents, checkTypeTools } from "./agents/settings.ts"
+import { type CheckedAgents, checkedAgents, checkTypeTools, ownTools } from "./agents/settings.ts"
 import { type BackendSource, Backends } from "./backends/backends.ts"
 import type { TargetSource } from "./backends/targets.ts"
 import { checkedSelection, checkedServers, resolveDeadlines } from "./input/backend-settings.ts"
@@ -197,7 +197,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     policyOf: policies(
       config.policy,
       defaults.policy ?? {},
-      tools.map(({ name }) => name),
+      [...tools, ...ownTools(agents)].map(({ name }) => name),
     ),
   })
 }

@@ -67,6 +67,12 @@ export function checkTypeTools({ types }: CheckedAgents, available: readonly Pic
   }
 }
 
+/** The tools that types bring along. */
+export function ownTools(agents: CheckedAgents | undefined): readonly Tool[] {
+  const types = Array.from(agents?.types.values() ?? [])
+  return types.flatMap(({ tools = [] }) => tools.filter((tool) => typeof tool === "object"))
+}
+
 function checkedType(name: string, type: AgentType): NamedType {
   if (!isId(name)) throw invalid(name, "has an invalid name", "Use 1 to 64 letters, digits, underscores or hyphens.")
   checkKeys(`agents.types.${name}`, type, typeKeys)

@@ -160,6 +160,7 @@ class Spawner {
     })
     unlink()
     slot.free()
+    await tree.monitor.readInbox(this.#run)
     if (agent && agent.projection.status !== "running") return agent.projection
     const { code, message, ...rest } = result.error ?? unexplained
     const error = new LonghaulError(code, message, rest)
