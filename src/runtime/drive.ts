@@ -128,10 +128,10 @@ function stoppedByUs({ target }: OpenRun, { cause }: Watch): Stop {
 }
 
 /** The price of the model. A dollar limit has no effect without one, so it is rejected or reported. */
-async function pricingOf(config: ResolvedConfig, { input, target, journal }: OpenRun): Promise<Pricing | null> {
+async function pricingOf(config: ResolvedConfig, { ledger, target, journal }: OpenRun): Promise<Pricing | null> {
   const { model, modelName, backend } = target
   const pricing = await config.prices(model ?? { provider: backend.capabilities.provider, id: modelName ?? "" })
-  if (pricing !== null || input.limits.usd === undefined || backend.capabilities.reportsCost) return pricing
+  if (pricing !== null || !ledger.limitsDollars || backend.capabilities.reportsCost) return pricing
   const message = `limits.usd is set, but the price of ${modelName ?? "the model"} is unknown.`
   if (config.unknownPrice === "refuse") {
     throw new LonghaulError("config_invalid", message, {

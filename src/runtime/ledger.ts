@@ -63,6 +63,11 @@ export class Ledger {
     return this.#limits.tokens !== undefined || this.#limits.usd !== undefined || this.#above?.limited === true
   }
 
+  /** True if dollars are limited here or above, so that a price must be known. */
+  get limitsDollars(): boolean {
+    return this.#limits.usd !== undefined || this.#above?.limitsDollars === true
+  }
+
   get spent(): { readonly tokens: number; readonly usd: number } {
     return this.#spent
   }

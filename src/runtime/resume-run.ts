@@ -10,10 +10,12 @@ import type { RunProjection } from "../journal/projection.ts"
 import { flagUnknown } from "../journal/recover.ts"
 import { pendingOf } from "../journal/result.ts"
 import { checkedId } from "../lib/id.ts"
+import { isJsonObject } from "../lib/json.ts"
 import { checkKeys, keys, oneOf } from "../lib/known-keys.ts"
 import { modelSettings } from "../lib/model-settings.ts"
 import { checkRunPolicy, recordedPolicy } from "../policy/policies.ts"
 import { createDispatcher, selectTools } from "../tools/kernel/dispatch.ts"
+import { AGENT } from "./agents/agent-tools.ts"
 import { recalledAgents } from "./agents/settings.ts"
 import { recalledChain } from "./backends/targets.ts"
 import { callDigest } from "./calls/decide.ts"
@@ -54,6 +56,7 @@ export async function resumption(
   const before = continues === undefined ? undefined : await earlierExchanges(config, { ...key, nodeId: continues })
   const recalled = await recalledInput(config, projection, given, tools)
   const checked = { ...recalled, ...inherited, ...(before && { before }) }
+  requireTypes(projection, checked)
   const input = redactedAnswer(config, key, projection, checked, given)
   const decided = decisionOf(config, projection, input)
   if (decided?.args !== undefined) await refuseUnfit(checked, projection, given.args ?? null)
@@ -172,6 +175,17 @@ function recalledTools(config: ResolvedConfig, run: RunProjection, available: re
   }
   const allowed = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
   return createDispatcher(selectTools(available, { allowed }), config.reporting)
+}
+
+/** An agent that waits for its run keeps its type: without it, the agent could only be lost. */
+function requireTypes({ openCalls }: RunProjection, { agents }: CheckedInput): void {
+  for (const { name, args, intent } of openCalls) {
+    const type = name === AGENT && intent !== undefined && isJsonObject(args) ? args.agent : undefined
+    if (typeof type !== "string" || !agents || agents.types.has(type)) continue
+    throw new LonghaulError("config_invalid", `The run waits for an agent of the type ${type}, which is not defined.`, {
+      fix: `Define ${type} in agents.types, of createRuntime or of resume.`,
+    })
+  }
 }
 
 function wasOffered(run: RunProjection, name: string): boolean {

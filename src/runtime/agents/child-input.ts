@@ -1,5 +1,6 @@
+import { LonghaulError } from "../../contract/error.ts"
 import type { Message } from "../../contract/message.ts"
-import { type AgentRequest, type Tool, ToolError } from "../../contract/tool.ts"
+import type { AgentRequest, Tool } from "../../contract/tool.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import { createDispatcher } from "../../tools/kernel/dispatch.ts"
 import { chainOf } from "../backends/targets.ts"
@@ -86,7 +87,9 @@ async function targetOf(
 }
 
 function missing(name: string): never {
-  throw new ToolError("not_found", `The agent needs the tool ${name}, which is not available.`)
+  throw new LonghaulError("config_invalid", `The agent needs the tool ${name}, which is not available.`, {
+    fix: `Register the tool ${name}, or pass it in agents.types.`,
+  })
 }
 
 const DEFAULT_TURNS = 50

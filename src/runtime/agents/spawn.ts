@@ -76,7 +76,8 @@ class Spawner {
       return await this.#spawn(call, request, options)
     } catch (error) {
       if (error instanceof ToolError) throw error
-      if (LonghaulError.is(error) && error.code === "config_invalid") {
+      // An agent that exists continues once it is configured again.
+      if (!options.resumed && LonghaulError.is(error) && error.code === "config_invalid") {
         throw new ToolError("invalid_input", error.message)
       }
       this.#run.controls.lose(error)
@@ -110,7 +111,7 @@ class Spawner {
   async #jobOf(call: ToolCall, request: AgentRequest, resumed: boolean): Promise<Job> {
     const { place } = this.#family
     const type = this.#agents.types.get(request.agent ?? GENERAL)
-    if (!type) throw new ToolError("invalid_input", `There is no agent ${JSON.stringify(request.agent)}.`)
+    if (!type) throw undefinedType(request.agent)
     if (place.level >= this.#agents.depth) throw new ToolError("denied", "Agents cannot be nested any deeper here.")
     const agentId = agentIdOf(this.#config, call.callId)
     const key = agentKey(this.#run.key, agentId)
@@ -164,7 +165,7 @@ class Spawner {
     if (agent && agent.projection.status !== "running") return agent.projection
     const { code, message, ...rest } = result.error ?? unexplained
     const error = new LonghaulError(code, message, rest)
-    if (agent === undefined && !lasting.has(code)) return error
+    if (agent === undefined && job.row.found === null && !lasting.has(code)) return error
     above.lose(error)
     return "lost"
   }
@@ -334,6 +335,12 @@ async function sendMessage(
     { type: "steer", text: `${from}: ${clean}` },
     found.projection.nextInbox,
   )
+}
+
+function undefinedType(name: string | undefined): LonghaulError {
+  return new LonghaulError("config_invalid", `There is no agent ${JSON.stringify(name)}.`, {
+    fix: "Define it in agents.types of the runtime, or pass agents to resume.",
+  })
 }
 
 function notStarted({ agentId }: Job): ToolOutcome {

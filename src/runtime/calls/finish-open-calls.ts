@@ -147,7 +147,7 @@ async function executeApproved(
   }
   // Recorded as a new intent, also of a call that was started before: the approval is for this execution only.
   const isChanged = digest !== runner.digestOf(call)
-  return runner.execute(approved, isChanged ? changedBy("a reviewer", args) : { begun: false })
+  return runner.execute(approved, { ...(isChanged ? changedBy("a reviewer", args) : { begun: false }), resumed: begun })
 }
 
 type Decision = NonNullable<NonNullable<RunProjection["ask"]>["decision"]>

@@ -231,6 +231,9 @@ export class CallRunner {
     if (agents === undefined) return {}
     return {
       spawn: async (request) => {
+        const { effect = "none" } = this.#run.input.dispatcher.tool(call.name) ?? {}
+        // Without a durable intent the agent would not be found again.
+        if (effect === "none") throw new ToolError("denied", "A tool without an effect cannot start an agent.")
         if (this.#agents.has(call.callId)) throw new ToolError("conflict", "This call has started its agent already.")
         const spawning = agents.spawn(call, request, options)
         this.#agents.set(

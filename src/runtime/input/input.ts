@@ -163,7 +163,7 @@ async function messagesOf(config: ResolvedConfig, input: RunInput, cwd: string):
 }
 
 /** A run can only restrict the tools of its runtime, and may add tools of its own. */
-export function dispatcherOf(
+function dispatcherOf(
   config: ResolvedConfig,
   { tools = [], allowedTools, disabledTools }: Pick<RunInput, "tools" | "allowedTools" | "disabledTools">,
   agents: CheckedAgents | undefined,
