@@ -121,7 +121,7 @@ export interface ResolvedConfig {
 export function resolveConfig(config: RuntimeConfig, defaults: Defaults): ResolvedConfig {
   checkKeys("createRuntime", config, configKeys)
   checkShapes(config)
-  const { model, owner, allowedTools, disabledTools = [] } = config
+  const { model, owner } = config
   requireJson("owner", owner)
   const store = config.store ?? defaults.store()
   const resolveModel = (given: Model | string) => checkedModel(given, defaults)
@@ -131,12 +131,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const redactorOf = redactorSource(config, store, defaults.secretValues?.() ?? {}, ownModel)
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
   warnOfWeakSecrets(redactorOf().weak, logger)
-  const agents = config.agents && checkedAgents(config.agents)
-  const tools = selectTools([...(config.tools ?? []), ...(agents ? agentTools(agents) : [])], {
-    disabled: disabledTools,
-    ...(allowedTools && { allowed: allowedTools }),
-  })
-  if (agents) checkTypeTools(agents, tools)
+  const { agents, tools } = selectedTools(config)
   const { toolError } = config.hooks ?? {}
   const reporting = {
     ...(logger && { logger }),
@@ -200,6 +195,17 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
       [...tools, ...ownTools(agents)].map(({ name }) => name),
     ),
   })
+}
+
+/** The tools of the runtime, with those for its agents. */
+function selectedTools({ tools = [], agents: given, allowedTools, disabledTools = [] }: RuntimeConfig) {
+  const agents = given && checkedAgents(given)
+  const selected = selectTools([...tools, ...(agents ? agentTools(agents) : [])], {
+    disabled: disabledTools,
+    ...(allowedTools && { allowed: allowedTools }),
+  })
+  if (agents) checkTypeTools(agents, selected)
+  return { agents, tools: selected }
 }
 
 /** A name may be a vendor's name of a model, which only its backend knows: then it is not resolved here. */
