@@ -25,6 +25,12 @@ const rows = [
     bar: "100 of 100 finished, each effect once; of two approvers one",
   },
   {
+    name: "agents",
+    files: ["test/agents-crash.test.ts", "test/agents-processes.test.ts", "test/agents-budget.test.ts"],
+    env: { ...ALL_CRASHES, LONGHAUL_AGENT_PAUSES: "24", LONGHAUL_BUDGET_TREES: "20" },
+    bar: "13 agents killed anywhere: 0 lost, 0 repeated, all resumed; 24 gated agents over killed processes: each effect once; 20 trees: one call over at most",
+  },
+  {
     name: "policy decisions",
     files: ["test/policy-table.test.ts", "test/policy-service.test.ts"],
     env: { LONGHAUL_ALL_DECISIONS: "1" },

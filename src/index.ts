@@ -9,6 +9,7 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
   return assembleRuntime(config, { store: memoryStore, backend: native, again: createRuntime })
 }
 
+export type * from "./contract/agents.ts"
 export type * from "./contract/artifacts.ts"
 export type * from "./contract/backend.ts"
 export type * from "./contract/backend-env.ts"
@@ -35,6 +36,7 @@ export type * from "./contract/session.ts"
 export type * from "./contract/standard-schema.ts"
 export type * from "./contract/store.ts"
 export {
+  type AgentRequest,
   type Effect,
   type Risk,
   type Tool,

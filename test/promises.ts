@@ -197,6 +197,7 @@ export const promises: readonly Promised[] = [
     proof: [
       ["test/promises/controls.test.ts", "CAP-11"],
       ["test/offload.test.ts", "CAP-11"],
+      ["test/agents.test.ts", "CAP-11"],
     ],
   },
   {
@@ -757,8 +758,24 @@ export const promises: readonly Promised[] = [
     text: "A hook after a turn can end the run",
     proof: [["test/promises/controls.test.ts", "LOOP-06"]],
   },
-  { id: "LOOP-07", text: "Subagents are bounded in depth and kept in the same shape" },
-  { id: "LOOP-08", text: "A child's gated call can pause the parent" },
+  {
+    id: "LOOP-07",
+    text: "Subagents are bounded in depth and kept in the same shape",
+    proof: [
+      ["test/agents.test.ts", "LOOP-07 an agent's journal has the same form"],
+      ["test/agents.test.ts", "the tool Agent is not offered at the last depth"],
+      ["test/agents-crash.test.ts", "LOOP-07"],
+    ],
+  },
+  {
+    id: "LOOP-08",
+    text: "A child's gated call can pause the parent",
+    proof: [
+      ["test/agents.test.ts", "LOOP-08 pauses the run"],
+      ["test/agents.test.ts", "LOOP-08 is denied with `gates: deny`"],
+      ["test/agents-processes.test.ts", "LOOP-08"],
+    ],
+  },
   {
     id: "LOOP-09",
     text: "There is a token budget, which includes sampling",
@@ -859,7 +876,15 @@ export const promises: readonly Promised[] = [
       ["src/tools/web/web-search.test.ts", "TOOL-13"],
     ],
   },
-  { id: "TOOL-14", text: "Messages between agents, sleep, and a search for tools" },
+  {
+    id: "TOOL-14",
+    text: "Messages between agents, sleep, and a search for tools",
+    proof: [
+      ["test/agents.test.ts", "TOOL-14"],
+      ["src/tools/sleep.test.ts", "TOOL-14"],
+      ["src/tools/tool-search.test.ts", "TOOL-14"],
+    ],
+  },
   {
     id: "TOOL-15",
     text: "Notebooks can be edited",

@@ -42,7 +42,11 @@ export function describeRecord(record: RunRecord): string {
     case "usage":
       return `${record.model}: ${spending(record.usage)}, stopped for ${record.stopReason}${took(record.durationMs)}`
     case "approval-request":
-      return `${record.callId} is waiting (${record.reason}): ${record.question}`
+      return `${record.of ? `${record.of.agent} ${record.of.callId}` : record.callId} is waiting (${record.reason}): ${record.question}`
+    case "agent-start":
+      return `${record.agentId} (${record.name}): ${record.description}`
+    case "agent-end":
+      return `${record.agentId} ${record.status}: ${counted(record.turns, "turn")}, ${spending(record.usage)}`
     case "approval-result": {
       const { callId, decision, text, args } = record
       const changed = args === undefined ? "" : ` with ${shortArguments(args, 100)}`

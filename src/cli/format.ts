@@ -149,3 +149,8 @@ function shortValue(value: Json, length: number): string {
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+/** The indentation of an agent's lines: the deeper it is in the tree, the further to the right. */
+export function agentIndent(agent: string | undefined): string {
+  return agent === undefined ? "" : "  ".repeat(agent.split("/").length)
+}

@@ -69,3 +69,9 @@ function coloursFor(stream: TextStream, variables: Readonly<Record<string, strin
   const forced = FORCE_COLOR ? !/^(0|false)$/.test(FORCE_COLOR) : undefined
   return picocolors.createColors(!NO_COLOR && (forced ?? (stream.isTTY === true && mayDraw(variables))))
 }
+
+/** The same output, with each printed line further to the right. */
+export function indented(output: Output, indent: string): Output {
+  const lines = (text: string) => text.replaceAll(/^(?=.)/gm, indent)
+  return { ...output, print: (text) => output.print(lines(text)) }
+}

@@ -93,7 +93,9 @@ export function printPause(
   const row = (name: string, text: string) => output.print(`${output.colours.dim(name.padEnd(9))}${text}`)
   if (call) {
     row("waits", clip(call.question, 500))
-    if (reason !== "input") row("for", `${visible(call.name)} ${clip(JSON.stringify(call.args), 300)}`)
+    const who = call.agent === undefined ? "" : `agent ${visible(call.agent)}: `
+    if (reason !== "input") row("for", `${who}${visible(call.name)} ${clip(JSON.stringify(call.args), 300)}`)
+    else if (who !== "") row("for", who.slice(0, -2))
   }
   const self = invocation()
   const steps = {

@@ -5,8 +5,9 @@ import type { ToolOutcome } from "../contract/tool.ts"
 import { plainText } from "../lib/content.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { addUsage, noUsage } from "../lib/usage.ts"
-import { describeFailover } from "./describe-record.ts"
+import { describeFailover, describeRecord } from "./describe-record.ts"
 import {
+  agentIndent,
   clip,
   counted,
   dollars,
@@ -81,7 +82,15 @@ class RunProgress implements Progress {
 
   onEvent(event: RunEvent): void {
     const { colours } = this.#options
+    if (event.agent !== undefined) {
+      this.#onAgentEvent(event, event.agent)
+      return
+    }
     switch (event.type) {
+      case "agent-start":
+      case "agent-end":
+        this.#line(`${colours.yellow("↳")} agent ${clip(describeRecord(event), 200)}`)
+        break
       case "run-start":
         this.#showStart(event)
         break
@@ -133,6 +142,33 @@ class RunProgress implements Progress {
     }
   }
 
+  /** The steps of an agent, indented. Its texts are for the agent that started it. */
+  #onAgentEvent(event: RunEvent, agent: string): void {
+    const { colours } = this.#options
+    const indent = agentIndent(agent)
+    switch (event.type) {
+      case "tool-call":
+        this.#calls.set(`${agent}/${event.callId}`, { name: event.name, args: event.args })
+        this.#activity = runningOf(this.#calls)
+        break
+      case "tool-result":
+        this.#showOutcome(`${agent}/${event.callId}`, event.outcome, event.durationMs, indent)
+        this.#activity = runningOf(this.#calls)
+        break
+      case "usage":
+      case "metering":
+        this.#usage = addUsage(this.#usage, event.usage)
+        break
+      case "agent-start":
+      case "agent-end":
+        this.#line(`${indent}${colours.yellow("↳")} agent ${clip(describeRecord(event), 200)}`)
+        break
+      case "warning":
+        this.#line(`${indent}${colours.yellow("!")} ${event.code}: ${clip(event.message, 300)}`)
+        break
+    }
+  }
+
   #spent(): readonly string[] {
     if (this.#turn === 0) return []
     return [`turn ${this.#turn}`, tokens(totalTokens(this.#usage)), ...costOf(this.#usage)]
@@ -160,15 +196,15 @@ class RunProgress implements Progress {
     else if (text.trim() !== "") for (const each of visible(text).trimEnd().split("\n")) this.#line(each)
   }
 
-  #showOutcome(callId: string, outcome: ToolOutcome, durationMs: number): void {
+  #showOutcome(callId: string, outcome: ToolOutcome, durationMs: number, indent = ""): void {
     const { colours } = this.#options
     const { name, args } = this.#calls.get(callId) ?? { name: "a tool", args: null }
     this.#calls.delete(callId)
     const took = colours.dim(duration(durationMs))
     const words = [colours.bold(clip(name, 60)), shortArguments(args), took].filter((word) => word !== "").join(" ")
     const message = plainText(outcome.output, " ")
-    if (outcome.status === "ok") this.#line(`${colours.green("✓")} ${words}`)
-    else this.#line(`${colours.red("✗")} ${words} ${colours.red(`${outcome.status}: ${clip(message, 200)}`)}`)
+    if (outcome.status === "ok") this.#line(`${indent}${colours.green("✓")} ${words}`)
+    else this.#line(`${indent}${colours.red("✗")} ${words} ${colours.red(`${outcome.status}: ${clip(message, 200)}`)}`)
   }
 
   #showRetry({ failure, delayMs, attempt }: RunEvent & { readonly type: "retry" }): void {

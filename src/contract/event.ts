@@ -1,3 +1,4 @@
+import type { AgentQuestion, RecordedAgents } from "./agents.ts"
 import type { Feature, ToolEnforcement } from "./capabilities.ts"
 import type { RecordedCompaction, StoredResult } from "./compaction.ts"
 import type { Failure } from "./error.ts"
@@ -6,13 +7,16 @@ import type { Message } from "./message.ts"
 import type { ModelSettings } from "./model-settings.ts"
 import type { AlwaysScope, DecisionReason, RecordedPolicy, RuleVerdict } from "./policy.ts"
 import type { StopReason } from "./provider.ts"
-import type { AskReason, CapabilitiesUsed, Limits, PauseReason, StructuredOutput, Usage } from "./result.ts"
+import type { AskReason, CapabilitiesUsed, Limits, PauseReason, RunStatus, StructuredOutput, Usage } from "./result.ts"
 import type { InterruptMode, ResumeBy, SessionRef } from "./session.ts"
 import type { Effect, ToolOutcome } from "./tool.ts"
 import type { RecordedWebhook } from "./webhook.ts"
 
-/** All events of a run: the journal's records, and ephemeral events for listeners. */
-export type RunEvent = RunRecord | Ephemeral
+/**
+ * All events of a run: the journal's records, and ephemeral events for listeners. `agent`: the path of the agent below the run
+ * that it belongs to; (`agent`, `seq`) identifies a record. No order is promised between agents.
+ */
+export type RunEvent = RunRecord | (Ephemeral & { readonly agent?: string })
 
 /** A line of the journal. `seq` counts 0, 1, 2 … within one run; published only once it is durable. */
 export type RunRecord = { readonly seq: number; readonly at: number; readonly agent?: string } & RecordBody
@@ -132,6 +136,8 @@ export type RecordBody =
       readonly always?: AlwaysScope
       /** The run waits for `onAsk` and does not pause. */
       readonly via?: "wait"
+      /** The question of an agent that this call started: digest, ticket and arguments are those of the agent's call. */
+      readonly of?: AgentQuestion
     }
   /** The person's decision. `args`: used instead of the model's. `always`: what is allowed from now on. */
   | {
@@ -142,6 +148,8 @@ export type RecordBody =
       readonly text?: string
       readonly args?: Json
       readonly always?: AlwaysScope
+      /** The agent whose call it is about. Its own journal applies the decision. */
+      readonly of?: AgentQuestion
     }
   /** The policy's decision about a call or its output. `args`: the final arguments, if the policy changed them. */
   | {
@@ -165,6 +173,29 @@ export type RecordBody =
       readonly durationMs: number
       /** Where the whole text is, if the outcome has only a part of it. */
       readonly stored?: StoredResult
+    }
+  /** The call starts an agent, or an open one continues. `digest`: of its definition. */
+  | {
+      readonly type: "agent-start"
+      readonly agentId: string
+      readonly callId: string
+      /** The name of its type. */
+      readonly name: string
+      readonly description: string
+      readonly digest: string
+    }
+  /** The agent has stopped. All figures are totals of it and the agents below it since its first start. */
+  | {
+      readonly type: "agent-end"
+      readonly agentId: string
+      readonly callId: string
+      readonly status: RunStatus
+      readonly usage: Usage
+      readonly turns: number
+      /** As in the ledger: with lost reserves. */
+      readonly spent: { readonly tokens: number; readonly usd: number }
+      /** The agents that it started. */
+      readonly agents: number
     }
   /** A message to the model between two turns: from a person, or with a `reason` from the runtime. */
   | { readonly type: "steer"; readonly text: string; readonly reason?: SteerReason; readonly inbox?: number }
@@ -248,5 +279,9 @@ export interface RecordedInput extends ModelSettings {
   readonly policy?: RecordedPolicy
   /** The run's own settings, where they differ from the runtime's. */
   readonly compaction?: RecordedCompaction | false
+  /** Present if the run may start agents. */
+  readonly agents?: RecordedAgents
+  /** The name of its type, if this is an agent of a run. */
+  readonly agentType?: string
   readonly metadata?: JsonObject
 }

@@ -29,6 +29,8 @@ export interface Hooks {
 export interface HookedRun {
   readonly runId: string
   readonly nodeId: string
+  /** The agent of the run, if it is one's turn or call. */
+  readonly agent?: string
   /** Aborts when the run must stop immediately. */
   readonly signal: AbortSignal
 }

@@ -143,6 +143,8 @@ export interface ApprovalRequest {
   readonly requestId: string
   readonly runId: string
   readonly nodeId: string
+  /** The agent of the run that makes the call. Absent: the run itself. */
+  readonly agent?: string
   readonly callId: string
   readonly tool: string
   /** Complete; known secrets, token formats and fields with secret names are masked. */

@@ -15,7 +15,7 @@ export interface Usage {
 }
 
 export interface Limits {
-  /** Answered model calls. */
+  /** Answered model calls, also those of its agents. */
   readonly turns: number
   /** Sum of all buckets. */
   readonly tokens?: number
@@ -46,6 +46,8 @@ export interface Pause {
 }
 
 export interface PendingToolCall {
+  /** The agent that makes the call, if it is not the run itself: `id` is then one of its calls. */
+  readonly agent?: string
   readonly id: string
   readonly name: string
   /** Exactly the arguments that run if it is approved. */
@@ -97,6 +99,7 @@ export interface RunFacts {
   readonly text: string
   /** Origin of `data`, if a schema was requested. */
   readonly structuredSource?: StructuredSource
+  /** With that of its agents; of an agent that still works, as of its last stop. The same for `turns`. */
   readonly usage: Usage
   readonly turns: number
   readonly durationMs: number

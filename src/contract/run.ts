@@ -1,3 +1,4 @@
+import type { AgentSettings } from "./agents.ts"
 import type { ArtifactStore, PersistArtifact } from "./artifacts.ts"
 import type { Backend } from "./backend.ts"
 import type { Deadlines } from "./backend-env.ts"
@@ -49,6 +50,8 @@ export interface RuntimeConfig {
   readonly allowedTools?: readonly string[]
   readonly disabledTools?: readonly string[]
   readonly limits?: Partial<Limits>
+  /** Lets runs start agents. Default: none. */
+  readonly agents?: AgentSettings
   /** Keeps conversations within the model's context. `false`: a run fails once it no longer fits. */
   readonly compaction?: CompactionSettings | false
   /** Returns the price of a model; undefined: use the included table, null: unknown price. */
@@ -171,6 +174,8 @@ export type RunInput = ModelSettings & {
    */
   readonly outputMode?: "strict" | "forward"
   readonly limits?: Partial<Limits>
+  /** Settings that differ from the runtime's. `false`: the run starts no agents. */
+  readonly agents?: AgentSettings | false
   /** Settings that differ from the runtime's. */
   readonly compaction?: CompactionSettings | false
   readonly slice?: Slice
@@ -230,6 +235,8 @@ export interface ResumeInput {
   readonly outputSchema?: JsonSchema | StandardSchema
   /** All of them count from the start of the run. */
   readonly limits?: Partial<Limits>
+  /** The run's own agents, which its journal cannot store, and changed settings. */
+  readonly agents?: AgentSettings
   /** Settings that differ from those of the run. */
   readonly compaction?: CompactionSettings | false
   readonly slice?: Slice
@@ -316,6 +323,8 @@ export interface RunFilter {
 
 export interface EventsOptions {
   readonly nodeId?: string
+  /** Adds the events of the run's agents, with `agent` set. With `follow` only those that work in this process. */
+  readonly agents?: boolean
   readonly after?: number
   readonly follow?: boolean
   readonly signal?: AbortSignal

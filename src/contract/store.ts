@@ -75,4 +75,6 @@ export interface RunKey {
   readonly workspaceId: string
   readonly runId: string
   readonly nodeId: string
+  /** An agent of the run: its id, after those of the agents above it, separated by slashes. Absent: the run itself. */
+  readonly agent?: string
 }

@@ -37,6 +37,11 @@ export interface Tool extends ToolSpec {
   /** Present if the author passed a Standard Schema: validates and transforms; absent: `inputSchema` decides. */
   readonly validate?: (args: Json) => Promise<ToolInput>
   run(args: unknown, context: ToolContext): unknown
+  /**
+   * Takes up a call that an earlier process began and did not finish, also if that process may be alive. Absent: its outcome
+   * is unknown, unless the effect allows a repetition.
+   */
+  readonly resume?: (args: unknown, context: ToolContext) => unknown
 }
 
 /** Validated arguments, or every reason why they are invalid. */
@@ -52,11 +57,31 @@ export interface ToolContext {
   readonly idempotencyKey: string
   readonly runId: string
   readonly callId: string
+  /** The path of the agent below the run that makes the call. */
   readonly agent?: string
   readonly cwd: string
   readonly env: Environment
   /** Reports progress; ephemeral, never journalled. */
   progress(message: string): void
+  /**
+   * Runs an agent below the current one and resolves to its answer, as a text for the model; one agent per call. In `resume` it
+   * takes up the agent that the call started before. Rejects with a `ToolError` if the agent fails. Absent: agents are off here.
+   */
+  readonly spawn?: (request: AgentRequest) => Promise<string>
+  /** Sends a text to an agent that this one started, or to the one that started it (`parent`). Absent: agents are off. */
+  readonly send?: (to: string, text: string) => Promise<void>
+}
+
+/** A task for an agent. */
+export interface AgentRequest {
+  /** A few words for people. */
+  readonly description: string
+  /** All that the agent gets to know. */
+  readonly prompt: string
+  /** The name of its type. */
+  readonly agent?: string
+  /** The schema of its answer. */
+  readonly schema?: JsonSchema
 }
 
 export type ToolStatus = "ok" | "error" | "denied" | "unknown"

@@ -1,6 +1,6 @@
 import type { RunRecord } from "../contract/event.ts"
 import type { ReasoningPart, ToolCallPart, ToolResultPart } from "../contract/message.ts"
-import type { FailedAttempt } from "../contract/result.ts"
+import type { FailedAttempt, RunWarning } from "../contract/result.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
 import type { ProjectedCall } from "./projected-call.ts"
 
@@ -39,4 +39,26 @@ export function resultPart({ callId, wireId, outcome }: FinishedCall): ToolResul
 export function failedAttempt({ from, failure }: RunRecord & { readonly type: "failover" }): FailedAttempt {
   const { code, retryable, requestId = null } = failure
   return { backend: from.backend, model: from.model ?? null, code, retryable, requestId }
+}
+
+export function newCall(record: RunRecord & { readonly type: "tool-call" }): ProjectedCall {
+  const { at, callId, wireId, name, args, executor } = record
+  return {
+    callId,
+    wireId,
+    name,
+    args,
+    executor,
+    calledAt: at,
+    finalArgs: undefined,
+    intent: undefined,
+    intentDigest: undefined,
+    outcome: undefined,
+    durationMs: 0,
+    stored: undefined,
+  }
+}
+
+export function runWarning({ code, message, paths }: RunRecord & { readonly type: "warning" }): RunWarning {
+  return { code, message, ...(paths && { paths }) }
 }

@@ -16,7 +16,17 @@ export function nodesPath(workspaceId: string, runId: string): string {
 }
 
 export function runPath(key: RunKey): string {
-  return `${nodesPath(key.workspaceId, key.runId)}/${checkedId("nodeId", key.nodeId)}`
+  const node = `${nodesPath(key.workspaceId, key.runId)}/${checkedId("nodeId", key.nodeId)}`
+  if (key.agent === undefined) return node
+  return key.agent.split("/").reduce((path, id) => `${path}/${AGENTS}/${checkedId("agent", id)}`, node)
+}
+
+/** The folder of the agents that a run or an agent started, each in a folder like that of a run. */
+export const AGENTS = "subagents"
+
+/** The key of an agent that this run or agent started. */
+export function agentKey(key: RunKey, agentId: string): RunKey {
+  return { ...key, agent: key.agent === undefined ? agentId : `${key.agent}/${agentId}` }
 }
 
 export function shardName(index: number): string {

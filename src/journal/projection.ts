@@ -15,7 +15,8 @@ import type {
 import type { ResumeBy, SessionRef } from "../contract/session.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
 import { addUsage, noUsage } from "../lib/usage.ts"
-import { callPart, failedAttempt, hasOutcome, reasoningPart, resultPart } from "./parts.ts"
+import { AgentFold } from "./agent-fold.ts"
+import { callPart, failedAttempt, hasOutcome, reasoningPart, resultPart, runWarning } from "./parts.ts"
 import type { Activity, LastStep, ProjectedAsk, ProjectedCall, StepRecord } from "./projected-call.ts"
 import { RecentCalls } from "./recent-calls.ts"
 import { Refilled } from "./refilled.ts"
@@ -73,6 +74,8 @@ export class RunProjection {
   schemaEnforced = false
   output: StructuredOutput | undefined
   readonly calls = new RecentCalls()
+  /** Not those of a run that was forked: the fork starts its own. */
+  readonly agents = new AgentFold()
   readonly warnings: RunWarning[] = []
   error: Failure | undefined
   startedAt = 0
@@ -209,7 +212,11 @@ export class RunProjection {
         this.calls.finish(record)
         break
       case "approval-request":
-        this.ask = { request: record }
+        this.ask = record.of && this.#isCopied(record) ? undefined : { request: record }
+        break
+      case "agent-start":
+      case "agent-end":
+        if (!this.#isCopied(record)) this.agents.apply(record)
         break
       case "approval-result":
         this.#decide(record)
@@ -276,8 +283,7 @@ export class RunProjection {
 
   #warn(record: RunRecord & { readonly type: "warning" }): void {
     if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
-    const { code, message, paths } = record
-    this.warnings.push({ code, message, ...(paths && { paths }) })
+    this.warnings.push(runWarning(record))
     if (this.warnings.length > MOST_WARNINGS) this.warnings.shift()
   }
 
@@ -332,6 +338,9 @@ export class RunProjection {
   /** A decision that a fork copied was about the call of the other run. */
   #decide(record: RunRecord & { readonly type: "approval-result" }): void {
     if (this.ask?.request.callId === record.callId && !this.#isCopied(record)) this.ask.decision = record
+    // Only the agent's own journal applies the decision.
+    if (record.of) this.ask = this.agents.decide(this.ask)
+    if (record.of) return
     if (record.always) this.allowed.push(record.always)
     this.#rewrite(record)
   }

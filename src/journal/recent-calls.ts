@@ -1,4 +1,5 @@
 import type { RunRecord } from "../contract/event.ts"
+import { newCall } from "./parts.ts"
 import type { ProjectedCall } from "./projected-call.ts"
 
 /** How many of its newest calls a run keeps in memory. Its journal has all of them. */
@@ -30,16 +31,9 @@ export class RecentCalls {
     return this.#calls.values()
   }
 
-  add({ at, callId, wireId, name, args, executor }: RunRecord & { readonly type: "tool-call" }): ProjectedCall {
-    const state = {
-      finalArgs: undefined,
-      intent: undefined,
-      intentDigest: undefined,
-      outcome: undefined,
-      durationMs: 0,
-      stored: undefined,
-    }
-    const call = { callId, wireId, name, args, executor, calledAt: at, ...state }
+  add(record: RunRecord & { readonly type: "tool-call" }): ProjectedCall {
+    const { callId, name } = record
+    const call = newCall(record)
     const [, server] = /^mcp:(.+?)\//.exec(name) ?? []
     if (server !== undefined) this.servers.add(server)
     if (!this.#calls.has(callId)) this.count++

@@ -13,6 +13,7 @@ import type { RunSummary } from "../contract/run.ts"
 import type { RunState, UnfinishedRun } from "../contract/runtime.ts"
 import type { RunKey } from "../contract/store.ts"
 import { plainText } from "../lib/content.ts"
+import { addUsage } from "../lib/usage.ts"
 import type { ProjectedCall } from "./projected-call.ts"
 import { RunProjection } from "./projection.ts"
 
@@ -53,8 +54,8 @@ function factsOf(run: RunProjection, transcript: Transcript, status = run.status
     nodeId: run.nodeId,
     text: run.text,
     ...(run.output && { structuredSource: run.output.source }),
-    usage: run.usage,
-    turns: run.turns,
+    usage: addUsage(run.usage, run.agents.usage),
+    turns: run.turns + run.agents.turns,
     durationMs: run.durationMs,
     backend: run.backend,
     model: run.model ?? null,
@@ -77,7 +78,7 @@ export function capabilitiesUsed(run: RunProjection): CapabilitiesUsed {
     promptCache: usedCache(run.usage),
     thinking: run.thinking,
     structuredOutputEnforced: run.schemaEnforced,
-    subagentInvoked: false,
+    subagentInvoked: run.agents.byId.size > 0,
     mcpServersUsed: [...run.calls.servers],
     nativeSubagentsUsed: [],
     toolCompactionApplied: run.calls.hasOffloaded,
@@ -96,8 +97,10 @@ export function pendingOf({ ask, calls }: RunProjection): PendingToolCall | null
   const call = calls.get(ask.request.callId)
   if (call === undefined || call.outcome !== undefined) return null
   const { callId: id, name, calledAt } = call
-  const { question, ticket, always, args = call.args } = ask.request
-  return { id, name, args, question, ticket, ...(always && { always }), calledAt }
+  const { question, ticket, always, args = call.args, of, at } = ask.request
+  const rest = { args, question, ticket, ...(always && { always }) }
+  if (of) return { agent: of.agent, id: of.callId, name: of.tool, ...rest, calledAt: at }
+  return { id, name, ...rest, calledAt }
 }
 
 /** The facts of a run without a journal: it could not start, waits for a slot, or does not exist. */
@@ -124,7 +127,7 @@ export function summaryOf(run: RunProjection): RunSummary {
     status: run.status,
     ...(run.status === "paused" && run.pause && { pause: run.pause.reason }),
     task: task ? plainText(task.content, " ") : "",
-    turns: run.turns,
+    turns: run.turns + run.agents.turns,
     startedAt: run.startedAt,
     updatedAt: run.updatedAt,
   }

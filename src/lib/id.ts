@@ -7,7 +7,7 @@ export function isId(id: string): boolean {
 }
 
 /** Ids become names in a store: an id that could escape its workspace is rejected. */
-export function checkedId(what: "runId" | "nodeId" | "workspaceId", id: string): string {
+export function checkedId(what: "runId" | "nodeId" | "workspaceId" | "agent", id: string): string {
   if (typeof id === "string" && isId(id)) return id
   throw new LonghaulError("config_invalid", `${what} ${JSON.stringify(String(id).slice(0, 80))} is not a valid id.`, {
     fix: `Use 1 to 64 letters, digits, "_" and "-" for ${what}, starting with a letter or digit.`,

@@ -76,7 +76,10 @@ function endOf(
       return failed(stop.failure)
     case "suspended":
       if (cause?.kind === "cancel") return wasCancelled
-      if (handover !== undefined) return { type: "run-pause", reason: "handover", text: handover }
+      if (asked === undefined && handover !== undefined)
+        return { type: "run-pause", reason: "handover", text: handover }
+      // An agent was released, and continues with the run.
+      if (asked === undefined && released) return { type: "run-pause", reason: "released" }
       return pauseOf(asked, stop.resumeBy)
   }
 }

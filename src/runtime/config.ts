@@ -28,6 +28,8 @@ import { type PolicyHost, policies } from "../policy/policies.ts"
 import { createDispatcher, type Dispatcher, type DispatcherOptions, selectTools } from "../tools/kernel/dispatch.ts"
 import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
+import { agentTools } from "./agents/agent-tools.ts"
+import { type CheckedAgents, checkedAgents, checkTypeTools, ownTools } from "./agents/settings.ts"
 import { type BackendSource, Backends } from "./backends/backends.ts"
 import type { TargetSource } from "./backends/targets.ts"
 import { checkedSelection, checkedServers, resolveDeadlines } from "./input/backend-settings.ts"
@@ -95,6 +97,8 @@ export interface ResolvedConfig {
   readonly redactorOf: RedactorOf
   readonly undeclared: UndeclaredTokens
   readonly limits: Limits
+  /** Absent: runs start no agents unless they say so. */
+  readonly agents?: CheckedAgents
   readonly compaction: CheckedCompaction
   readonly prices: PriceList
   readonly unknownPrice: "refuse" | "warn"
@@ -121,7 +125,7 @@ export interface ResolvedConfig {
 export function resolveConfig(config: RuntimeConfig, defaults: Defaults): ResolvedConfig {
   checkKeys("createRuntime", config, configKeys)
   checkShapes(config)
-  const { model, owner, allowedTools, disabledTools = [] } = config
+  const { model, owner } = config
   requireJson("owner", owner)
   const store = config.store ?? defaults.store()
   const resolveModel = (given: Model | string) => checkedModel(given, defaults)
@@ -132,7 +136,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
   warnOfWeakSecrets(redactorOf().weak, logger)
   const compaction = checkedCompaction(config.compaction, resolveModel)
-  const { tools, selected } = selectedTools(config, offloads(compaction))
+  const { agents, tools, selected } = selectedTools(config, offloads(compaction))
   const { toolError } = config.hooks ?? {}
   const reporting = {
     ...(logger && { logger }),
@@ -167,12 +171,13 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     deadlines,
     backendEnv: { ...defaults.backendEnv, transport, brand, deadlines },
     tools,
-    mayFetch: mayFetch(allowedTools, disabledTools),
+    mayFetch: mayFetch(config.allowedTools, config.disabledTools ?? []),
     dispatcher: createDispatcher(selected, reporting),
     reporting,
     redactorOf,
     undeclared: new UndeclaredTokens(),
     limits: resolveLimits(config.limits, defaultLimits),
+    ...(agents && { agents }),
     compaction,
     prices: createPriceList(config.resolvePricing),
     unknownPrice: oneOf("unknownPrice", config.unknownPrice ?? "refuse", ["refuse", "warn"]),
@@ -193,19 +198,22 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     policyOf: policies(
       config.policy,
       defaults.policy ?? {},
-      tools.map(({ name }) => name),
+      [...tools, ...ownTools(agents)].map(({ name }) => name),
     ),
   })
 }
 
-/** The tools of the runtime. `selected`: with FetchData, if results are offloaded. */
-function selectedTools({ tools = [], allowedTools, disabledTools = [] }: RuntimeConfig, isOn: boolean) {
-  const selected = selectTools(withFetchData(tools, isOn, allowedTools), {
+/** The tools of the runtime, with those for its agents. `selected`: with FetchData, too, if results are offloaded. */
+function selectedTools({ tools = [], agents: given, allowedTools, disabledTools = [] }: RuntimeConfig, isOn: boolean) {
+  const agents = given && checkedAgents(given)
+  const all = [...tools, ...(agents ? agentTools(agents) : [])]
+  const selected = selectTools(withFetchData(all, isOn, allowedTools), {
     disabled: disabledTools,
     ...(allowedTools && { allowed: allowedTools }),
   })
   const own = selected.filter((tool) => tool !== fetchData)
-  return { tools: own, selected: isOn ? selected : own }
+  if (agents) checkTypeTools(agents, own)
+  return { agents, tools: own, selected: isOn ? selected : own }
 }
 
 /** A name may be a vendor's name of a model, which only its backend knows: then it is not resolved here. */
@@ -288,6 +296,7 @@ export const configKeys = keys<RuntimeConfig>()(
   "allowedTools",
   "disabledTools",
   "limits",
+  "agents",
   "compaction",
   "resolvePricing",
   "unknownPrice",

@@ -4,10 +4,11 @@ import type { ContinueInput, RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { RunProjection } from "../journal/projection.ts"
 import { checkedId } from "../lib/id.ts"
+import { recalledAgents } from "./agents/settings.ts"
 import { type RunTarget, recalledChain } from "./backends/targets.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { earlierExchanges, exchangesFrom, nodeAfter } from "./conversation.ts"
-import { type CheckedInput, checkInput } from "./input/input.ts"
+import { type CheckedInput, checkInput, toolsWith } from "./input/input.ts"
 import { fetchData } from "./offload/fetch-data.ts"
 import { asksToOffload } from "./offload/settings.ts"
 import { type OwnerWatch, stillActive } from "./runs/owner-watch.ts"
@@ -83,16 +84,18 @@ async function recalled(
   const { nodeId: _, ...given } = options
   const { messages: __, model: ___, backend: ____, chain: _____, workspace: ______, ...recorded } = input ?? noInput
   const { chain } = await recalledChain(config.targets, run, given)
-  const there = new Set([...config.tools, fetchData, ...(given.tools ?? [])].map(({ name }) => name))
+  const agents = recalledAgents(config.agents, input?.agents, given.agents || undefined)
+  const there = new Set([...toolsWith(config, agents), fetchData, ...(given.tools ?? [])].map(({ name }) => name))
   const allowedTools = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
   // Recorded with references, and redacted again with the rest of the input.
-  const { metadata, system, ...settings } = recorded
+  const { metadata, system, agents: figures, agentType: _______, ...settings } = recorded
   const { expand } = config.redactorOf(chain)
   return {
     ...settings,
     ...(system !== undefined && { system: expand(system) ?? system }),
     ...(metadata && { metadata: expand(metadata) ?? metadata }),
     ...(limits && { limits }),
+    ...agentInput(figures),
     allowedTools: [
       ...allowedTools,
       ...(given.tools ?? []).map(({ name }) => name),
@@ -102,6 +105,12 @@ async function recalled(
     chain: given.chain ?? chain.map(chainEntry),
     task,
   }
+}
+
+function agentInput(recorded: RecordedInput["agents"]): Pick<RunInput, "agents" | "disabledTools"> {
+  if (recorded === undefined) return {}
+  const { disabled, ...agents } = recorded
+  return { agents, ...(disabled && { disabledTools: disabled }) }
 }
 
 function chainEntry({ backend, model, modelName, requires }: RunTarget) {

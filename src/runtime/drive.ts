@@ -18,7 +18,8 @@ export async function drive(config: ResolvedConfig, run: OpenRun, entry: number)
   try {
     recordChoice(run, entry)
     if (input.form) run.output = new OutputCheck(input.form, enforcesSchema(target))
-    if (hooks.has("preRun")) await hooks.call("preRun", (hook, hooked) => hook.preRun?.(hooked))
+    if (hooks.has("preRun") && run.key.agent === undefined)
+      await hooks.call("preRun", (hook, hooked) => hook.preRun?.(hooked))
     const pricing = await pricingOf(config, run)
     const left = await openLeft(config, run)
     const prepared = prepare(run)
@@ -127,10 +128,10 @@ function stoppedByUs({ target }: OpenRun, { cause }: Watch): Stop {
 }
 
 /** The price of the model. A dollar limit has no effect without one, so it is rejected or reported. */
-async function pricingOf(config: ResolvedConfig, { input, target, journal }: OpenRun): Promise<Pricing | null> {
+async function pricingOf(config: ResolvedConfig, { ledger, target, journal }: OpenRun): Promise<Pricing | null> {
   const { model, modelName, backend } = target
   const pricing = await config.prices(model ?? { provider: backend.capabilities.provider, id: modelName ?? "" })
-  if (pricing !== null || input.limits.usd === undefined || backend.capabilities.reportsCost) return pricing
+  if (pricing !== null || !ledger.limitsDollars || backend.capabilities.reportsCost) return pricing
   const message = `limits.usd is set, but the price of ${modelName ?? "the model"} is unknown.`
   if (config.unknownPrice === "refuse") {
     throw new LonghaulError("config_invalid", message, {

@@ -123,6 +123,6 @@ export function realArgs({ undeclared }: ResolvedConfig, { redactor, key }: Open
 }
 
 /** Identifies a call: the same for every attempt at it, in every process. */
-export function callKey({ runId, nodeId }: OpenRun["key"], { callId }: Pick<ToolCall, "callId">): string {
-  return `${runId}/${nodeId}/${callId}`
+export function callKey({ runId, nodeId, agent }: OpenRun["key"], { callId }: Pick<ToolCall, "callId">): string {
+  return `${runId}/${nodeId}/${agent === undefined ? "" : `${agent}/`}${callId}`
 }

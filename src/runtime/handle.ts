@@ -4,6 +4,7 @@ import type { RunHandle, RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { contain } from "../lib/contained.ts"
 import { Metering } from "../observe/metering.ts"
+import type { AgentHost } from "./agents/family.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { RunControls } from "./controls.ts"
 import { EventQueue } from "./event-queue.ts"
@@ -15,8 +16,10 @@ import { executeRun } from "./run.ts"
 export interface StartOptions extends Pick<RunInput, "onEvent" | "onProgress" | "signal"> {
   /** The caller will iterate the handle, so events are kept until they are read. */
   readonly streamed: boolean
-  /** A ledger shared with other runs. Default: the run gets its own. */
+  /** The ledger of which the run's own is a part. */
   readonly ledger?: Ledger
+  /** What agents of the run need. Absent: it starts none. */
+  readonly agentHost?: AgentHost
   /** Waits for a slot. Resolves with the function that frees it. */
   readonly takeSlot?: (controls: RunControls) => Promise<() => void>
   /** Called once the run has started. Returns a function that is called when the run has ended. */
@@ -36,12 +39,19 @@ export function startRun(
   opening: () => Promise<Opening>,
   options: StartOptions,
 ): StartedHandle {
-  const { signal, ledger, opened } = options
+  const { signal, ledger, agentHost, opened } = options
   const controls = new RunControls()
   const events = new EventQueue<RunEvent>()
   const publisher = new Publisher(listenersOf(config, key, options, events))
   let over = false
-  const seat = { publisher, controls, ...(signal && { signal }), ...(ledger && { ledger }), opened }
+  const seat = {
+    publisher,
+    controls,
+    ...(signal && { signal }),
+    ...(ledger && { ledger }),
+    ...(agentHost && { agentHost }),
+    opened,
+  }
   const run = () => executeRun(config, key, opening, seat)
   const result = (options.takeSlot ? inSlot(options.takeSlot, controls, run) : run()).finally(() => {
     over = true
@@ -94,12 +104,14 @@ function listenersOf(
 
 function observing(observer: ResolvedConfig["observers"][number], { runId, nodeId }: RunKey): Listener {
   const run = { runId, nodeId }
-  const metering = observer.recordMetric ? new Metering() : undefined
+  const meterings = new Map<string | undefined, Metering>()
   return {
     deltas: observer.deltas !== false,
     receive(event) {
       const recorded: unknown = observer.recordEvent(event, run)
-      if (metering === undefined || !("seq" in event)) return recorded
+      if (!observer.recordMetric || !("seq" in event)) return recorded
+      const metering = meterings.get(event.agent) ?? new Metering()
+      meterings.set(event.agent, metering)
       for (const metric of metering.metricsOf(event)) contain(() => observer.recordMetric?.(metric, run))
       return recorded
     },
@@ -112,6 +124,7 @@ function progressing(onProgress: (message: string) => void): Listener {
   return {
     deltas: false,
     receive(event): unknown {
+      if (event.agent !== undefined) return
       if (event.type === "run-start") turns = event.limits.turns
       if (event.type === "text-end") return onProgress(event.text)
       if (event.type === "turn-end") return onProgress(`Turn ${event.turn} of at most ${turns} is complete.`)
@@ -120,5 +133,7 @@ function progressing(onProgress: (message: string) => void): Listener {
 }
 
 async function* textOf(events: AsyncIterable<RunEvent>): AsyncGenerator<string> {
-  for await (const event of events) if (event.type === "text-delta") yield event.delta
+  for await (const event of events) {
+    if (event.type === "text-delta" && event.agent === undefined) yield event.delta
+  }
 }

@@ -26,6 +26,8 @@ export class SessionHost implements TurnHost {
   #askedAt: number | undefined
   readonly #entry: Entry
   readonly #pricing: Pricing | null
+  /** True from the start of a turn to its answer. */
+  #isUnanswered = false
   /** The reserve of the current turn. */
   #reserve: Reserve | undefined
   /** The number of turns started by this session, and its start time. */
@@ -49,13 +51,13 @@ export class SessionHost implements TurnHost {
   }
 
   async beginTurn(turn: number, bound: () => TurnBound): Promise<boolean> {
-    const { ledger, hooks, input, journal, controls } = this.#run
-    if (turn > input.limits.turns) {
-      this.#run.limit = new LonghaulError("max_turns", `Maximum turns reached: ${input.limits.turns}.`, {
-        fix: "Raise limits.turns.",
-      })
+    const { ledger, hooks, journal, controls } = this.#run
+    const outOfTurns = ledger.startTurn(turn)
+    if (outOfTurns) {
+      this.#run.limit = outOfTurns
       return false
     }
+    this.#isUnanswered = true
     if (this.#isReleased()) {
       this.#run.released = true
       return false
@@ -181,6 +183,8 @@ export class SessionHost implements TurnHost {
 
   /** Refunds the reserve of a turn that was never answered. */
   close(): void {
+    if (this.#isUnanswered) this.#run.ledger.dropTurn()
+    this.#isUnanswered = false
     if (this.#reserve) this.#run.ledger.refund(this.#reserve)
     this.#reserve = undefined
   }
@@ -211,6 +215,7 @@ export class SessionHost implements TurnHost {
 
   #settled(event: BackendEvent & { readonly type: "usage" }): RecordBody {
     const usage = this.#priced(event.usage)
+    this.#isUnanswered = false
     if (this.#reserve) this.#run.ledger.settle(this.#reserve, usage)
     this.#reserve = undefined
     return { ...event, usage }

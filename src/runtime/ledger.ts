@@ -4,26 +4,68 @@ import type { Limits, Usage } from "../contract/result.ts"
 import { onAbort } from "../lib/abort.ts"
 import { totalTokens } from "../lib/usage.ts"
 
+/** What a run has spent: with its agents, but turns apart. */
+export interface Spent {
+  readonly tokens: number
+  readonly usd: number
+  readonly turns: number
+  readonly turnsBelow: number
+}
+
 /**
- * The tokens and dollars that a run and its children may spend. A call may start while the sum of spent and reserved amounts
+ * The turns, tokens and dollars that a run and its agents may spend. The ledger of an agent is part of the one above it: a call
+ * needs room in both. A call may start while the sum of spent and reserved amounts
  * is below the limits, so they are exceeded by one call at most. If the rest is reserved, the call waits until a reserve is
  * settled or refunded.
  */
 export class Ledger {
-  readonly #limits: Pick<Limits, "tokens" | "usd">
+  readonly #limits: Partial<Limits>
+  readonly #above: Ledger | undefined
+  /** Turns of this agent, and of all agents below it. */
+  #turns: number
+  #turnsBelow: number
+  /** The reserves in the ledger above, by those here. */
+  readonly #reservedAbove = new Map<Reserve, Reserve>()
   readonly #spent: { tokens: number; usd: number }
   readonly #reserved = new Set<Reserve>()
   #waiting: (() => void)[] = []
 
-  /** `spent`: the amount that a resumed run has already spent. */
-  constructor(limits: Pick<Limits, "tokens" | "usd">, spent = { tokens: 0, usd: 0 }) {
+  /** `before`: what a resumed run and its agents have already spent. `above`: already contains that. */
+  constructor(limits: Partial<Limits>, before: Partial<Spent> = {}, above?: Ledger) {
+    const { tokens = 0, usd = 0, turns = 0, turnsBelow = 0 } = before
     this.#limits = limits
-    this.#spent = { ...spent }
+    this.#above = above
+    this.#spent = { tokens, usd }
+    this.#turns = turns
+    this.#turnsBelow = turnsBelow
+  }
+
+  /** Counts a turn that is about to start. Returns the error of a limit that is reached. */
+  startTurn(turn: number): LonghaulError | undefined {
+    this.#turns = turn - 1
+    for (let each: Ledger | undefined = this; each; each = each.#above) {
+      const { turns = Number.POSITIVE_INFINITY } = each.#limits
+      if (each.#turns + each.#turnsBelow >= turns) return outOfTurns(turns)
+    }
+    this.#turns = turn
+    for (let each = this.#above; each; each = each.#above) each.#turnsBelow++
+    return undefined
+  }
+
+  /** Forgets a turn that was never answered. */
+  dropTurn(): void {
+    this.#turns--
+    for (let each = this.#above; each; each = each.#above) each.#turnsBelow--
   }
 
   /** True if tokens or dollars are limited, so that calls need a reserve. */
   get limited(): boolean {
-    return this.#limits.tokens !== undefined || this.#limits.usd !== undefined
+    return this.#limits.tokens !== undefined || this.#limits.usd !== undefined || this.#above?.limited === true
+  }
+
+  /** True if dollars are limited here or above, so that a price must be known. */
+  get limitsDollars(): boolean {
+    return this.#limits.usd !== undefined || this.#above?.limitsDollars === true
   }
 
   get spent(): { readonly tokens: number; readonly usd: number } {
@@ -40,12 +82,24 @@ export class Ledger {
     }
     const reserve = { ...bound }
     this.#reserved.add(reserve)
+    if (this.#above?.limited) await this.#reserveAbove(this.#above, reserve, signal)
     return reserve
+  }
+
+  async #reserveAbove(above: Ledger, reserve: Reserve, signal: AbortSignal): Promise<void> {
+    try {
+      this.#reservedAbove.set(reserve, await above.reserve(reserve, signal))
+    } catch (error) {
+      this.refund(reserve)
+      throw error
+    }
   }
 
   /** Settles an answered call. If its provider reports no usage, the whole reserve counts as spent. */
   settle(reserve: Reserve, usage: Usage): void {
     if (!this.#reserved.has(reserve)) return
+    const reservedAbove = this.#reservedAbove.get(reserve)
+    if (reservedAbove) this.#above?.settle(reservedAbove, usage)
     this.#spent.tokens += totalTokens(usage) ?? reserve.tokens
     this.#spent.usd += usage.costUsd ?? reserve.usd ?? 0
     this.refund(reserve)
@@ -55,12 +109,16 @@ export class Ledger {
   spend(usage: Usage): LonghaulError | undefined {
     this.#spent.tokens += totalTokens(usage) ?? 0
     this.#spent.usd += usage.costUsd ?? 0
-    return this.#exceeded()
+    const exceededAbove = this.#above?.spend(usage)
+    return this.#exceeded() ?? exceededAbove
   }
 
   /** Gives back the reserve of an unanswered call. */
   refund(reserve: Reserve): void {
     this.#reserved.delete(reserve)
+    const reservedAbove = this.#reservedAbove.get(reserve)
+    if (reservedAbove) this.#above?.refund(reservedAbove)
+    this.#reservedAbove.delete(reserve)
     const waiting = this.#waiting
     this.#waiting = []
     for (const wake of waiting) wake()
@@ -101,4 +159,8 @@ export class Ledger {
 
 function exceeded(message: string, limit: "tokens" | "usd"): LonghaulError {
   return new LonghaulError("budget_exceeded", message, { fix: `Raise limits.${limit}.` })
+}
+
+function outOfTurns(turns: number): LonghaulError {
+  return new LonghaulError("max_turns", `Maximum turns reached: ${turns}.`, { fix: "Raise limits.turns." })
 }

@@ -11,12 +11,15 @@ import { canonicalJson } from "../lib/json.ts"
 import type { ActivePolicy } from "../policy/pipeline.ts"
 import { recordedPolicy } from "../policy/policies.ts"
 import type { Redactor } from "../policy/redact/redactor.ts"
+import { type AgentsBelow, agentsBelow, none } from "./agents/agents-below.ts"
+import type { AgentPowers, Place } from "./agents/place.ts"
+import { recordedAgents } from "./agents/settings.ts"
 import { type RunTarget, recordedTarget } from "./backends/targets.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
 import { RunHooks } from "./hooks.ts"
 import type { CheckedInput } from "./input/input.ts"
-import { Ledger } from "./ledger.ts"
+import { Ledger, type Spent } from "./ledger.ts"
 import type { OutputCheck } from "./output.ts"
 import type { Publisher } from "./publisher.ts"
 import type { FoundRun } from "./runs/read-runs.ts"
@@ -35,6 +38,12 @@ export interface OpenRun {
   readonly ledger: Ledger
   readonly hooks: RunHooks
   readonly policy: ActivePolicy
+  /** Present if the run is an agent of another one. */
+  readonly place?: Place
+  /** Agents that it has started before, with those below them. */
+  readonly agentsBelow: number
+  /** Present if it may start agents, or is one. */
+  agents?: AgentPowers
   /** Knows the secrets of the runtime and of the run's model. */
   readonly redactor: Redactor
   /** Present if the answer must have a form. */
@@ -85,7 +94,7 @@ export async function openRun(
   opening: Opening,
   publisher: Publisher,
   controls: RunControls,
-  shared: Ledger | undefined,
+  { above, place }: { readonly above?: Ledger | undefined; readonly place?: Place | undefined } = {},
 ): Promise<OpenRun> {
   const { input } = opening
   const folder = config.store.folder(runPath(key))
@@ -119,8 +128,9 @@ export async function openRun(
     ...(config.owner && { owner: config.owner }),
   })
   const { chain, entry, mcpServers } = input
-  const { runId, nodeId } = key
+  const { runId, nodeId, agent } = key
   const target = chain[entry] ?? chain[0]
+  const below = opening.isNew ? none : await agentsBelow(config, key, projection)
   return {
     key,
     input,
@@ -129,10 +139,16 @@ export async function openRun(
     projection,
     publisher,
     controls,
-    ledger: shared ?? new Ledger(input.limits, projection.spent),
-    hooks: new RunHooks(config.hooks, { runId, nodeId, signal: controls.signal }, (slot, kind) => {
-      journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
-    }),
+    ledger: new Ledger(input.limits, spentBy(projection, below), above),
+    ...(place && { place }),
+    agentsBelow: below.agents,
+    hooks: new RunHooks(
+      config.hooks,
+      { runId, nodeId, ...(agent && { agent }), signal: controls.signal },
+      (slot, kind) => {
+        journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
+      },
+    ),
     policy,
     redactor: config.redactorOf(chain, mcpServers),
     target,
@@ -146,6 +162,10 @@ export async function openRun(
       journal.flushSoon()
     },
   }
+}
+
+function spentBy({ spent, turns }: RunProjection, below: AgentsBelow): Spent {
+  return { tokens: spent.tokens + below.tokens, usd: spent.usd + below.usd, turns, turnsBelow: below.turns }
 }
 
 /**
@@ -198,6 +218,8 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
       ...(input.unknownOutcome !== "tell" && { unknownOutcome: input.unknownOutcome }),
       ...recordedPolicy(input.policies[0]),
       ...(input.ownCompaction !== undefined && { compaction: input.ownCompaction }),
+      ...(input.agents && input.agentType === undefined && { agents: recordedAgents(input.agents) }),
+      ...(input.agentType !== undefined && { agentType: input.agentType }),
       ...(metadata && { metadata }),
     },
     ...(input.before && { continues: input.before.nodeId }),

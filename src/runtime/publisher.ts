@@ -17,15 +17,29 @@ export class Publisher {
   #hasDeltas = false
   /** Ephemeral events that wait until the record before them is durable. */
   #held: { readonly after: number; readonly event: Ephemeral }[] = []
+  /** For the events of an agent: those of the run, whose listeners receive them. */
+  readonly #root: Publisher | undefined
 
-  constructor(listeners: readonly Listener[]) {
+  constructor(listeners: readonly Listener[], root?: Publisher) {
     this.#listeners = listeners
     this.#hasDeltas = listeners.some(({ deltas }) => deltas)
+    this.#root = root
   }
 
   /** True while a listener receives ephemeral events. */
   get hasDeltas(): boolean {
-    return this.#hasDeltas
+    return this.#root?.hasDeltas ?? this.#hasDeltas
+  }
+
+  /** Publishes the events of an agent of the run to the run's listeners, each with the agent's path. */
+  forAgent(agent: string): Publisher {
+    const root = this.#root ?? this
+    return new Publisher([{ deltas: true, receive: (event) => root.#pass({ ...event, agent }) }], root)
+  }
+
+  #pass(event: RunEvent): void {
+    const isRecord = "seq" in event
+    for (const listener of this.#listeners) if (isRecord || listener.deltas) pass(listener, event)
   }
 
   /** Adds a listener for later events. Returns the function that removes it. */
@@ -35,7 +49,7 @@ export class Publisher {
   }
 
   records(records: readonly RunRecord[]): void {
-    if (this.#listeners.length === 0) return
+    if ((this.#root ?? this).#listeners.length === 0) return
     let next = 0
     for (const record of records) {
       for (const listener of this.#listeners) pass(listener, record)

@@ -4,14 +4,19 @@ import type { Json } from "../contract/json.ts"
 import type { PendingToolCall } from "../contract/result.ts"
 import type { ResumeInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
+import type { Tool } from "../contract/tool.ts"
 import type { ProjectedCall } from "../journal/projected-call.ts"
 import type { RunProjection } from "../journal/projection.ts"
 import { flagUnknown } from "../journal/recover.ts"
 import { pendingOf } from "../journal/result.ts"
 import { checkedId } from "../lib/id.ts"
+import { isJsonObject } from "../lib/json.ts"
 import { checkKeys, keys, oneOf } from "../lib/known-keys.ts"
 import { modelSettings } from "../lib/model-settings.ts"
 import { checkRunPolicy, recordedPolicy } from "../policy/policies.ts"
+import type { Dispatcher } from "../tools/kernel/dispatch.ts"
+import { AGENT } from "./agents/agent-tools.ts"
+import { recalledAgents } from "./agents/settings.ts"
 import { recalledChain } from "./backends/targets.ts"
 import { callDigest } from "./calls/decide.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
@@ -20,7 +25,7 @@ import { callKey } from "./entry.ts"
 import { checkedServers } from "./input/backend-settings.ts"
 import { checkedCompaction } from "./input/compaction.ts"
 import { workingDirectory } from "./input/cwd.ts"
-import { type CheckedInput, checkedSlice, dispatcherOf } from "./input/input.ts"
+import { type CheckedInput, checkedSlice, fetchingDispatcher, toolsWith } from "./input/input.ts"
 import { fetchData } from "./offload/fetch-data.ts"
 import { asksToOffload } from "./offload/settings.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
@@ -30,21 +35,20 @@ import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 import type { ReleasedRuns } from "./runs/released-runs.ts"
 
 /**
- * Determines from the journal how a run is resumed. Rejects invalid input without having changed anything. `found`: the run as
- * recovery found it when it checked the owner.
+ * Determines from the journal how a run is resumed. Rejects invalid input without having changed anything.
  */
 export async function resumption(
   config: ResolvedConfig,
   key: RunKey,
   given: ResumeInput,
   look: (found: FoundRun) => Promise<OwnerState>,
-  { found: foundBefore, released }: { readonly found?: FoundRun; readonly released: ReleasedRuns },
+  { found: foundBefore, released, tools, inherited }: ResumeFrom,
 ): Promise<Opening> {
   checkKeys("resume", given, resumeKeys)
   requireJson("args", given.args)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
-  const found = foundBefore ?? (await inspectRun(config, key, released.take(key)))
+  const found = foundBefore ?? (await inspectRun(config, key, released?.take(key)))
   if (found === null) throw noSuchRun(key)
   const { projection } = found
   if (projection.status === "done") throw isDone(key)
@@ -52,7 +56,9 @@ export async function resumption(
   if (owner === "alive" && !given.takeover) throw stillActive(key)
   const { continues } = projection
   const before = continues === undefined ? undefined : await earlierExchanges(config, { ...key, nodeId: continues })
-  const checked = { ...(await recalledInput(config, projection, given)), ...(before && { before }) }
+  const recalled = await recalledInput(config, projection, given, tools)
+  const checked = { ...recalled, ...inherited, ...(before && { before }) }
+  requireTypes(projection, checked)
   const input = redactedAnswer(config, key, projection, checked, given)
   const decided = decisionOf(config, projection, input)
   if (decided?.args !== undefined) await refuseUnfit(checked, projection, given.args ?? null)
@@ -84,6 +90,15 @@ export async function resumption(
   }
 }
 
+export interface ResumeFrom {
+  /** The run as recovery found it when it checked the owner. */
+  readonly found?: FoundRun
+  readonly released?: ReleasedRuns
+  /** For an agent: the tools that it may have, and what it has in common with the agent that started it. */
+  readonly tools?: readonly Tool[]
+  readonly inherited?: Partial<CheckedInput>
+}
+
 /** The answer of a person enters here: it is recorded with references instead of secrets. */
 function redactedAnswer(
   config: ResolvedConfig,
@@ -96,7 +111,8 @@ function redactedAnswer(
   const { answer, args } = given
   const clean = redactor.json(args)
   if (args !== undefined && clean !== undefined && ask && redactor.expand(clean) === undefined) {
-    config.undeclared.keep(callKey(key, ask.request), clean, args)
+    const { of, callId } = ask.request
+    config.undeclared.keep(of ? callKey({ ...key, agent: of.agent }, of) : callKey(key, { callId }), clean, args)
   }
   return {
     ...given,
@@ -110,12 +126,18 @@ function causeOf(owner: OwnerState): ResumeCause {
 }
 
 /** The recorded input of the run, completed with values that only the caller has. */
-async function recalledInput(config: ResolvedConfig, run: RunProjection, given: ResumeInput): Promise<CheckedInput> {
+async function recalledInput(
+  config: ResolvedConfig,
+  run: RunProjection,
+  given: ResumeInput,
+  available?: readonly Tool[],
+): Promise<CheckedInput> {
   const { input } = run
   if (input === undefined || run.limits === undefined) {
     throw new LonghaulError("storage", `The journal of ${run.runId} has no run-start record.`, { retryable: false })
   }
   const { messages, system, cwd, metadata, unknownOutcome = "tell" } = input
+  const agents = recalledAgents(config.agents, input.agents, given.agents)
   const schema = given.outputSchema ?? input.outputSchema
   const form = schema && outputForm({ messages, outputSchema: schema, outputMode: input.outputMode ?? "strict" })
   return {
@@ -125,7 +147,8 @@ async function recalledInput(config: ResolvedConfig, run: RunProjection, given: 
     mcpServers: { ...config.mcpServers, ...checkedServers(given.mcpServers) },
     settings: modelSettings(input),
     ...(form && { form }),
-    dispatcher: recalledTools(config, run, given),
+    ...(agents && { agents }),
+    dispatcher: recalledTools(config, run, available ?? [...toolsWith(config, agents), ...(given.tools ?? [])], given),
     limits: resolveLimits(given.limits, run.limits),
     compaction: checkedCompaction(given.compaction ?? input.compaction, config.resolveModel, config.compaction),
     ...(given.slice && { slice: checkedSlice(given.slice) }),
@@ -141,8 +164,14 @@ async function recalledInput(config: ResolvedConfig, run: RunProjection, given: 
  * The tools that the run started with. Every tool that an open call needs must be registered. FetchData needs no setting if the
  * conversation may contain references.
  */
-function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [], compaction }: ResumeInput) {
-  const there = new Set([...config.tools, ...tools].map(({ name }) => name))
+function recalledTools(
+  config: ResolvedConfig,
+  run: RunProjection,
+  available: readonly Tool[],
+  { compaction }: ResumeInput,
+): Dispatcher {
+  const own = available.filter((tool) => tool !== fetchData)
+  const there = new Set(own.map(({ name }) => name))
   const hadFetch = !there.has(fetchData.name) && (wasOffered(run, fetchData.name) || run.calls.hasOffloaded)
   const missing = run.openCalls.find(
     ({ name, executor }) =>
@@ -158,8 +187,19 @@ function recalledTools(config: ResolvedConfig, run: RunProjection, { tools = [],
     )
   }
   const fetches = hadFetch || asksToOffload(compaction)
-  const allowed = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
-  return dispatcherOf(config, { tools, allowedTools: fetches ? [...allowed, fetchData.name] : allowed }, fetches)
+  const names = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
+  return fetchingDispatcher(config, own, { allowed: fetches ? [...names, fetchData.name] : names }, fetches)
+}
+
+/** An agent that waits for its run keeps its type: without it, the agent could only be lost. */
+function requireTypes({ openCalls }: RunProjection, { agents }: CheckedInput): void {
+  for (const { name, args, intent } of openCalls) {
+    const type = name === AGENT && intent !== undefined && isJsonObject(args) ? args.agent : undefined
+    if (typeof type !== "string" || !agents || agents.types.has(type)) continue
+    throw new LonghaulError("config_invalid", `The run waits for an agent of the type ${type}, which is not defined.`, {
+      fix: `Define ${type} in agents.types, of createRuntime or of resume.`,
+    })
+  }
 }
 
 function wasOffered(run: RunProjection, name: string): boolean {
@@ -181,6 +221,7 @@ function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput,
   if (!run.openCalls.includes(call) || call.executor === "backend") return false
   const ownerStopped = owner === "dead" || owner === "released"
   if (call.intent === "repeatable" && ownerStopped) return true
+  if (input.dispatcher.tool(call.name)?.resume) return true
   return asksIfUnknown(call, input)
 }
 
@@ -192,6 +233,8 @@ function asksIfUnknown({ name }: ProjectedCall, { dispatcher, unknownOutcome }: 
 /** True if the answer is a message for the model: not the result of a call, and not the reason for a denial. */
 function isForModel(run: RunProjection, { decision }: ResumeInput): boolean {
   if (pendingOf(run) === null) return true
+  // Handed down with the decision.
+  if (run.ask?.request.of) return false
   return (decision === "approve" || decision === "always") && run.ask?.request.reason !== "input"
 }
 
@@ -211,8 +254,8 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
       fix: NOTHING_TO_DECIDE,
     })
   }
-  const { callId, digest, reason, always: scope } = run.ask.request
-  const always = given === "always" && scope ? { always: scope } : {}
+  const { callId, digest, reason, always: scope, of } = run.ask.request
+  const always = { ...(given === "always" && scope && { always: scope }), ...(of && { of }) }
   const isAnswer = answer !== undefined && (decision === undefined || (decision === "approve" && reason === "input"))
   if (decision === undefined && !isAnswer) {
     if (run.status === "paused") throw undecided(run, pending)
@@ -220,7 +263,7 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
   }
   if (decision === "approve" && reason === "input" && !isAnswer) throw undecided(run, pending)
   const text = answer === undefined ? {} : { text: answer }
-  if (isAnswer) return { type: "approval-result", callId, digest, decision: "answer", ...text }
+  if (isAnswer) return { type: "approval-result", callId, digest, decision: "answer", ...text, ...(of && { of }) }
   if (decision === "deny" || args === undefined) {
     return { type: "approval-result", callId, digest, decision: decision ?? "deny", ...always, ...text }
   }
@@ -230,9 +273,10 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
 
 /** Rejects invalid arguments of a person here, instead of reporting them to the model as its mistake. */
 async function refuseUnfit({ dispatcher }: CheckedInput, run: RunProjection, args: Json): Promise<void> {
-  const { id = "", name = "" } = pendingOf(run) ?? {}
+  const { name = "", agent } = pendingOf(run) ?? {}
   // Only a backend knows what its own tools take.
-  const issues = run.calls.get(id)?.executor === "backend" ? [] : await dispatcher.check(name, args)
+  const isOwn = agent === undefined && run.calls.get(run.ask?.request.callId ?? "")?.executor === "backend"
+  const issues = isOwn ? [] : await dispatcher.check(name, args)
   if (issues.length === 0) return
   throw new LonghaulError("config_invalid", `${name} does not take these arguments:\n${issues.join("\n")}`, {
     fix: "Correct the arguments; the run still waits.",
@@ -271,6 +315,7 @@ const resumeKeys = keys<ResumeInput>()(
   "tools",
   "outputSchema",
   "limits",
+  "agents",
   "compaction",
   "slice",
   "policy",

@@ -8,6 +8,8 @@ import { runPath } from "../journal/paths.ts"
 import { readRow, type Taking } from "../journal/reader.ts"
 import { failedToBegin } from "../journal/result.ts"
 import { onAbort } from "../lib/abort.ts"
+import { rootFamily } from "./agents/family.ts"
+import { agentPowers } from "./agents/spawn.ts"
 import { attempt } from "./attempts.ts"
 import { handoverProblem } from "./backends/handover.ts"
 import { finishOpenCalls } from "./calls/finish-open-calls.ts"
@@ -16,24 +18,11 @@ import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
 import { RunHooks } from "./hooks.ts"
 import { type CheckedInput, checkInput } from "./input/input.ts"
-import type { Ledger } from "./ledger.ts"
 import { newRun, type Opening, type OpenRun, openRun } from "./open-run.ts"
-import type { Publisher } from "./publisher.ts"
 import { recordWaitingMessages } from "./runs/monitor-runs.ts"
 import { enterReleased } from "./runs/run-index.ts"
+import type { Seat } from "./seat.ts"
 import { redactFailure } from "./secrets.ts"
-
-/** The parts that a run needs beside its input. */
-export interface Seat {
-  readonly publisher: Publisher
-  readonly controls: RunControls
-  /** Cancels the run. */
-  readonly signal?: AbortSignal
-  /** A ledger shared with other runs. */
-  readonly ledger?: Ledger
-  /** Called once this process owns the run and its first records are durable. Returns a function to call when it has ended. */
-  opened(run: OpenRun): () => Promise<void>
-}
 
 /** Prepares a new run. */
 export async function beginning(
@@ -69,7 +58,8 @@ export async function executeRun(
   const unlink = onAbort(signal, () => controls.stop({ kind: "cancel" }, "immediate"))
   try {
     const result = await openAndDrive(config, key, opening, seat)
-    await afterRun(config, key, controls, result)
+    // The end of an agent is not the end of the run.
+    if (key.agent === undefined) await afterRun(config, key, controls, result)
     return result
   } finally {
     controls.stopClock()
@@ -115,20 +105,24 @@ async function openAndDrive(
   config: ResolvedConfig,
   key: RunKey,
   open: () => Promise<Opening>,
-  { publisher, controls, ledger, opened }: Seat,
+  seat: Seat,
 ): Promise<RunResult> {
-  const { runId, nodeId } = key
-  config.logger?.info?.("A run starts.", { runId, nodeId })
+  const { publisher, controls, ledger, family, agentHost, opened } = seat
+  const { runId, nodeId, agent } = key
+  config.logger?.info?.(agent ? "An agent starts." : "A run starts.", { runId, nodeId, ...(agent && { agent }) })
   let opening: Opening
   let run: OpenRun
   try {
     opening = await open()
-    run = await openRun(config, key, opening, publisher, controls, ledger)
+    run = await openRun(config, key, opening, publisher, controls, { above: ledger, place: family?.place })
     if (!opening.isNew) await recordWaitingMessages(run)
   } catch (error) {
     if (!LonghaulError.is(error)) throw error
     return failedToBegin(key, config.store.location, redacted(config, error))
   }
+  const { agents } = run.input
+  const ownFamily = family ?? (agents && agentHost && rootFamily(agents, agentHost, run.agentsBelow))
+  if (agents && ownFamily) run.agents = agentPowers(config, run, agents, ownFamily, executeRun)
   const ended = opened(run)
   const { timeMs } = run.input.limits
   if (timeMs !== undefined) controls.startClock(timeMs, run.projection.activeMs)

@@ -68,6 +68,7 @@ test("BK-19 HOST-01 no configuration key is required, and each can be set", asyn
     policy: { mode: "ask" },
     allowedTools: [],
     disabledTools: ["Bash"],
+    agents: { depth: 1, atOnce: 2, total: 3, gates: "deny" },
     limits: { turns: 3, tokens: 1_000_000, usd: 5, timeMs: 60_000 },
     compaction: { at: 0.7, window: 200_000, offload: { thresholdBytes: 4096 } },
     resolvePricing: () => ({ input: 1, output: 2 }),

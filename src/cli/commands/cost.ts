@@ -1,6 +1,6 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { RunRecord } from "../../contract/event.ts"
-import type { Store } from "../../contract/store.ts"
+import type { RunKey, Store } from "../../contract/store.ts"
 import { type Command, commonOptions, noPositionals, parseCommandLine, storeOption, UsageError } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
 import { type CostRow, type CostSum, createCostSum, type Grouping, groupings } from "../cost-sum.ts"
@@ -56,15 +56,21 @@ export const command: Command = {
 async function* readRuns(
   store: Store,
 ): AsyncGenerator<{ readonly id: string; readonly records: readonly RunRecord[] | LonghaulError }> {
-  const { nodesPath, projectsPath, runPath } = await import("../../journal/paths.ts")
+  const { AGENTS, agentKey, nodesPath, projectsPath, runPath } = await import("../../journal/paths.ts")
   const { createReader } = await import("../../journal/reader.ts")
   const { isId } = await import("../../lib/id.ts")
   const workspaceId = "default"
+  const recordsOfTree = async (key: RunKey): Promise<readonly RunRecord[]> => {
+    const own = await createReader(store.folder(runPath(key))).next()
+    const agents = (await store.list(`${runPath(key)}/${AGENTS}`)).filter(isId)
+    const below = await Promise.all(agents.map((agentId) => recordsOfTree(agentKey(key, agentId))))
+    return [...own, ...below.flat()]
+  }
   for (const runId of (await store.list(projectsPath(workspaceId))).filter(isId)) {
     const nodes = new Map<string, readonly RunRecord[]>()
     for (const nodeId of (await store.list(nodesPath(workspaceId, runId))).filter(isId)) {
       try {
-        nodes.set(nodeId, await createReader(store.folder(runPath({ workspaceId, runId, nodeId }))).next())
+        nodes.set(nodeId, await recordsOfTree({ workspaceId, runId, nodeId }))
       } catch (error) {
         if (!LonghaulError.is(error)) throw error
         yield { id: nodeId === "main" ? runId : `${runId}/${nodeId}`, records: error }

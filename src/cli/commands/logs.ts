@@ -1,4 +1,6 @@
 import type { RunRecord } from "../../contract/event.ts"
+import type { RunKey } from "../../contract/store.ts"
+import type { RunReader } from "../../journal/reader.ts"
 import {
   type Command,
   commonOptions,
@@ -11,7 +13,7 @@ import {
 import { configOptions } from "../config/file.ts"
 import { describeRecord } from "../describe-record.ts"
 import { exchangesOf } from "../exchanges.ts"
-import { clip, localTime } from "../format.ts"
+import { agentIndent, clip, localTime } from "../format.ts"
 import { interruptSignal } from "../interrupts.ts"
 import type { Output } from "../output.ts"
 import { findRunId, openStore, runNotFound } from "../read-store.ts"
@@ -33,40 +35,81 @@ export const command: Command = {
   notes: [
     "The first characters of a run id are enough if they are unique.",
     "For a conversation, all exchanges are printed; with --after, only the last one.",
-    "With --json, each line is a record exactly as stored in the journal.",
+    "With --json, each line is a record exactly as stored in the journal; records of agents also have `agent`.",
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("logs", args, options)
     const given = onlyPositional("logs", "runId", positionals)
     const after = numberOption("after", values.after, { from: 0, to: Number.MAX_SAFE_INTEGER, whole: true }) ?? -1
     const { createReader } = await import("../../journal/reader.ts")
-    const { runPath } = await import("../../journal/paths.ts")
+    const { agentKey, runPath } = await import("../../journal/paths.ts")
     const opened = await openStore(values, output)
     const runId = await findRunId(opened, given)
     const nodes = await exchangesOf(opened, runId, values.node)
     const nodeId = nodes.at(-1) ?? nodes[0]
-    const readerOf = (node: string) =>
-      createReader(opened.store.folder(runPath({ workspaceId: "default", runId, nodeId: node })))
+    const readerOf = (key: RunKey) => createReader(opened.store.folder(runPath(key)))
+    const print = (record: RunRecord, { agent }: RunKey) =>
+      printRecord(agent === undefined ? record : { ...record, agent }, values.json ?? false, output)
+    const tree = (nodeOfRun: string) =>
+      new Tree({ workspaceId: "default", runId, nodeId: nodeOfRun }, readerOf, agentKey, print)
     // Records are numbered per exchange, and only the last exchange can still be running.
-    for (const node of values.after === undefined ? nodes.slice(0, -1) : []) {
-      for (const record of await readerOf(node).next()) printRecord(record, values.json ?? false, output)
-    }
+    for (const node of values.after === undefined ? nodes.slice(0, -1) : []) await tree(node).printNew(-1)
 
-    const reader = readerOf(nodeId)
-    let records = await reader.next()
-    if (records.length === 0) throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
+    const last = tree(nodeId)
+    if (!(await last.printNew(after))) {
+      throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
+    }
     const { signal, removeHandlers } = interruptSignal()
     try {
-      for (let last = records.at(-1); ; last = records.at(-1) ?? last) {
-        for (const record of records) if (record.seq > after) printRecord(record, values.json ?? false, output)
-        if (!values.follow || last?.type === "run-end") return 0
+      while (values.follow && !last.hasEnded) {
         if (!(await pause(signal))) return 130
-        records = await reader.next()
+        await last.printNew(after)
       }
+      return 0
     } finally {
       removeHandlers()
     }
   },
+}
+
+/** The journals of a run or an agent and of the agents that it started. */
+class Tree {
+  readonly #key: RunKey
+  readonly #readerOf: (key: RunKey) => RunReader
+  readonly #agentKey: (key: RunKey, agentId: string) => RunKey
+  readonly #print: (record: RunRecord, key: RunKey) => void
+  readonly #reader: RunReader
+  readonly #agents = new Map<string, Tree>()
+  hasEnded = false
+
+  constructor(
+    key: RunKey,
+    readerOf: (key: RunKey) => RunReader,
+    agentKey: (key: RunKey, agentId: string) => RunKey,
+    print: (record: RunRecord, key: RunKey) => void,
+  ) {
+    this.#key = key
+    this.#readerOf = readerOf
+    this.#agentKey = agentKey
+    this.#print = print
+    this.#reader = readerOf(key)
+  }
+
+  /** Prints the new records, those of an agent after its start. Returns false if there are none. */
+  async printNew(after: number): Promise<boolean> {
+    const earlier = [...this.#agents.values()]
+    const records = await this.#reader.next()
+    for (const record of records) {
+      if (record.seq > after) this.#print(record, this.#key)
+      this.hasEnded = record.type === "run-end"
+      if (record.type !== "agent-start" || record.seq <= after || this.#agents.has(record.agentId)) continue
+      const agent = new Tree(this.#agentKey(this.#key, record.agentId), this.#readerOf, this.#agentKey, this.#print)
+      this.#agents.set(record.agentId, agent)
+      await agent.printNew(-1)
+    }
+    for (const agent of earlier) await agent.printNew(-1)
+    return records.length > 0
+  }
 }
 
 const lookEveryMs = 200
@@ -81,7 +124,8 @@ function printRecord(record: RunRecord, json: boolean, output: Output): void {
   const seq = String(record.seq).padStart(4)
   const width = stdout.isTTY ? Math.max(80, stdout.columns ?? 80) : 200
   const words = clip(describeRecord(record), width - time.length - 24)
-  output.print(`${colours.dim(time)} ${seq} ${colours.bold(record.type.padEnd(13))} ${words}`.trimEnd())
+  const indent = agentIndent(record.agent)
+  output.print(`${colours.dim(time)} ${indent}${seq} ${colours.bold(record.type.padEnd(13))} ${words}`.trimEnd())
 }
 
 /** False: a signal ended it. */

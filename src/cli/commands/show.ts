@@ -3,8 +3,10 @@ import type { RunState } from "../../contract/runtime.ts"
 import { plainText } from "../../lib/content.ts"
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
+import { describeRecord } from "../describe-record.ts"
 import { exchangesOf } from "../exchanges.ts"
 import {
+  agentIndent,
   clip,
   counted,
   duration,
@@ -18,7 +20,7 @@ import {
   steered,
   visible,
 } from "../format.ts"
-import type { Colours, Output } from "../output.ts"
+import { type Colours, indented, type Output } from "../output.ts"
 import { printPause } from "../print-result.ts"
 import { findRunId, openStore, runNotFound } from "../read-store.ts"
 import { startFolder } from "../start-folder.ts"
@@ -55,24 +57,24 @@ export const command: Command = {
         continue
       }
       const records: RunRecord[] = []
-      for await (const record of opened.runtime.events(runId, { nodeId })) records.push(record)
+      for await (const record of opened.runtime.events(runId, { nodeId, agents: true })) records.push(record)
       if (values.events && values.json) for (const record of records) output.printJson(record)
       else if (values.events) for (const record of records) output.print(recordLine(record, output.colours))
       else {
         if (nodeId !== nodes[0]) output.print("")
-        printRun(state, records, output)
+        await printRun(state, records, output)
       }
     }
     return 0
   },
 }
 
-function recordLine({ seq, at, type, agent: _, ...rest }: RunRecord, colours: Colours): string {
+function recordLine({ seq, at, type, agent, ...rest }: RunRecord, colours: Colours): string {
   const time = colours.dim(localTime(at).slice(11))
-  return `${String(seq).padStart(4)}  ${time}  ${type.padEnd(14)} ${clip(JSON.stringify(rest), 120)}`
+  return `${agentIndent(agent)}${String(seq).padStart(4)}  ${time}  ${type.padEnd(14)} ${clip(JSON.stringify(rest), 120)}`
 }
 
-function printRun(state: RunState, records: readonly RunRecord[], output: Output): void {
+async function printRun(state: RunState, records: readonly RunRecord[], output: Output): Promise<void> {
   const { colours } = output
   const row = (name: string, text: string) => output.print(`${colours.dim(name.padEnd(9))}${text}`)
   const start = records.find((record) => record.type === "run-start")
@@ -86,7 +88,12 @@ function printRun(state: RunState, records: readonly RunRecord[], output: Output
   const task = start?.input.messages.findLast(({ role }) => role === "user")
   if (task?.role === "user") row("task", visible(plainText(task.content, "\n")))
 
-  for (const record of records) printStep(record, state, output)
+  const callsOf = await callsByAgent(state, records)
+  for (const record of records) {
+    const { agent } = record
+    const place = agent === undefined ? output : indented(output, agentIndent(agent))
+    printStep(record, callsOf.get(agent) ?? [], place)
+  }
 
   output.print("")
   if (state.pause) printPause({ ...state, status: "paused" }, state.pause, "", output)
@@ -98,7 +105,25 @@ function printRun(state: RunState, records: readonly RunRecord[], output: Output
   row("journal", state.transcript.path)
 }
 
-function printStep(record: RunRecord, state: RunState, output: Output): void {
+/** The calls of the run and of each agent: the state has those of the run only. */
+async function callsByAgent(
+  { toolCalls, transcript }: RunState,
+  records: readonly RunRecord[],
+): Promise<ReadonlyMap<string | undefined, RunState["toolCalls"]>> {
+  const calls = new Map<string | undefined, RunState["toolCalls"]>([[undefined, toolCalls]])
+  const agents = new Set(records.map(({ agent }) => agent))
+  agents.delete(undefined)
+  if (agents.size === 0) return calls
+  const { project } = await import("../../journal/projection.ts")
+  const { resultOf } = await import("../../journal/result.ts")
+  for (const agent of agents) {
+    const own = project(records.filter((record) => record.agent === agent))
+    calls.set(agent, resultOf(own, transcript).toolCalls)
+  }
+  return calls
+}
+
+function printStep(record: RunRecord, toolCalls: RunState["toolCalls"], output: Output): void {
   const { colours } = output
   const remark = (sign: string, text: string) => output.print(`${colours.yellow(sign)} ${text}`)
   switch (record.type) {
@@ -115,7 +140,7 @@ function printStep(record: RunRecord, state: RunState, output: Output): void {
       output.print(`${visible(record.text).trimEnd()}${record.partial ? colours.yellow(" [cut off]") : ""}`)
       break
     case "tool-call":
-      printCall(record.callId, state, output)
+      printCall(record.callId, toolCalls, output)
       break
     case "retry": {
       const { code, message } = record.failure
@@ -125,13 +150,17 @@ function printStep(record: RunRecord, state: RunState, output: Output): void {
     case "steer":
       remark("▸", steered(record))
       break
+    case "agent-start":
+    case "agent-end":
+      output.print(`${colours.yellow("↳")} agent ${clip(describeRecord(record), 200)}`)
+      break
     case "interrupt":
       remark("▸", `interrupted: ${record.mode}`)
       break
   }
 }
 
-function printCall(callId: string, { toolCalls }: RunState, output: Output): void {
+function printCall(callId: string, toolCalls: RunState["toolCalls"], output: Output): void {
   const { colours } = output
   const call = toolCalls.find(({ id }) => id === callId)
   if (!call) return

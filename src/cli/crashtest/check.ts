@@ -4,11 +4,12 @@ import type { Runtime } from "../../contract/runtime.ts"
 import type { ToolStatus } from "../../contract/tool.ts"
 import type { WebhookDelivery } from "../../contract/webhook.ts"
 import { project, type RunProjection } from "../../journal/projection.ts"
+import { plainText } from "../../lib/content.ts"
 import { crc32 } from "../../lib/crc32.ts"
 import { reasonOf } from "../format.ts"
 import { type AckLine, acksFile, type EffectLine, ledgerFile } from "./child.ts"
 import { readLines } from "./lines.ts"
-import { LAST_WORDS, type Workload } from "./workload.ts"
+import { LAST_WORDS, stepsOf, type Workload } from "./workload.ts"
 
 export interface Verdict {
   /** Records that were acknowledged and are missing or changed. */
@@ -37,19 +38,46 @@ export interface Evidence {
 /** Checks a finished run against the effects its processes had and the records they acknowledged. */
 export async function check(evidence: Evidence): Promise<Verdict> {
   const { runtime, folder, runId, workload, kills, received } = evidence
-  const records: RunRecord[] = []
+  const byAgent = new Map<string, RunRecord[]>([["", []]])
   let deliveries: readonly WebhookDelivery[]
   try {
-    for await (const record of runtime.events(runId)) records.push(record)
+    for await (const { agent = "", ...record } of runtime.events(runId, { agents: true })) {
+      byAgent.set(agent, [...(byAgent.get(agent) ?? []), record])
+    }
     deliveries = await runtime.webhookDeliveries(runId)
   } catch (error) {
     const reason = reasonOf(error)
     return { lost: 0, duplicated: 0, unloadable: true, flagged: 0, violations: [`the run cannot be loaded: ${reason}`] }
   }
-  const run = project(records)
-  const lost = lostRecords(readLines<AckLine>(acksFile(folder)), runId, records)
-  const { duplicates, wrong } = effectsOf(readLines<EffectLine>(ledgerFile(folder)), runId, records, run, workload)
-  const flags = [...run.calls.values()].filter(({ outcome }) => outcome?.status === "unknown")
+  const acks = readLines<AckLine>(acksFile(folder))
+  const ledger = readLines<EffectLine>(ledgerFile(folder))
+  const known = new Set<string>()
+  const parts = Array.from(byAgent, ([agent, records]) => {
+    const run = project(records)
+    const { duplicates, wrong } = effectsOf(ledger, callPrefix(runId, agent), records, run, workload, known)
+    const lost = lostRecords(acks, runId, agent, records)
+    const others = [
+      ...wrong,
+      ...unfinished(records, run, workload),
+      ...brokenMessages(run.messages),
+      ...needlessFlags(records, kills),
+    ]
+    const flags = [...run.calls.values()].filter(({ outcome }) => outcome?.status === "unknown")
+    return {
+      lost,
+      duplicates,
+      flags,
+      others: others.map((violation) => (agent ? `agent ${agent}: ${violation}` : violation)),
+    }
+  })
+  const all = <Key extends "lost" | "duplicates" | "others">(key: Key) => parts.flatMap((each) => each[key])
+  const orphans = acks.filter(({ agent = "" }) => !byAgent.has(agent))
+  const lost = [
+    ...all("lost"),
+    ...orphans.map(({ agent, seq }) => `the acknowledged record ${seq} of agent ${agent} is missing`),
+  ]
+  const duplicates = all("duplicates")
+  const flags = parts.flatMap((each) => each.flags)
   return {
     lost: lost.length,
     duplicated: duplicates.length,
@@ -58,25 +86,31 @@ export async function check(evidence: Evidence): Promise<Verdict> {
     violations: [
       ...lost,
       ...duplicates,
-      ...wrong,
-      ...unfinished(records, run, workload),
-      ...brokenMessages(run.messages),
-      ...needlessFlags(records, kills),
-      ...undelivered(records, deliveries, received),
+      ...all("others"),
+      ...strays(ledger, known),
+      ...undelivered(byAgent.get("") ?? [], deliveries, received),
     ],
   }
 }
 
-function lostRecords(acks: readonly AckLine[], runId: string, records: readonly RunRecord[]): string[] {
+/** The start of the keys of a run's or an agent's calls. */
+function callPrefix(runId: string, agent: string): string {
+  return agent === "" ? `${runId}/main` : `${runId}/main/${agent}`
+}
+
+function lostRecords(acks: readonly AckLine[], runId: string, agent: string, records: readonly RunRecord[]): string[] {
   const encoder = new TextEncoder()
   const sums = records.map((record) => crc32(encoder.encode(JSON.stringify(record))))
   return acks.flatMap((ack) => {
+    if ((ack.agent ?? "") !== agent) return []
     if (ack.runId === runId && sums[ack.seq] === ack.crc) return []
     return [`the acknowledged record ${ack.seq} of ${ack.runId} ${records[ack.seq] ? "has changed" : "is missing"}`]
   })
 }
 
-function unfinished(records: readonly RunRecord[], run: RunProjection, { steps }: Workload): string[] {
+function unfinished(records: readonly RunRecord[], run: RunProjection, workload: Workload): string[] {
+  const [task] = run.input?.messages ?? []
+  const steps = stepsOf(workload, task?.role === "user" ? plainText(task.content, "") : "")
   const gap = records.findIndex(({ seq }, index) => seq !== index)
   const called = [...run.calls.values()].map(({ name }) => name).join(" ")
   const expected = steps.flatMap((step) => step.map(({ name }) => name)).join(" ")
@@ -95,28 +129,34 @@ interface Effects {
 
 function effectsOf(
   ledger: readonly EffectLine[],
-  runId: string,
+  prefix: string,
   records: readonly RunRecord[],
   run: RunProjection,
   { tools }: Workload,
+  known: Set<string>,
 ): Effects {
   const duplicates: string[] = []
   const wrong: string[] = []
   const happened = new Map<string, number[]>()
   for (const { key, pid } of ledger) happened.set(key, [...(happened.get(key) ?? []), pid])
   for (const { callId, name, outcome } of run.calls.values()) {
-    const key = `${runId}/main/${callId}`
+    const key = `${prefix}/${callId}`
     const pids = happened.get(key) ?? []
     const times = pids.length
-    happened.delete(key)
+    known.add(key)
     const tool = tools.find((each) => each.name === name)
     const settlements = records.filter((record) => record.type === "tool-result" && record.callId === callId).length
     if (settlements !== 1) wrong.push(`${name} ${callId} has ${settlements} results`)
-    if (tool?.question !== undefined) {
+    if (tool === undefined) {
+      // An agent is never in doubt: its own journal says how far it got.
+      if (outcome?.status !== "ok") wrong.push(`${name} ${callId} is recorded as ${outcome?.status}`)
+      continue
+    }
+    if (tool.question !== undefined) {
       if (times > 0) wrong.push(`${name} ${callId} ran, although it is a question`)
       continue
     }
-    if (tool?.effect === "once") {
+    if (tool.effect === "once") {
       for (let extra = 1; extra < times; extra++)
         duplicates.push(`${name} ${callId} had its effect in the processes ${pids}`)
     }
@@ -127,10 +167,13 @@ function effectsOf(
       wrong.push(`${name} ${callId} is recorded as ${outcome?.status} and had its effect ${times} times`)
     }
   }
-  // A call without an effect may run before it is recorded, and is then dropped.
-  const strays = ledger.filter(({ key, effect }) => happened.has(key) && effect !== "none")
-  for (const { name, key } of strays) wrong.push(`${name} ${key} had its effect and is not recorded`)
   return { duplicates, wrong }
+}
+
+/** A call without an effect may run before it is recorded, and is then dropped. */
+function strays(ledger: readonly EffectLine[], known: ReadonlySet<string>): string[] {
+  const unrecorded = ledger.filter(({ key, effect }) => !known.has(key) && effect !== "none")
+  return unrecorded.map(({ name, key }) => `${name} ${key} had its effect and is not recorded`)
 }
 
 function fits(times: number, status: ToolStatus | undefined): boolean {

@@ -26,6 +26,8 @@ export interface EffectLine {
 /** A record that a listener received and may rely on. */
 export interface AckLine {
   readonly runId: string
+  /** The agent whose record it is; absent: the run itself. */
+  readonly agent?: string
   readonly seq: number
   readonly crc: number
 }
@@ -54,6 +56,7 @@ export async function runChild(
     model: modelOf(workload),
     tools: tools(observed(workload, plan.folder)),
     ...gate(workload),
+    ...(workload.agents && { agents: { depth: 2, atOnce: 12 } }),
     executor: { run: (work) => works.push(work) },
     secrets: { CRASHTEST: WEBHOOK_SECRET },
     webhookAllow: [new URL(plan.receiver).host],
@@ -101,7 +104,9 @@ async function toTheEnd(runtime: Runtime, works: Promise<unknown>[], { folder, r
   const runId = "run"
   const onEvent = (event: RunEvent) => {
     if (!("seq" in event)) return
-    const line: AckLine = { runId, seq: event.seq, crc: crc32(encoder.encode(JSON.stringify(event))) }
+    const { agent, ...record } = event
+    const crc = crc32(encoder.encode(JSON.stringify(record)))
+    const line: AckLine = { runId, ...(agent !== undefined && { agent }), seq: event.seq, crc }
     acknowledge(line)
   }
   const webhook = { url: receiver, secretRef: "CRASHTEST" }

@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { Model } from "../../contract/provider.ts"
 import type { Tool } from "../../contract/tool.ts"
+import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { type ScriptedStep, scriptedModel } from "../../testing/index.ts"
 import { askUserTool } from "../../tools/ask-user.ts"
@@ -17,6 +18,8 @@ export interface Workload {
   readonly steps: readonly (readonly Call[])[]
   /** Tools that pause the run before they run. */
   readonly gated: readonly string[]
+  /** The calls of agents, by the prompt of the call of `Agent` that starts them. */
+  readonly agents?: Readonly<Record<string, Workload["steps"]>>
 }
 
 interface Call {
@@ -58,15 +61,28 @@ const input = { type: "object", properties: { n: { type: "number" } }, required:
 const run = ({ n }: JsonObject) => `done: ${n}`
 
 /** The model's script depends only on the conversation, so that a process that resumes a run gets the next step. */
-export function modelOf({ steps }: Workload): Model {
+export function modelOf(workload: Workload): Model {
   const next: ScriptedStep = (messages) => {
-    const calls = steps[messages.filter(({ role }) => role === "assistant").length]
+    const [first] = messages
+    const calls = stepsOf(workload, first?.role === "user" ? plainText(first.content, "") : "")[
+      messages.filter(({ role }) => role === "assistant").length
+    ]
     return calls === undefined ? LAST_WORDS : { parts: calls.map((toolCall) => ({ toolCall })) }
   }
-  return scriptedModel(Array<ScriptedStep>(steps.length + 1).fill(next))
+  const scripts = [workload.steps, ...Object.values(workload.agents ?? {})]
+  // An agent may be started several times with one prompt.
+  const most = scripts.reduce((sum, steps) => sum + steps.length + 1, 0) * MOST_STARTS
+  return scriptedModel(Array<ScriptedStep>(most).fill(next))
 }
 
-/** The built-in workload, or a module's exports: `tools`, `steps` and optionally `gated`. */
+const MOST_STARTS = 100
+
+/** The steps of the run, or of the agent with this prompt. */
+export function stepsOf({ steps, agents = {} }: Workload, prompt: string): Workload["steps"] {
+  return agents[prompt] ?? steps
+}
+
+/** The built-in workload, or a module's exports: `tools`, `steps` and optionally `gated` and `agents`. */
 export async function loadWorkload(file: string | undefined): Promise<Workload> {
   if (file === undefined) return ownWorkload()
   const path = resolve(file)
@@ -79,13 +95,16 @@ export async function loadWorkload(file: string | undefined): Promise<Workload> 
   return checked(path, loaded as Partial<Workload>)
 }
 
-function checked(path: string, { tools, steps, gated = [] }: Partial<Workload>): Workload {
+function checked(path: string, { tools, steps, gated = [], agents }: Partial<Workload>): Workload {
   if (!Array.isArray(tools) || tools.length === 0 || !tools.every((tool) => typeof tool?.run === "function")) {
     throw new UsageError(`${path} does not export tools.`, "Add: export const tools = [defineTool({ … })].")
   }
   const isStep = (step: unknown) => Array.isArray(step) && step.length > 0 && step.every(isCall)
-  const isCall = (call: unknown) => isJsonObject(call) && tools.some(({ name }) => name === call.name) && "args" in call
-  if (!Array.isArray(steps) || steps.length === 0 || !steps.every(isStep)) {
+  const names = [...tools.map(({ name }) => name), ...(agents ? ["Agent"] : [])]
+  const isCall = (call: unknown) =>
+    isJsonObject(call) && typeof call.name === "string" && names.includes(call.name) && "args" in call
+  const areSteps = (given: unknown) => Array.isArray(given) && given.length > 0 && given.every(isStep)
+  if (!areSteps(steps) || !Object.values(agents ?? {}).every(areSteps)) {
     throw new UsageError(
       `${path} does not export steps, or a step calls a tool that the module does not export.`,
       'Export the calls of each model response: export const steps = [[{ name: "pay", args: { n: 1 } }]].',
@@ -97,5 +116,6 @@ function checked(path: string, { tools, steps, gated = [] }: Partial<Workload>):
       "Use names of exported tools only.",
     )
   }
-  return { tools, steps, gated }
+  // Safe: it was just checked.
+  return { tools, steps: steps as Workload["steps"], gated, ...(agents && { agents }) }
 }

@@ -96,6 +96,7 @@ function answerOf(
     requestId,
     runId: key.runId,
     nodeId: key.nodeId,
+    ...(key.agent !== undefined && { agent: key.agent }),
     callId: call.callId,
     tool: call.name,
     args: redactor.shown(call.args),

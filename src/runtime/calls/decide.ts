@@ -167,6 +167,7 @@ export function policyCall(config: ResolvedConfig, run: OpenRun, call: ToolCall)
     cwd: input.cwd,
     workspace: config.workspace,
     runId: key.runId,
+    ...(run.place && { agent: run.place.name }),
     backend: run.target.backend.name,
     sandboxed: config.env.shell?.isSandboxRequired === true,
   }

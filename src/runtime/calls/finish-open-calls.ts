@@ -93,12 +93,14 @@ async function finishCall(
   if (decision?.decision === "answer") return runner.record(call, answered(decision.text ?? ""))
   if (decision) return executeApproved(config, run, runner, call, decision, intent !== undefined)
   if (intent === undefined) return runner.call(call)
+  const resumable = run.input.dispatcher.tool(name)?.resume !== undefined
   // The policy may have changed between its decision and the intent.
   const begun = [finalArgs, args].find((each) => runner.digestOf({ name, args: each }) === intentDigest)
-  if (intent === "repeatable" && ownerStopped && begun !== undefined) {
+  if ((resumable || (intent === "repeatable" && ownerStopped)) && begun !== undefined) {
     const outcome = await repeatCall(config, run, runner, call, begun)
     if (outcome) return outcome
   }
+  if (run.place?.deniesQuestions) return runner.record(call, unknown(call))
   const question = `The process running ${name} stopped before its outcome was recorded.`
   return runner.suspend(call, { args: begun ?? finalArgs, reason: "unknown_outcome", question })
 }
@@ -110,14 +112,14 @@ async function repeatCall(
   runner: CallRunner,
   call: ToolCall,
   args: Json,
-): Promise<ToolOutcome | undefined> {
+): Promise<ToolOutcome | Suspended | undefined> {
   const repeated = { ...call, args }
   const verdict = await decide(config, run, repeated, { isApproved: true })
   if (verdict.kind === "deny") return runner.record(call, unknown(call))
   if (verdict.kind === "ask" || runner.digestOf({ ...call, args: verdict.args }) !== runner.digestOf(repeated)) {
     return undefined
   }
-  return runner.execute(repeated, { begun: true })
+  return runner.execute(repeated, { begun: true, resumed: true })
 }
 
 /**
@@ -145,7 +147,7 @@ async function executeApproved(
   }
   // Recorded as a new intent, also of a call that was started before: the approval is for this execution only.
   const isChanged = digest !== runner.digestOf(call)
-  return runner.execute(approved, isChanged ? changedBy("a reviewer", args) : { begun: false })
+  return runner.execute(approved, { ...(isChanged ? changedBy("a reviewer", args) : { begun: false }), resumed: begun })
 }
 
 type Decision = NonNullable<NonNullable<RunProjection["ask"]>["decision"]>

@@ -1,10 +1,12 @@
 import type { Suspended, ToolCall } from "../../contract/backend.ts"
 import type { Environment } from "../../contract/env.ts"
 import type { Json } from "../../contract/json.ts"
-import type { Effect, ToolContext, ToolOutcome } from "../../contract/tool.ts"
+import { type Effect, type ToolContext, ToolError, type ToolOutcome } from "../../contract/tool.ts"
 import { dropOldest } from "../../journal/recent-calls.ts"
+import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import type { OffloadResult } from "../../tools/kernel/dispatch.ts"
+import type { SpawnEnd, SpawnOptions } from "../agents/place.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { callKey, realArgs } from "../entry.ts"
 import { Offload } from "../offload/offload.ts"
@@ -20,6 +22,8 @@ export interface ExecuteOptions {
   readonly begun: boolean
   /** Text for the model in front of the result. */
   readonly note?: string
+  /** An earlier process began it: its tool takes it up. */
+  readonly resumed?: boolean
 }
 
 /** Runs the calls of one session: intent, effect, result, each recorded exactly once. */
@@ -34,6 +38,8 @@ export class CallRunner {
   #open = 0
   /** The newest ones: a call that is no longer among them is refused if a backend presents it again. */
   readonly #announced = new Set<string>()
+  /** Agents that calls started, by their call; undefined: none was started. */
+  readonly #agents = new Map<string, Promise<SpawnEnd | undefined>>()
   /** Early calls whose result waits until their `tool-call` is recorded; `false`: it never will be. */
   #early: Map<string, (onRecord: boolean) => void> | undefined
 
@@ -88,7 +94,8 @@ export class CallRunner {
   }
 
   /** Runs a call that was allowed or needs no decision. */
-  async execute(call: ToolCall, { begun, note }: ExecuteOptions = notBegun): Promise<ToolOutcome> {
+  async execute(call: ToolCall, options: ExecuteOptions = notBegun): Promise<ToolOutcome | Suspended> {
+    const { begun, note, resumed = false } = options
     const { journal, controls, hooks, input } = this.#run
     const tool = input.dispatcher.tool(call.name)
     const effect = tool?.effect ?? "none"
@@ -103,9 +110,12 @@ export class CallRunner {
         await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, call)))
       }
       const started = performance.now()
-      const outcome = withNote(await this.#dispatch(call), note)
+      const dispatched = await this.#dispatch(call, resumed)
+      const agent = await this.#agents.get(call.callId)
+      if (agent && agent.kind !== "ended") return this.#leaveOpen(call, agent)
+      const outcome = withNote(dispatched, note)
       // A tool that was aborted may have had its effect already.
-      const inDoubt = effect !== "none" && controls.signal.aborted && outcome.status === "error"
+      const inDoubt = effect !== "none" && controls.signal.aborted && outcome.status === "error" && !agent
       const recorded = this.record(call, inDoubt ? unknown(call) : outcome, performance.now() - started, effect)
       if (hooks.has("postToolCall")) {
         await hooks.call("postToolCall", (hook, at) => hook.postToolCall?.(hookedCall(at, call), recorded))
@@ -142,6 +152,28 @@ export class CallRunner {
     return outcome
   }
 
+  /** The call stays open with its agent, and is taken up when the run is resumed. */
+  #leaveOpen(call: ToolCall, agent: Exclude<SpawnEnd, { readonly kind: "ended" }>): ToolOutcome | Suspended {
+    const run = this.#run
+    switch (agent.kind) {
+      case "asked":
+        // Only the first question of a step is asked; an agent that asks another one waits with it.
+        if (!run.asked) {
+          run.asked = agent.request
+          run.journal.append(agent.request)
+        }
+        return suspended
+      case "released":
+        run.released = true
+        return suspended
+      case "handover":
+        run.handover ??= agent.text
+        return suspended
+      case "lost":
+        return notStarted(call)
+    }
+  }
+
   async #decideAndExecute(announced: ToolCall): Promise<ToolOutcome | Suspended> {
     // Listeners have received the announced one: a change of theirs must not run.
     const call = { ...announced, args: jsonCopy(announced.args) }
@@ -168,6 +200,8 @@ export class CallRunner {
         verdict = await waitForApproval(this.#config, run, call, verdict, decideCall)
       }
       if (verdict.kind !== "ask") return verdict
+      if (run.place?.deniesQuestions)
+        return { kind: "deny", reason: `nobody can be asked by an agent: ${verdict.question}` }
       this.suspend(call, verdict)
       return { kind: "suspended" }
     } catch (error) {
@@ -190,21 +224,48 @@ export class CallRunner {
   }
 
   /** Only here a call has the values of its secrets. */
-  async #dispatch(call: ToolCall): Promise<ToolOutcome> {
+  async #dispatch(call: ToolCall, resumed = false): Promise<ToolOutcome> {
     const { redactor, input } = this.#run
     const args = realArgs(this.#config, this.#run, call)
     if (args === undefined) return withoutSecret(call)
     const started = performance.now()
     const env = await environmentFor(this.#config, this.#run, call, this.#overflow.env)
-    const context = this.#offload.context(contextOf(env, this.#run, call), call)
     const keep = this.#overflow.keeperOf(call, this.#offload.isOffered)
-    const dispatch = (to: ToolContext, save: typeof keep, offload: OffloadResult | undefined) =>
-      input.dispatcher.dispatch({ ...call, args }, to, save, redactor.text, offload)
+    const own = this.#offload.context(contextOf(env, this.#run, call), call)
+    const context = { ...own, ...this.#agentPowers(call, { resumed, keep }) }
+    const dispatch = async (to: ToolContext, save: typeof keep, offload: OffloadResult | undefined) => {
+      const outcome = await input.dispatcher.dispatch({ ...call, args, resumed }, to, save, redactor.text, offload)
+      const agent = await this.#agents.get(call.callId)
+      // A failed agent, or one that was stopped with its run, reports more than its tool could.
+      return agent?.kind === "ended" && outcome.status !== "ok" ? agent.outcome : outcome
+    }
     if (!scansOutput(this.#run, call.name)) return dispatch(context, keep, this.#offload.of(call))
     const check = new OutputCheck(this.#config, this.#run, call, keep)
     const quiet = { ...context, progress: () => {} }
     const outcome = await dispatch(quiet, check.keep, this.#offload.of(call, check.passes))
     return check.release(outcome, performance.now() - started)
+  }
+
+  #agentPowers(call: ToolCall, options: SpawnOptions): Pick<ToolContext, "spawn" | "send"> {
+    const { agents } = this.#run
+    if (agents === undefined) return {}
+    return {
+      spawn: async (request) => {
+        const { effect = "none" } = this.#run.input.dispatcher.tool(call.name) ?? {}
+        // Without a durable intent the agent would not be found again.
+        if (effect === "none") throw new ToolError("denied", "A tool without an effect cannot start an agent.")
+        if (this.#agents.has(call.callId)) throw new ToolError("conflict", "This call has started its agent already.")
+        const spawning = agents.spawn(call, request, options)
+        this.#agents.set(
+          call.callId,
+          spawning.catch(() => undefined),
+        )
+        const end = await spawning
+        if (end.kind === "ended" && end.outcome.status === "ok") return plainText(end.outcome.output, "\n")
+        throw new ToolError("aborted", "The agent did not finish its task.")
+      },
+      send: agents.send,
+    }
   }
 
   #mayStartEarly(name: string): boolean {
@@ -240,6 +301,7 @@ function contextOf(env: Environment, run: OpenRun, call: ToolCall): ToolContext 
     idempotencyKey: callKey(run.key, call),
     runId: run.key.runId,
     callId,
+    ...(run.key.agent !== undefined && { agent: run.key.agent }),
     cwd: run.input.cwd,
     env,
     progress: (message) => run.show({ type: "tool-progress", callId, message: run.redactor.text(message) }),

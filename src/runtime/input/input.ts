@@ -8,12 +8,14 @@ import type { AlwaysScope, RunPolicy } from "../../contract/policy.ts"
 import type { Limits } from "../../contract/result.ts"
 import type { RunInput, Slice } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
-import type { UnknownOutcome } from "../../contract/tool.ts"
+import type { Tool, UnknownOutcome } from "../../contract/tool.ts"
 import { checkedId, newRunId } from "../../lib/id.ts"
 import { checkKeys, keys, oneOf, wholeNumber } from "../../lib/known-keys.ts"
 import { modelSettings } from "../../lib/model-settings.ts"
 import { checkRunPolicy } from "../../policy/policies.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../../tools/kernel/dispatch.ts"
+import { AGENT, agentTools, isAgentTool } from "../agents/agent-tools.ts"
+import { agentsOfRun, type CheckedAgents, checkTypeTools } from "../agents/settings.ts"
 import { requirementsOf, selectBackend } from "../backends/select.ts"
 import { type Chain, chainOf } from "../backends/targets.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
@@ -54,6 +56,10 @@ export interface CheckedInput {
   /** The working directory in the journal. Decisions about calls are bound to it. */
   readonly recordedCwd: string
   readonly metadata?: JsonObject
+  /** Present if the run may start agents, or is one. */
+  readonly agents?: CheckedAgents
+  /** The name of its type, if it is an agent. */
+  readonly agentType?: string
   /** Present if the run continues a conversation. */
   readonly before?: EarlierExchanges
 }
@@ -86,7 +92,9 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   requireJson("messages", input.messages)
   const mcpServers = { ...config.mcpServers, ...checkedServers(input.mcpServers) }
   const compaction = checkedCompaction(input.compaction, config.resolveModel, config.compaction)
-  const dispatcher = dispatcherOf(config, input, offloads(compaction))
+  const agents = agentsOfRun(config.agents, input.agents, input.disabledTools)
+  const dispatcher = dispatcherOf(config, input, agents, offloads(compaction))
+  if (agents) checkTypeTools(agents, [...config.tools, ...dispatcher.listTools()])
   // FetchData reads what the run already has: it needs no feature of a backend.
   const tools = dispatcher.listTools().filter(({ name }) => dispatcher.tool(name) !== fetchData)
   const chain = await selectedChain(config, input, tools)
@@ -109,6 +117,7 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     ...(input.slice && { slice: checkedSlice(input.slice) }),
     unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
     policies: input.policy ? [checkRunPolicy(input.policy)] : [],
+    ...(agents && dispatcher.tool(AGENT) && { agents }),
     cwd,
     recordedCwd: recordedCwd(config.workspace, cwd),
     ...(metadata && { metadata: redactor.json(metadata) }),
@@ -159,19 +168,38 @@ async function messagesOf(config: ResolvedConfig, input: RunInput, cwd: string):
 }
 
 /** A run can only restrict the tools of its runtime, and may add tools of its own. `fetches`: it offloads results. */
-export function dispatcherOf(
+function dispatcherOf(
   config: ResolvedConfig,
   { tools = [], allowedTools, disabledTools }: Pick<RunInput, "tools" | "allowedTools" | "disabledTools">,
+  agents: CheckedAgents | undefined,
   fetches: boolean,
 ): Dispatcher {
-  const isOwn = fetches !== offloads(config.compaction)
-  if (tools.length === 0 && !allowedTools && !disabledTools && !isOwn) return config.dispatcher
-  const selected = selectTools(withFetchData([...config.tools, ...tools], fetches, allowedTools), {
+  const own = toolsWith(config, agents)
+  const isSame = own === config.tools && fetches === offloads(config.compaction)
+  if (isSame && tools.length === 0 && !allowedTools && !disabledTools) return config.dispatcher
+  const selection = {
     ...(allowedTools && { allowed: allowedTools }),
     ...(disabledTools && { disabled: disabledTools }),
-  })
+  }
+  return fetchingDispatcher(config, [...own, ...tools], selection, fetches)
+}
+
+/** A dispatcher of the selected tools, with FetchData if the run has results to fetch and its runtime allows it. */
+export function fetchingDispatcher(
+  config: ResolvedConfig,
+  tools: readonly Tool[],
+  selection: Parameters<typeof selectTools>[1],
+  fetches: boolean,
+): Dispatcher {
+  const selected = selectTools(withFetchData(tools, fetches, selection.allowed), selection)
   const mayFetch = fetches && config.mayFetch
   return createDispatcher(mayFetch ? selected : selected.filter((tool) => tool !== fetchData), config.reporting)
+}
+
+/** The runtime's tools, with those for these agents instead of its own. */
+export function toolsWith(config: ResolvedConfig, agents: CheckedAgents | undefined): readonly Tool[] {
+  if (agents?.types === config.agents?.types && agents?.depth === config.agents?.depth) return config.tools
+  return [...config.tools.filter((tool) => !isAgentTool(tool)), ...(agents ? agentTools(agents) : [])]
 }
 
 const sliceKeys = keys<Slice>()("turns", "timeMs")
@@ -198,6 +226,7 @@ const inputKeys = keys<RunInput>()(
   "outputSchema",
   "outputMode",
   "limits",
+  "agents",
   "compaction",
   "slice",
   "unknownOutcome",

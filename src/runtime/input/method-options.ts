@@ -22,7 +22,7 @@ type Options<Method extends keyof Runtime, At extends number> = NonNullable<
 const knownKeys = {
   cancel: keys<Options<"cancel", 1>>()("nodeId"),
   close: keys<Options<"close", 0>>()("release"),
-  events: keys<EventsOptions & { readonly deltas?: true }>()("nodeId", "after", "follow", "deltas", "signal"),
+  events: keys<EventsOptions & { readonly deltas?: true }>()("nodeId", "agents", "after", "follow", "deltas", "signal"),
   fork: keys<Options<"fork", 1>>()("nodeId", "at", "newRunId"),
   interrupt: keys<Options<"interrupt", 2>>()("nodeId"),
   recoverOrphanedRuns: keys<Options<"recoverOrphanedRuns", 0>>()("staleMs", "action"),

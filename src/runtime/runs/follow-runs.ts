@@ -1,7 +1,7 @@
 import type { RunEvent, RunRecord } from "../../contract/event.ts"
 import type { RunState } from "../../contract/runtime.ts"
 import type { RunKey } from "../../contract/store.ts"
-import { runPath } from "../../journal/paths.ts"
+import { agentKey, runPath } from "../../journal/paths.ts"
 import { createReader } from "../../journal/reader.ts"
 import { delay, orAborted } from "../../lib/abort.ts"
 import type { ResolvedConfig } from "../config.ts"
@@ -9,6 +9,7 @@ import type { LiveRun, LiveRuns } from "./live-runs.ts"
 import { SharedReader } from "./shared-reader.ts"
 
 export interface FollowOptions {
+  readonly agents?: boolean
   readonly after?: number
   readonly follow?: boolean
   readonly deltas?: boolean
@@ -34,12 +35,18 @@ export class Followers {
     this.#live = live
   }
 
-  /** Yields ephemeral events only with `deltas`, and only from a run of this process. */
-  async *events(key: RunKey, { after = -1, follow = false, deltas = false, signal }: FollowOptions) {
+  /** Yields ephemeral events only with `deltas`, and those of working agents only with `agents`, from a run of this process. */
+  async *events(key: RunKey, options: FollowOptions): AsyncGenerator<RunEvent> {
+    const { after = -1, follow = false, deltas = false, agents = false, signal } = options
     let next = after + 1
     const live = follow ? this.#live.find(key) : undefined
-    const events = live ? this.#liveEvents(live, deltas, signal) : follow ? [] : await this.#history(key)
+    const history = () => (agents ? this.#withAgents(key) : this.#history(key))
+    const events = live ? this.#liveEvents(live, deltas, signal) : follow ? [] : await history()
     for await (const event of events) {
+      if (event.agent !== undefined) {
+        if (agents) yield event
+        continue
+      }
       if ("seq" in event && event.seq < next) continue
       if ("seq" in event) next = event.seq + 1
       yield event
@@ -98,6 +105,20 @@ export class Followers {
     }
   }
 
+  /** The records of a run or an agent, those of each agent below it after its first start. */
+  async #withAgents(key: RunKey): Promise<readonly RunRecord[]> {
+    const { agent } = key
+    const records: RunRecord[] = []
+    const started = new Set<string>()
+    for (const record of await this.#history(key)) {
+      records.push(agent === undefined ? record : { ...record, agent })
+      if (record.type !== "agent-start" || started.has(record.agentId)) continue
+      started.add(record.agentId)
+      records.push(...(await this.#withAgents(agentKey(key, record.agentId))))
+    }
+    return records
+  }
+
   /** Yields the recorded events, then the events that the run publishes. */
   async *#liveEvents(live: LiveRun, deltas: boolean, signal: AbortSignal | undefined): AsyncGenerator<RunEvent> {
     const events = live.subscribe({ deltas, ...(signal && { signal }) })
@@ -106,7 +127,7 @@ export class Followers {
     yield* history
     // Deltas that were buffered before a record already read from the journal are outdated.
     const buffered = events.takeBuffered()
-    yield* buffered.slice(buffered.findLastIndex((event) => "seq" in event && event.seq <= last) + 1)
+    yield* buffered.slice(buffered.findLastIndex((event) => isRecordUpTo(event, last)) + 1)
     yield* events
   }
 
@@ -129,6 +150,10 @@ export class Followers {
     reader.close()
     this.#readers.delete(runPath(key))
   }
+}
+
+function isRecordUpTo(event: RunEvent, last: number): boolean {
+  return event.agent === undefined && "seq" in event && event.seq <= last
 }
 
 function hasStopped({ status }: RunState): boolean {

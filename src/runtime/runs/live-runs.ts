@@ -73,6 +73,7 @@ export class LiveRuns {
     const state = new LiveState(permits !== undefined && !permits.hasFree)
     const started = startRun(this.#config, key, () => this.#open(key, opening, isRefused), {
       streamed,
+      agentHost: { watch: this.#watch, monitor: this.#monitor },
       ...(onEvent && { onEvent }),
       ...(onProgress && { onProgress }),
       ...(signal && { signal }),

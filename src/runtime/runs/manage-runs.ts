@@ -6,11 +6,11 @@ import type { RunKey } from "../../contract/store.ts"
 import { type InboxMessage, postMessage } from "../../journal/inbox.ts"
 import { type TakeOptions, takeRun } from "../../journal/journal.ts"
 import { isFenced } from "../../journal/ownership.ts"
-import { runPath, shardName } from "../../journal/paths.ts"
+import { AGENTS, agentKey, runPath, shardName } from "../../journal/paths.ts"
 import { project, RunProjection } from "../../journal/projection.ts"
 import { flagUnknown } from "../../journal/recover.ts"
 import { contain } from "../../lib/contained.ts"
-import { newNonce } from "../../lib/id.ts"
+import { isId, newNonce } from "../../lib/id.ts"
 import { wasCancelled } from "../close-run.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { earlierExchanges, exchangesFrom, firstNode } from "../conversation.ts"
@@ -186,8 +186,8 @@ export async function removeRun(config: ResolvedConfig, key: RunKey, watch: Owne
 async function removeNode(config: ResolvedConfig, key: RunKey, watch: OwnerWatch): Promise<boolean> {
   const found = await inspectRun(config, key)
   if (found === null) return false
-  if ((await watch.look(key, found)) === "alive") throw stillActive(key)
-  const { runId, nodeId } = key
+  if (key.agent === undefined && (await watch.look(key, found)) === "alive") throw stillActive(key)
+  const { runId, nodeId, agent } = key
   const path = runPath(key)
   const folder = config.store.folder(path)
   const journal = await takeRun(folder, {
@@ -202,10 +202,15 @@ async function removeNode(config: ResolvedConfig, key: RunKey, watch: OwnerWatch
   for (const name of await config.store.list(path)) {
     if (name === tombstone) continue
     const below = await config.store.list(`${path}/${name}`)
+    if (name === AGENTS) {
+      // An agent whose process has lost the run must not go on either.
+      for (const agentId of below.filter(isId)) await removeNode(config, agentKey(key, agentId), watch)
+      continue
+    }
     for (const inner of below) await folder.delete(`${name}/${inner}`)
     if (below.length === 0) await folder.delete(name)
   }
-  await enterRemoved(config, key, entriesOf(key, found))
+  if (agent === undefined) await enterRemoved(config, key, entriesOf(key, found))
   return true
 }
 

@@ -25,6 +25,11 @@ export class RunMonitor {
     }
   }
 
+  /** Reads the inbox of a monitored run now: an agent that has just ended may have sent a message. */
+  async readInbox(run: OpenRun): Promise<void> {
+    for (const monitored of this.#runs) if (monitored.isOf(run)) await monitored.readNow()
+  }
+
   /** Bounds the state writes per tick: the more runs there are, the less often each one writes its state. */
   #tick(): void {
     const written: MonitoredRun[] = []
@@ -58,6 +63,21 @@ class MonitoredRun {
     this.#run = run
     this.#pollTicks = run.folder.append ? 1 : SLOW_POLL_TICKS
     this.#nextInbox = run.projection.nextInbox
+  }
+
+  isOf(run: OpenRun): boolean {
+    return this.#run === run
+  }
+
+  async readNow(): Promise<void> {
+    await this.#busy
+    if (this.#busy === undefined) {
+      this.#busy = this.#readInbox().finally(() => {
+        this.#busy = undefined
+      })
+    }
+    // Nothing here has to be durable: the next tick tries again.
+    await this.#busy?.catch(() => {})
   }
 
   /** Returns true if the run writes its state in this tick. Without `mayWrite` it writes only a heartbeat that is due. */

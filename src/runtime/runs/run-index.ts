@@ -24,6 +24,8 @@ export type Index = Pick<ResolvedConfig, "store" | "workspaceId" | "logger">
  * written; the run must not be taken then. A new run needs no entry: the first listing that reads its journal creates one.
  */
 export async function markTake(index: Index, key: RunKey, found: FoundRun | undefined): Promise<void> {
+  // Lists show runs, not their agents.
+  if (key.agent !== undefined) return
   if (found) {
     await markAgain(index, key, found)
     await contained(index, key, [forgetReleased(index, key, found)])
@@ -91,8 +93,8 @@ export interface Released {
 export async function enterReleased(index: Index, key: RunKey, released: Released): Promise<void> {
   const { projection, shard, bytes, owes, taken } = released
   const { startedAt, status } = projection
-  const { runId, nodeId } = key
-  if (status === "running") return
+  const { runId, nodeId, agent } = key
+  if (status === "running" || agent !== undefined) return
   const entry: ReleasedEntry = { kind: "released", runId, nodeId, startedAt, shards: shard + 1, status, owes }
   const kept = { summary: summaryOf(projection), bytes, ...(taken !== undefined && { taken }) }
   await replaceEntries(index, key, entry, kept, [entryName({ ...entry, kind: "begun" })])

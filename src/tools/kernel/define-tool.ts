@@ -30,6 +30,8 @@ export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args,
   question?(args: Args): string
   /** Returns text, content parts or any JSON value. Throws `ToolError` to inform the model of a problem. */
   run(args: Args, context: ToolContext): Output | Promise<Output>
+  /** Takes up a call that an earlier process began and did not finish. Default: its outcome is unknown. */
+  resume?(args: Args, context: ToolContext): Output | Promise<Output>
 }
 
 /** Rejects a definition whose `run` returns a non-JSON value. */
@@ -65,6 +67,10 @@ export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchem
     ...(isStandardSchema(input) && { validate: (args: Json) => validateStandard(input, args) }),
     // Safe: the dispatcher passes only arguments that match the schema that types `run`.
     run: (args, context) => definition.run(args as never, context),
+    ...(definition.resume && {
+      // Safe for the same reason.
+      resume: (args: unknown, context: ToolContext) => definition.resume?.(args as never, context),
+    }),
   })
 }
 
@@ -85,6 +91,7 @@ const definitionKeys = keys<ToolDefinition<StandardSchema, never>>()(
   "unknownOutcome",
   "question",
   "run",
+  "resume",
 )
 
 /** Authors may write plain JavaScript: a misspelt effect must not pass for a harmless one. */

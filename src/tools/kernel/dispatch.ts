@@ -64,6 +64,8 @@ export interface DispatchCall {
   readonly args: Json
   /** Why the arguments are unusable, if the model's text was not JSON. */
   readonly invalid?: string
+  /** An earlier process began the call: a tool with `resume` takes it up. */
+  readonly resumed?: boolean
 }
 
 export interface DispatcherOptions {
@@ -116,7 +118,8 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       }
 
       step = "run"
-      const returned = tool.run(input.args, context)
+      const takesUp = call.resumed ? tool.resume : undefined
+      const returned = takesUp ? takesUp(input.args, context) : tool.run(input.args, context)
       const value = isThenable(returned) ? await settledOrAborted(returned, context.signal) : returned
       if (value === abandoned) return stopped(tool, errorLimits)
 

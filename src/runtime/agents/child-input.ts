@@ -1,0 +1,98 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { Message } from "../../contract/message.ts"
+import type { AgentRequest, Tool } from "../../contract/tool.ts"
+import { canonicalJson } from "../../lib/json.ts"
+import { createDispatcher } from "../../tools/kernel/dispatch.ts"
+import { chainOf } from "../backends/targets.ts"
+import { type ResolvedConfig, resolveLimits } from "../config.ts"
+import type { CheckedInput } from "../input/input.ts"
+import { fetchData } from "../offload/fetch-data.ts"
+import type { OpenRun } from "../open-run.ts"
+import { outputForm } from "../output.ts"
+import { agentTools, isAgentTool } from "./agent-tools.ts"
+import type { CheckedAgents, NamedType } from "./settings.ts"
+
+/** What an agent always has in common with the one that started it, also when it is resumed. */
+export function inheritedInput({ input }: OpenRun): Pick<CheckedInput, "policies" | "mcpServers" | "slice" | "agents"> {
+  const { policies, mcpServers, slice, agents } = input
+  return { policies, mcpServers, ...(slice && { slice }), ...(agents && { agents }) }
+}
+
+/** The input of a new agent: its own system and the prompt, no messages of the one that starts it. */
+export async function childInput(
+  config: ResolvedConfig,
+  run: OpenRun,
+  type: NamedType,
+  tools: readonly Tool[],
+  { prompt, schema }: AgentRequest,
+): Promise<CheckedInput> {
+  const { settings, compaction, ownCompaction, unknownOutcome, cwd, recordedCwd } = run.input
+  const messages: readonly Message[] = [{ role: "user", content: [{ type: "text", text: prompt }] }]
+  const form = schema && outputForm({ messages, outputSchema: schema })
+  const target = await targetOf(config, run, type)
+  const redactor = config.redactorOf(target.chain, run.input.mcpServers)
+  return {
+    ...inheritedInput(run),
+    ...target,
+    messages: redactor.json(messages),
+    system: redactor.text(type.system),
+    settings: { ...settings, ...(type.effort && { effort: type.effort }) },
+    ...(form && { form }),
+    dispatcher: createDispatcher(tools, config.reporting),
+    limits: resolveLimits(type.limits, { turns: DEFAULT_TURNS }),
+    compaction,
+    ...(ownCompaction !== undefined && { ownCompaction }),
+    unknownOutcome,
+    cwd,
+    recordedCwd,
+    agentType: type.name,
+  }
+}
+
+/** The tools of an agent: those of its type, else those of the agent that starts it; never those that the run disables. */
+export function childTools(
+  config: ResolvedConfig,
+  { input }: OpenRun,
+  { tools }: NamedType,
+  agents: CheckedAgents,
+  level: number,
+): readonly Tool[] {
+  const { dispatcher } = input
+  const own = dispatcher.listTools().flatMap(({ name }) => dispatcher.tool(name) ?? [])
+  const named = (name: string) => config.tools.find((tool) => tool.name === name) ?? dispatcher.tool(name)
+  const given = tools?.map((tool) => (typeof tool === "string" ? (named(tool) ?? missing(tool)) : tool)) ?? own
+  // Its long results are offloaded like those of the agent that starts it.
+  const fetching = own.includes(fetchData) && !given.includes(fetchData) ? [fetchData] : []
+  const all = [...given.filter((tool) => !isAgentTool(tool)), ...fetching, ...agentTools(agents, level)]
+  return all.filter(({ name }) => !agents.disabled.includes(name))
+}
+
+/** Identifies the version of a type, to detect changes between start and resume. */
+export function definitionDigest(
+  config: ResolvedConfig,
+  { name, description, system, model, effort, limits }: NamedType,
+  tools: readonly Tool[],
+): string {
+  const modelName = typeof model === "object" ? `${model.provider}:${model.id}` : model
+  const names = tools.map((tool) => tool.name)
+  const defined = [name, description, system, modelName ?? null, effort ?? null, { ...limits }, names]
+  return config.digest(canonicalJson(defined))
+}
+
+/** Its own model, or the backend and the model that the agent which starts it uses now, with what is left of its chain. */
+async function targetOf(
+  { targets }: ResolvedConfig,
+  { input, target }: OpenRun,
+  { model }: NamedType,
+): Promise<Pick<CheckedInput, "chain" | "entry">> {
+  if (model !== undefined) return { chain: await chainOf(targets, { backend: target.backend, model }), entry: 0 }
+  return { chain: input.chain, entry: Math.max(0, input.chain.indexOf(target)) }
+}
+
+function missing(name: string): never {
+  throw new LonghaulError("config_invalid", `The agent needs the tool ${name}, which is not available.`, {
+    fix: `Register the tool ${name}, or pass it in agents.types.`,
+  })
+}
+
+const DEFAULT_TURNS = 50

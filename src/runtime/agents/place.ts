@@ -1,0 +1,42 @@
+import type { ToolCall } from "../../contract/backend.ts"
+import type { RecordBody } from "../../contract/event.ts"
+import type { AgentRequest, ToolOutcome } from "../../contract/tool.ts"
+import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
+
+/** Where an agent is in the tree below its run. */
+export interface Place {
+  /** 0: the run itself. */
+  readonly level: number
+  /** The names of the types from the run on, for the policy: `root/reviewer`. */
+  readonly name: string
+  /** True if its calls are denied that a person would have to decide about. */
+  readonly deniesQuestions: boolean
+}
+
+/** What the calls of a run can do with agents. */
+export interface AgentPowers {
+  spawn(call: ToolCall, request: AgentRequest, options: SpawnOptions): Promise<SpawnEnd>
+  /** Rejects with a `ToolError` if there is no such agent, or it has ended. */
+  send(to: string, text: string): Promise<void>
+}
+
+export interface SpawnOptions {
+  /** The call was begun before: its agent may exist. */
+  readonly resumed: boolean
+  /** Saves an answer that is too long. */
+  readonly keep?: KeepWhole | undefined
+}
+
+/** How the work of an agent ended here. Only after `ended` the call that started it has a result. */
+export type SpawnEnd =
+  | { readonly kind: "ended"; readonly outcome: ToolOutcome }
+  /** It waits for a person's decision. */
+  | { readonly kind: "asked"; readonly request: ApprovalRequest }
+  /** Another process continues it. */
+  | { readonly kind: "released" }
+  | { readonly kind: "handover"; readonly text: string }
+  /** Nothing more can be recorded. */
+  | { readonly kind: "lost" }
+
+/** The question of an agent, as the run that started it records it. */
+export type ApprovalRequest = RecordBody & { readonly type: "approval-request" }

@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, expect, test } from "vitest"
+import { runCampaign } from "../src/cli/crashtest/campaign.ts"
+
+const all = process.env.LONGHAUL_ALL_CRASHES === "1"
+const timeout = all ? 3_600_000 : 120_000
+const program = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url))
+const scratch = mkdtempSync(join(tmpdir(), "longhaul-agents-crash-"))
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+/**
+ * A run and 12 agents: four side by side, one of which has a gated call, then two that have three agents each, one of them
+ * with a gated call, too.
+ */
+const workload = `
+const tool = (name, effect) => ({
+  name,
+  description: "Simulates a call whose effect is " + effect + ".",
+  inputSchema: { type: "object" },
+  effect,
+  concurrent: true,
+  risk: "low",
+  run: ({ n }) => "done: " + n,
+})
+export const tools = [tool("look", "none"), tool("pay", "once"), tool("put", "repeatable"), tool("ship", "once")]
+export const gated = ["ship"]
+const call = (name, n) => ({ name, args: { n } })
+const agent = (prompt) => ({ name: "Agent", args: { description: prompt, prompt } })
+const work = (n) => [[call("pay", n), call("look", n)], [call("put", n), call("pay", n + 100)]]
+export const steps = [
+  [call("pay", 0), agent("a1"), agent("a2"), agent("a3"), agent("gated")],
+  [agent("m1"), agent("m2")],
+  [call("pay", 1)],
+]
+export const agents = {
+  a1: work(1),
+  a2: work(2),
+  a3: work(3),
+  gated: [[call("pay", 4)], [call("ship", 4), call("pay", 104)]],
+  m1: [[agent("l1"), agent("l2"), agent("l3"), call("pay", 5)]],
+  m2: [[agent("l4"), agent("l5"), agent("l6")], [call("pay", 6)]],
+  l1: work(11),
+  l2: work(12),
+  l3: work(13),
+  l4: work(14),
+  l5: work(15),
+  l6: [[call("ship", 16)]],
+}
+`
+
+for (const [store, kills, sample] of [
+  ["fs", 300, 5],
+  ["create-only", 60, 2],
+] as const) {
+  const name = `a tree of 13 agents killed at any operation and time loses no record and repeats no effect (${store})`
+  test(`LOOP-07 RES-02 ${name}`, { timeout }, async () => {
+    const folder = mkdtempSync(join(scratch, "campaign-"))
+    const tools = join(folder, "tree.mjs")
+    writeFileSync(tools, workload)
+    const chosen = all ? { kills } : { kills: 1, sample }
+    const report = await runCampaign({ program, store, folder, tools, seed: 1, ...chosen })
+    const { total, violations, points, operations } = report
+    const { runs, resumed, flagged, lost, duplicated, unloadable } = total
+    const found = `${lost} lost, ${duplicated} duplicated, ${unloadable} unloadable, ${violations.length} violations`
+    console.log(
+      `13 agents on ${store}, ${operations} operations, ${points} points: ${total.kills} kills of ${runs} runs, ${resumed} resumed, ${flagged} flagged; ${found}`,
+    )
+    expect(violations).toEqual([])
+    expect({ resumed, lost, duplicated, unloadable }).toEqual({ resumed: runs, lost: 0, duplicated: 0, unloadable: 0 })
+  })
+}
