@@ -52,6 +52,34 @@ describe("agents", () => {
     expect(others).toEqual([])
   })
 
+  test("OFF-06 OFF-11 the long results of an agent are stored below it, and only its own refs reach them", async () => {
+    const store = memoryStore()
+    const big = defineTool({
+      name: "big",
+      description: "Returns much.",
+      input: { type: "object" },
+      effect: "none",
+      run: () => `found: ${"needle ".repeat(1000)}`,
+    })
+    const roles = {
+      lead: [calls(agent("one", { agent: "narrow" })), calls(part("FetchData", { ref: "1.1" })), "Done."],
+      one: [calls(part("big"), part("big")), calls(part("FetchData", { ref: "1.1", find: "found" })), "One is done."],
+    }
+    const { runtime, model } = processOver(store, roles, {
+      tools: [big],
+      compaction: { offload: true },
+      agents: { types: { narrow: { description: "Searches.", system: "Search.", tools: ["big"] } } },
+    })
+    const { transcript, toolCalls } = await runtime.run({ task: "lead", runId: "r" })
+    const node = transcript.path.replace("memory:", "")
+    expect(await store.list(`${node}/subagents/1-0/toolResults`)).toEqual(["1.0.json", "1.1.json"])
+    expect(await store.list(`${node}/toolResults`)).toEqual([])
+    expect(toolCalls[1]).toMatchObject({ name: "FetchData", status: "error" })
+    expect(JSON.stringify(toolCalls)).not.toContain("needle")
+    const inAgent = model.asked.filter(([first]) => JSON.stringify(first).includes('"one"'))
+    expect(resultsIn(inAgent.at(-1) ?? [])).toContain("offset 0: found")
+  })
+
   test("without the setting there is no tool Agent, and agents: false removes it from a run", async () => {
     const { agents: _, ...without } = { agents: {}, policy: { mode: "auto" as const } }
     const off = processOver(memoryStore(), three, { ...without, agents: undefined as never })
