@@ -30,7 +30,7 @@ export interface ProjectedAsk {
 }
 
 export interface Activity {
-  readonly now: "idle" | "streaming" | "tool_dispatch"
+  readonly now: "idle" | "streaming" | "tool_dispatch" | "compacting"
   readonly lastTool?: string
 }
 
@@ -53,6 +53,9 @@ type LifeRecordType =
   | "interrupt"
   | "cancel"
   | "checkpoint"
+  | "compaction-request"
+  | "compaction-start"
+  | "compaction"
   | "run-pause"
   | "run-remove"
   | "run-end"

@@ -81,7 +81,7 @@ export function capabilitiesUsed(run: RunProjection): CapabilitiesUsed {
     mcpServersUsed: [...new Set(servers.filter((name) => name !== undefined))],
     nativeSubagentsUsed: [],
     toolCompactionApplied: false,
-    contextCompactionApplied: false,
+    contextCompactionApplied: run.context.isCompacted,
   }
 }
 

@@ -20,16 +20,18 @@ export async function exchangesFrom(
 
 /** All messages of a conversation up to the end of an exchange, and what people allowed in it. */
 export async function earlierExchanges(config: ResolvedConfig, last: RunKey): Promise<EarlierExchanges> {
-  const parts: (readonly Message[])[] = []
+  const exchanges: FoundRun[] = []
   const allowed: AlwaysScope[] = []
   for (let nodeId: string | undefined = last.nodeId; nodeId !== undefined; ) {
     const found: FoundRun | null = await inspectRun(config, { ...last, nodeId })
     if (found === null) throw incomplete(last, nodeId)
-    parts.unshift(found.projection.messages)
+    exchanges.unshift(found)
     allowed.push(...found.projection.allowed)
     nodeId = found.projection.continues
   }
-  return { nodeId: last.nodeId, messages: parts.flat(), allowed }
+  let messages: readonly Message[] = []
+  for (const { projection } of exchanges) messages = projection.context.after(messages).map(({ message }) => message)
+  return { nodeId: last.nodeId, messages, allowed }
 }
 
 /** `main`, `main__2`, `main__3` … */
