@@ -79,7 +79,7 @@ export interface ConversationHead {
   readonly through: number
   /** If `through` is 0: how many of the messages before the first turn stay, counted from the last. Default 0. */
   readonly kept?: number
-  /** The task (unless `through` is 0), the words of people, and the summary. */
+  /** What people said, word for word, the task last (unless it stays anyway), and the summary. */
   readonly messages: readonly Message[]
 }
 

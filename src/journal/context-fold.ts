@@ -15,6 +15,8 @@ export type CompactionRecord = RunRecord & {
 export class ContextFold {
   /** The last compactions with the model in use, oldest first. */
   recent: readonly PastCompaction[] = []
+  /** The window that a refused request of that model told about. */
+  learnedWindow: number | undefined
   /** True between the start of a compaction and its end. */
   isOpen = false
   /** True if the host asked for a compaction that was not made yet. */
@@ -100,6 +102,7 @@ export class ContextFold {
   /** What was learned about one model is not valid for another. */
   changeModel(): void {
     this.recent = []
+    this.learnedWindow = undefined
     this.#measured = undefined
   }
 
@@ -110,11 +113,16 @@ export class ContextFold {
   }
 
   #apply(record: RunRecord & { readonly type: "compaction" }): void {
-    const { turn, window, tokens, head } = record
+    const { turn, cause, window, tokens, head } = record
     this.isOpen = false
     this.isAsked = false
     this.isCompacted = true
-    this.recent = [...this.recent, { turn, window, after: tokens.after, hasHead: head !== undefined }].slice(-MOST_RECENT)
+    if (cause === "overflow") this.learnedWindow = Math.min(window, this.learnedWindow ?? window)
+    // One that the host asked for says nothing about the room.
+    if (cause !== "asked") {
+      const past = { turn, window, after: tokens.after, hasHead: head !== undefined }
+      this.recent = [...this.recent, past].slice(-MOST_RECENT)
+    }
     if (!this.#said) return
     // A new head replaces the one before it as a whole, and what that one left of earlier exchanges is behind it.
     const said = head && this.#earlier ? this.#said.slice(this.#earlier.head) : this.#said

@@ -16,6 +16,7 @@ export class RunControls extends StopSwitch {
   #releasing = false
   #onStop: ((mode: InterruptMode) => void) | undefined
   #steer: ((text: string) => boolean) | undefined
+  #compact: (() => void) | undefined
   #clock: ReturnType<typeof setTimeout> | undefined
   /** Messages that arrived before the session was open. */
   #early: string[] | undefined = []
@@ -67,6 +68,15 @@ export class RunControls extends StopSwitch {
     if (this.stopping) return false
     if (this.#steer) return this.#steer(text)
     return this.#early !== undefined && this.#early.push(text) > 0
+  }
+
+  /** Before a session is open, its request tells it. */
+  compact(): void {
+    this.#compact?.()
+  }
+
+  onCompact(compact: () => void): void {
+    this.#compact = compact
   }
 
   /** Sets the receiver of messages. Earlier messages are passed to it immediately. */

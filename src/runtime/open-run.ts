@@ -1,5 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Ephemeral, RecordBody, RunRecord } from "../contract/event.ts"
+import type { Model } from "../contract/provider.ts"
 import type { SessionRef } from "../contract/session.ts"
 import type { Folder, RunKey } from "../contract/store.ts"
 import type { ToolSpec } from "../contract/tool.ts"
@@ -134,7 +135,7 @@ export async function openRun(
       journal.append({ type: "warning", code: "hook_failed", message: `The hook ${slot} failed (${kind}).` })
     }),
     policy,
-    redactor: config.redactorOf(chain, mcpServers),
+    redactor: config.redactorOf(withSummariser(input), mcpServers),
     target,
     left: opening.isNew ? sessionGiven(input, target) : sessionLeft(projection, target, input.cwd),
     openBefore: projection.openCalls.map(({ callId }) => callId),
@@ -146,6 +147,12 @@ export async function openRun(
       journal.flushSoon()
     },
   }
+}
+
+/** Whoever writes summaries is called with credentials, too. */
+function withSummariser({ chain, compaction }: CheckedInput): readonly { readonly model?: Model }[] {
+  const { model } = compaction || {}
+  return model ? [...chain, { model }] : chain
 }
 
 /**

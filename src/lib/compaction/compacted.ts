@@ -25,9 +25,9 @@ export function firstKept(said: readonly Said[], { through, kept = 0 }: Conversa
   return (later === -1 ? said.length : later) - (through === 0 ? kept : 0)
 }
 
-/** The task stays a message of turn 0, so that the next head finds it again. */
+/** What people said stays in turn 0, so that the next head finds the task again: their last message there. */
 function headOf({ through, messages }: ConversationHead): readonly Said[] {
-  return messages.map((message, index) => ({ turn: index === 0 ? 0 : through, message }))
+  return messages.map((message) => ({ turn: isSummary(message) ? through : 0, message }))
 }
 
 /** Call ids are unique among the turns of a run only, so that messages before its first turn are never cut. */
