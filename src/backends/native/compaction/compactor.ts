@@ -7,7 +7,7 @@ import type { History } from "../history.ts"
 import type { TurnBounds } from "../turn-bounds.ts"
 import { summaryMessage, wordsOf } from "./head.ts"
 import type { ContextMeter } from "./meter.ts"
-import { clippedResults, cutOf, oldResults } from "./plan.ts"
+import { clippedResults, cutOf, largeLastTurn, oldResults } from "./plan.ts"
 import { stuck } from "./stuck.ts"
 import { type Summarising, summarise } from "./summarise.ts"
 
@@ -68,7 +68,7 @@ export class Compactor {
     if (refusal) return refusal
     const { host } = this.#setup
     const before = Math.round(this.#meter.tokens())
-    const change = (cause === "asked" ? undefined : this.#pruned()) ?? (await this.#shortened(turn))
+    const change = (cause === "asked" ? undefined : this.#pruned()) ?? (await this.#shortened(turn, cause))
     if ("reason" in change) return change
     if (!change.head && !change.results) return this.#unchanged(cause)
     const after = Math.round(this.#meter.sizeOf(compacted(this.#history.said, change)))
@@ -95,14 +95,16 @@ export class Compactor {
   /** Removing old results needs no model and keeps what was said. It must free enough: each compaction costs the cache. */
   #pruned(): Change | undefined {
     const { said } = this.#history
-    const results = oldResults(said, this.#meter, this.#note())
+    const results = oldResults(said, this.#meter, this.#meter.keep, this.#note())
     if (results === null) return undefined
     return this.#meter.sizeOf(compacted(said, { results })) <= this.#meter.target ? { results } : undefined
   }
 
-  async #shortened(turn: number): Promise<Change | Stop> {
+  async #shortened(turn: number, cause: Compaction["cause"]): Promise<Change | Stop> {
     const { said } = this.#history
     const meter = this.#meter
+    const results = cause === "asked" ? null : largeLastTurn(said, meter, this.#note())
+    if (results) return { results }
     let cut = cutOf(said, meter, false)
     const change: { -readonly [Key in keyof Change]: Change[Key] } = {}
     if (cut) {
@@ -124,8 +126,8 @@ export class Compactor {
     }
     const shorter = compacted(said, change)
     if (meter.sizeOf(shorter) <= meter.target) return change
-    const results = clippedResults(shorter, meter, this.#note())
-    return results === null ? change : { ...change, results }
+    const clipped = clippedResults(shorter, meter, this.#note())
+    return clipped === null ? change : { ...change, results: clipped }
   }
 
   /** A conversation that still fits goes on. Where the window is only assumed, the server decides. */

@@ -1,6 +1,6 @@
 import type { ConversationHead, CutResults, Said } from "../../../contract/compaction.ts"
 import type { Message, ToolResultPart } from "../../../contract/message.ts"
-import { isSummary } from "../../../lib/compaction/compacted.ts"
+import { compacted, isSummary } from "../../../lib/compaction/compacted.ts"
 import { estimateMessage } from "../../../lib/compaction/estimate.ts"
 import { plainText } from "../../../lib/content.ts"
 import type { ContextMeter } from "./meter.ts"
@@ -11,10 +11,16 @@ export interface Cut extends Pick<ConversationHead, "through" | "kept"> {
 }
 
 /**
- * The old results that may go, except those of the last turn: everything beyond the newest `keep` tokens of results, and media
+ * The old results that may go, except those of the last turn: everything beyond as many of the
+ * `newest` tokens of results, and media
  * at any age, because some servers refuse requests with too much of it. Null: there are none.
  */
-export function oldResults(said: readonly Said[], meter: ContextMeter, note: string): CutResults | null {
+export function oldResults(
+  said: readonly Said[],
+  meter: ContextMeter,
+  newest: number,
+  note: string,
+): CutResults | null {
   const names = callNames(said)
   const lastTurn = said.at(-1)?.turn ?? 0
   const keep: Record<string, number> = {}
@@ -28,7 +34,7 @@ export function oldResults(said: readonly Said[], meter: ContextMeter, note: str
       if (turn === lastTurn || part.status !== "ok" || estimateMessage(alone(part)) <= SMALL_RESULT) continue
       const hasMedia = part.output.some(({ type }) => type !== "text")
       const isExempt = exemptTools.has(names.get(part.callId) ?? "")
-      if (!isExempt && (hasMedia || newer > meter.keep)) keep[part.callId] = 0
+      if (!isExempt && (hasMedia || newer > newest)) keep[part.callId] = 0
     }
   }
   return Object.keys(keep).length === 0 ? null : { keep, note }
@@ -64,11 +70,7 @@ function cutAt(said: readonly Said[], at: number): Cut {
 
 /** Shortens the results of the last turn to equal shares of the tokens that are left for them. Null: none is longer. */
 export function clippedResults(said: readonly Said[], meter: ContextMeter, note: string): CutResults | null {
-  const lastTurn = said.at(-1)?.turn ?? 0
-  const results = said.flatMap(({ turn, message }) =>
-    turn === lastTurn && turn > 0 && message.role === "tool" ? message.content : [],
-  )
-  const sized = results.map((part) => ({ part, tokens: meter.tokensOf(alone(part)) }))
+  const sized = resultsOfLastTurn(said).map((part) => ({ part, tokens: meter.tokensOf(alone(part)) }))
   const all = sized.reduce((sum, { tokens }) => sum + tokens, 0)
   const share = shareOf(
     sized.map(({ tokens }) => tokens),
@@ -82,6 +84,27 @@ export function clippedResults(said: readonly Said[], meter: ContextMeter, note:
     keep[part.callId] = Math.max(FEWEST_CHARACTERS, characters)
   }
   return Object.keys(keep).length === 0 ? null : { keep, note }
+}
+
+/**
+ * A last turn that must be clipped in any case, whatever is summarised: if removing all older results leaves it half of the
+ * room, no summary is needed. Null: the last turn is not the problem.
+ */
+export function largeLastTurn(said: readonly Said[], meter: ContextMeter, note: string): CutResults | null {
+  const results = resultsOfLastTurn(said).reduce((sum, part) => sum + meter.tokensOf(alone(part)), 0)
+  if (meter.fixed + results <= meter.target) return null
+  const old = oldResults(said, meter, 0, note)
+  const shorter = old ? compacted(said, { results: old }) : said
+  if (meter.sizeOf(shorter) - results > meter.target / 2) return null
+  const clipped = clippedResults(shorter, meter, note)
+  return clipped && { keep: { ...old?.keep, ...clipped.keep }, note }
+}
+
+function resultsOfLastTurn(said: readonly Said[]): readonly ToolResultPart[] {
+  const lastTurn = said.at(-1)?.turn ?? 0
+  return said.flatMap(({ turn, message }) =>
+    turn === lastTurn && turn > 0 && message.role === "tool" ? message.content : [],
+  )
 }
 
 /** The most that each may have if those who need less leave the rest to the others. */

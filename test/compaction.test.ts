@@ -1,0 +1,177 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { Dialogue } from "../src/backends/native/dialogue.ts"
+import { native } from "../src/backends/native/index.ts"
+import type { RunRecord } from "../src/contract/event.ts"
+import type { RunInput, RuntimeConfig } from "../src/contract/run.ts"
+import { createRuntime } from "../src/index.ts"
+import { project } from "../src/journal/projection.ts"
+import { memoryStore } from "../src/stores/memory.ts"
+import { defineTool } from "../src/tools/kernel/define-tool.ts"
+import { type CountingOptions, call, countingModel, problemsOf, text, wordsIn } from "./compaction/counting-model.ts"
+
+const anyInput = { type: "object" } as const
+
+/** A run of `turns` calls of Read, whose results have the given numbers of characters. */
+async function runTurns(
+  options: Omit<CountingOptions, "turn"> & {
+    readonly turns: number
+    readonly result: (turn: number) => string
+    readonly turn?: CountingOptions["turn"]
+    readonly config?: RuntimeConfig
+    readonly input?: Partial<RunInput>
+    readonly steers?: readonly (readonly [turn: number, text: string])[]
+  },
+) {
+  const { turns, result, config, input, steers = [], ...model } = options
+  const counting = countingModel({
+    turn: (_request, number) => (number > turns ? "Finished." : [text(`Step ${number}.`), call("Look", { number })]),
+    ...model,
+  })
+  const look = defineTool({
+    name: "Look",
+    description: "Looks.",
+    input: anyInput,
+    run: (args: { readonly number?: number }) => result(args.number ?? 0),
+  })
+  const store = memoryStore()
+  const runtime = createRuntime({
+    store,
+    model: counting.model,
+    backend: native({ retry: { firstMs: 1, longestMs: 1 } }),
+    tools: [look],
+    limits: { turns: 500 },
+    ...config,
+  })
+  const handle = runtime.stream({ task: "The task: count the sheep.", runId: "r1", ...input })
+  const records: RunRecord[] = []
+  for await (const event of handle) {
+    if (!("seq" in event)) continue
+    records.push(event)
+    if (event.type !== "turn-start") continue
+    for (const [turn, words] of steers) if (turn === event.turn) handle.steer(words)
+  }
+  const compactions = records.filter((record) => record.type === "compaction")
+  return { ...counting, runtime, store, records, compactions, result: await handle.result }
+}
+
+/** The conversation that the journal holds before each request that was answered or refused. */
+function foldedRequests(records: readonly RunRecord[]): readonly (readonly unknown[])[] {
+  return records.flatMap((record, index) =>
+    record.type === "turn-start" ? [new Dialogue(project(records.slice(0, index + 1)).messages).messages] : [],
+  )
+}
+
+const words = (tokens: number) => "alpha beta gamma delta ".repeat(Math.ceil(tokens / 4))
+
+/** Checks every request of a run against the journal. */
+function checkRequests({ records, requests }: Awaited<ReturnType<typeof runTurns>>, steers: readonly string[] = []) {
+  const asked = requests.filter(({ isSummary }) => !isSummary)
+  expect(asked.map(({ messages }) => messages)).toEqual(foldedRequests(records))
+  for (const { messages } of asked) {
+    expect(problemsOf(messages)).toEqual([])
+    expect(wordsIn(messages)).toContain("count the sheep")
+  }
+  const last = wordsIn(asked.at(-1)?.messages ?? [])
+  for (const steer of steers) expect(last).toContain(steer)
+}
+
+describe("a conversation that grows beyond the window", () => {
+  test("the run goes on, every request is whole, fits, has the task and the steers, and equals the journal", async () => {
+    const run = await runTurns({
+      window: 16_000,
+      turns: 120,
+      result: (turn) => `${turn}: ${words(400)}`,
+      steers: [
+        [3, "Mind the black one."],
+        [50, "Mind the white one."],
+      ],
+    })
+    expect(run.result).toMatchObject({ status: "done", text: "Finished.", turns: 121 })
+    expect(run.compactions.length).toBeGreaterThan(5)
+    expect(run.requests.filter(({ isRefused }) => isRefused)).toEqual([])
+    checkRequests(run, ["Mind the black one.", "Mind the white one."])
+    console.log(
+      `16k window, 120 turns: ${run.compactions.filter(({ head }) => head).length} summaries, ` +
+        `${run.compactions.filter(({ head }) => !head).length} prunings`,
+    )
+  })
+
+  test("a server with half the declared window refuses once, and the run learns its window", async () => {
+    const run = await runTurns({
+      window: 8_000,
+      declared: 16_000,
+      turns: 60,
+      result: (turn) => `${turn}: ${words(300)}`,
+    })
+    expect(run.result.status).toBe("done")
+    expect(run.requests.filter(({ isRefused }) => isRefused)).toHaveLength(1)
+    expect(run.compactions.filter(({ cause }) => cause === "overflow")).toMatchObject([{ window: 8_000 }])
+    checkRequests(run)
+  })
+})
+
+test("random runs: the folded conversation equals every request, calls are paired, words survive, and none loops", async () => {
+  const runs = Number(process.env.COMPACTION_RUNS ?? 60)
+  const seen = { done: 0, compaction_stuck: 0, other: 0, summaries: 0, prunings: 0, refused: 0 }
+  const turnOf = fc.record({
+    calls: fc.integer({ min: 1, max: 3 }),
+    tokens: fc.oneof(fc.integer({ min: 5, max: 600 }), fc.integer({ min: 1000, max: 24_000 })),
+    steer: fc.option(fc.integer({ min: 3, max: 40 }), { freq: 6 }),
+    summaryFails: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(turnOf, { minLength: 5, maxLength: 60 }),
+      fc.constantFrom(8_000, 16_000, 40_000),
+      fc.constantFrom(1, 2),
+      fc.boolean(),
+      async (turns, window, lie, reportsUsage) => {
+        const steers = turns.flatMap(({ steer }, index): [number, string][] =>
+          steer === null ? [] : [[index + 1, `steer-${index} ${words(steer)}`.trim()]],
+        )
+        const run = await runTurns({
+          window,
+          declared: window * lie,
+          reportsUsage,
+          turns: turns.length,
+          turn: (_request, number) => {
+            const plan = turns[number - 1]
+            if (plan === undefined) return "Finished."
+            return Array.from({ length: plan.calls }, () => call("Look", { number }))
+          },
+          summary: (_request, number) => (turns[number % turns.length]?.summaryFails ? "" : "The summary."),
+          result: (number) => words((turns[number - 1]?.tokens ?? 1) / (turns[number - 1]?.calls ?? 1)),
+          steers,
+        })
+        const { status, error } = run.result
+        if (status === "done") seen.done++
+        else if (error?.code === "compaction_stuck") seen.compaction_stuck++
+        else seen.other++
+        seen.summaries += run.compactions.filter(({ head }) => head).length
+        seen.prunings += run.compactions.filter(({ head }) => !head).length
+        seen.refused += run.requests.filter(({ isRefused }) => isRefused).length
+        if (status !== "done") expect(error?.code).toBe("compaction_stuck")
+        checkRequests(run)
+        const { turns: answered } = run.result
+        expect(run.requests.filter(({ isSummary }) => isSummary).length).toBeLessThan(answered / 2 + 4)
+      },
+    ),
+    { numRuns: runs, seed: Number(process.env.COMPACTION_SEED ?? 7) },
+  )
+  console.log(`${runs} random runs: ${JSON.stringify(seen)}`)
+})
+
+test("a window of 200,000 tokens, 300 turns and results of up to 30 kB need few summaries", async () => {
+  const run = await runTurns({
+    window: 200_000,
+    turns: 300,
+    result: (turn) => `${turn}: ${words((turn * 7919) % 7_500)}`,
+  })
+  const summaries = run.compactions.filter(({ head }) => head).length
+  console.log(`200k window, 300 turns: ${summaries} summaries, ${run.compactions.length - summaries} prunings`)
+  expect(run.result.status).toBe("done")
+  expect(summaries).toBeLessThanOrEqual(2)
+  expect(run.compactions.length).toBeLessThan(40)
+  checkRequests(run)
+}, 20_000)
