@@ -1,7 +1,7 @@
 import { LonghaulError } from "../../src/contract/error.ts"
 import type { Message } from "../../src/contract/message.ts"
 import type { Answer, AnswerPart, ConversationSetup, Model } from "../../src/contract/provider.ts"
-import { estimateFixed, estimateMessage } from "../../src/lib/compaction/estimate.ts"
+import { estimateFixed, estimateMessage, estimateTokens } from "../../src/lib/compaction/estimate.ts"
 
 /** One request to the model, as it was at that time. */
 export interface CountedRequest {
@@ -27,6 +27,8 @@ export interface CountingOptions {
   /** The error of a refusal. Default: names the window. */
   refusal?(tokens: number): LonghaulError
   readonly reportsUsage?: boolean
+  /** True: the answer to this turn is cut because the window is full. */
+  cut?(number: number): boolean
 }
 
 /** A model whose server counts with our estimator, times a factor, and refuses what exceeds its window. */
@@ -40,7 +42,7 @@ export function countingModel(options: CountingOptions) {
     id: "counting",
     contextTokens: declared,
     converse: (setup) => ({
-      async call(messages) {
+      async call(messages, sink) {
         const isSummary = setup.system?.startsWith("You write the summary") === true
         const fixed = estimateFixed(setup.system, [setup.tools, setup.outputSchema ?? null])
         const estimate = messages.reduce((sum, message) => sum + estimateMessage(message), fixed)
@@ -53,7 +55,11 @@ export function countingModel(options: CountingOptions) {
           ? (options.summary?.(request, ++summaries) ?? "Goal: the task. Done: some steps. Next action: go on.")
           : options.turn(request, ++turns)
         if (given instanceof LonghaulError) throw given
-        return answerOf(given, tokens, options.reportsUsage !== false)
+        const answer = answerOf(given, tokens, options.reportsUsage !== false)
+        for (const [index, part] of answer.parts.entries()) if (part.type === "tool-call") sink.call?.(part, index)
+        if (isSummary || !options.cut?.(turns)) return answer
+        turns--
+        return { ...answer, stopReason: "context-overflow" }
       },
     }),
   }
@@ -72,7 +78,7 @@ function answerOf(given: AnswerPart[] | string | Partial<Answer>, tokens: number
     stopReason: hasCall ? "tool-calls" : "end",
     usage: {
       inputTokens: isReported ? tokens : null,
-      outputTokens: isReported ? 50 : null,
+      outputTokens: isReported ? Math.ceil(1.3 * estimateTokens(JSON.stringify(parts))) : null,
       cacheReadTokens: null,
       cacheWriteTokens: null,
       costUsd: null,

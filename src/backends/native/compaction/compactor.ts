@@ -113,8 +113,7 @@ export class Compactor {
       if (expected > meter.target) cut = cutOf(said, meter, true) ?? cut
       const { at, ...place } = cut
       const started = performance.now()
-      const covered = said.slice(0, at).map(({ message }) => message)
-      const summary = await summarise(this.#setup, turn, covered)
+      const summary = await summarise(this.#setup, turn, said.slice(0, at))
       if (summary === "limit" || summary === "interrupted") return { reason: summary }
       const { answer, text, facts } = summary
       change.head = { ...place, messages: [...wordsOf(said, at, meter), summaryMessage(text, facts)] }

@@ -22,8 +22,17 @@ export function wordsOf(said: readonly Said[], at: number, meter: ContextMeter):
 
 /** The message that stands for the replaced part. */
 export function summaryMessage(summary: string, facts: string): UserMessage {
-  const texts = [`${SUMMARY_START}\n${INTRODUCTION}\n\n${summary}`, ...(facts === "" ? [] : [facts]), GO_ON]
-  return { role: "user", content: [{ type: "text", text: texts.join("\n\n") }] }
+  const texts = [`${SUMMARY_START}\n${INTRODUCTION}`, summary, ...(facts === "" ? [] : [facts]), GO_ON]
+  return { role: "user", content: texts.map((text) => ({ type: "text", text })) }
+}
+
+/** The replaced part for the next summary: the text of the last one, and everything that is not in it. */
+export function summarised(said: readonly Said[]): { readonly earlier: string; readonly messages: readonly Message[] } {
+  const last = said.findLastIndex(({ message }) => isSummary(message))
+  const [, text] = said[last]?.message.content ?? []
+  const messages = said.map(({ message }) => message)
+  if (text?.type !== "text") return { earlier: "", messages }
+  return { earlier: text.text, messages: [...messages.slice(0, last), ...messages.slice(last + 1)] }
 }
 
 function isWord(message: Message): message is UserMessage {
