@@ -15,6 +15,16 @@ import { defineTool } from "../src/tools/kernel/define-tool.ts"
 import { call, countingModel, problemsOf, text, wordsIn } from "./compaction/counting-model.ts"
 import { checkRequests, runTurns, words } from "./compaction/run-turns.ts"
 
+/** The records after which a process dies: all, or those around compactions and a sample of the others. */
+function killedAfter(records: readonly RunRecord[]): readonly number[] {
+  const every = Number(process.env.COMPACTION_KILLS ?? 9)
+  return records.flatMap(({ type }, seq) => {
+    const isClose = type.startsWith("compaction") || records[seq + 1]?.type.startsWith("compaction")
+    const isPossible = seq > 0 && seq < records.length - 1
+    return isPossible && (isClose || seq % every === 0) ? [seq] : []
+  })
+}
+
 /** Summaries only: no result is old enough to be removed alone. */
 const talkative = { window: 16_000, turns: 60, result: () => "ok" }
 const chatter = (_request: unknown, number: number) =>
@@ -170,7 +180,7 @@ describe("failure modes of other systems", () => {
     expect(run.requests.filter(({ isSummary }) => isSummary).length).toBeLessThanOrEqual(3)
   })
 
-  test("loops: a resumed run that was stuck makes no further summary", async () => {
+  test("loops: a resumed run that was stuck makes one more summary at most", async () => {
     const options = {
       window: 8_000,
       factor: 1,
@@ -183,7 +193,7 @@ describe("failure modes of other systems", () => {
     const before = run.requests.length
     const resumed = await run.runtime.resume({ runId: "r1" })
     expect(resumed.error?.code).toBe("compaction_stuck")
-    expect(run.requests.slice(before).filter(({ isSummary }) => isSummary)).toEqual([])
+    expect(run.requests.slice(before).filter(({ isSummary }) => isSummary).length).toBeLessThanOrEqual(1)
   })
 
   test("stale usage: after a compaction the usage from before it starts no second one", async () => {
@@ -337,7 +347,7 @@ describe("a process that dies", () => {
     const heads = (records: readonly RunRecord[]) => records.filter((record) => record.type === "compaction").length
     expect(heads(whole.records)).toBeGreaterThan(1)
     let lost = 0
-    for (let last = 1; last < whole.records.length - 1; last++) {
+    for (const last of killedAfter(whole.records)) {
       const prefix = whole.records.slice(0, last + 1)
       const { model, requests } = countingModel({ window: 16_000, turn: step })
       const store = memoryStore()

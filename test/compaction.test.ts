@@ -39,7 +39,7 @@ describe("a conversation that grows beyond the window", () => {
 })
 
 test("random runs: the folded conversation equals every request, calls are paired, words survive, and none loops", async () => {
-  const runs = Number(process.env.COMPACTION_RUNS ?? 60)
+  const runs = Number(process.env.COMPACTION_RUNS ?? 40)
   const seen = { done: 0, compaction_stuck: 0, other: 0, summaries: 0, prunings: 0, refused: 0 }
   const turnOf = fc.record({
     calls: fc.integer({ min: 1, max: 3 }),

@@ -85,7 +85,7 @@ export function describeFailover({ from, to, failure }: RunRecord & { readonly t
   return `${name(from)} failed: ${failure.code}: ${failure.message} ${to ? `The run continues on ${name(to)}.` : "No entry of the chain is left."}`
 }
 
-function describeCompaction(record: RunRecord & { readonly type: "compaction" }): string {
+export function describeCompaction(record: RunRecord & { readonly type: "compaction" }): string {
   const { cause, head, results, usage } = record
   const cut = results && `${counted(Object.keys(results.keep).length, "result")} shortened`
   const summary = head && `summary up to turn ${head.through}${usage ? ` (${spending(usage)})` : ""}`

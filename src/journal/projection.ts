@@ -267,6 +267,7 @@ export class RunProjection {
 
   #startTurn(record: RunRecord & { readonly type: "turn-start" }): void {
     this.#closeStep()
+    this.context.isAsked = false
     this.spent.reserve(this.#isCopied(record) ? undefined : record.reserve)
     this.#asking = true
     this.context.dropParts()

@@ -1,6 +1,7 @@
 import type { BackendSession, Stop, TurnInput } from "../contract/backend.ts"
 import type { OwnTool } from "../contract/capabilities.ts"
 import { LonghaulError } from "../contract/error.ts"
+import type { RecordBody } from "../contract/event.ts"
 import type { Pricing } from "../contract/pricing.ts"
 import { Watch } from "./backends/watch.ts"
 import { settleOpenCalls } from "./calls/settle-open-calls.ts"
@@ -81,7 +82,7 @@ async function runSession(
       session.interrupt(mode)
     })
     controls.onSteer((text) => session.steer(text))
-    controls.onCompact(() => session.compact?.())
+    controls.onCompact(() => (session.compact ? session.compact() : journal.append(cannotCompact(run))))
     const turn = isContinued ? await continued(run, session, host, watch, prepared) : firstInput(prepared)
     const stop = await session.run(turn, host)
     return stop.reason === "interrupted" && !controls.stopping ? stoppedByUs(run, watch) : stop
@@ -119,6 +120,11 @@ async function continued(
 function ownTool({ target }: OpenRun, name: string): OwnTool {
   const known = target.backend.capabilities.ownTools.find((tool) => tool.name === name)
   return known ?? { name, nativeName: name, effect: "once", risk: "high" }
+}
+
+function cannotCompact({ target, input }: OpenRun): RecordBody {
+  const why = input.compaction === false ? "compaction is off" : `${target.backend.name} does it by itself`
+  return { type: "warning", code: "compaction_not_possible", message: `The conversation was not shortened: ${why}.` }
 }
 
 function stoppedByUs({ target }: OpenRun, { cause }: Watch): Stop {

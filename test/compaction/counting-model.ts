@@ -27,6 +27,8 @@ export interface CountingOptions {
   /** The error of a refusal. Default: names the window. */
   refusal?(tokens: number): LonghaulError
   readonly reportsUsage?: boolean
+  /** Called before the answer to a turn. */
+  onTurn?(number: number): void | Promise<void>
   /** True: the answer to this turn is cut because the window is full. */
   cut?(number: number): boolean
 }
@@ -51,6 +53,7 @@ export function countingModel(options: CountingOptions) {
         const request: CountedRequest = { messages: [...messages], setup, tokens, isSummary, isRefused }
         requests.push(request)
         if (isRefused) throw (options.refusal ?? tooLong(window))(tokens)
+        if (!isSummary) await options.onTurn?.(turns + 1)
         const given = isSummary
           ? (options.summary?.(request, ++summaries) ?? "Goal: the task. Done: some steps. Next action: go on.")
           : options.turn(request, ++turns)

@@ -3,6 +3,7 @@ import type { RunState } from "../../contract/runtime.ts"
 import { plainText } from "../../lib/content.ts"
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
+import { describeCompaction } from "../describe-record.ts"
 import { exchangesOf } from "../exchanges.ts"
 import {
   clip,
@@ -124,6 +125,9 @@ function printStep(record: RunRecord, state: RunState, output: Output): void {
     }
     case "steer":
       remark("▸", steered(record))
+      break
+    case "compaction":
+      remark("▸", `conversation shortened: ${describeCompaction(record)}`)
       break
     case "interrupt":
       remark("▸", `interrupted: ${record.mode}`)

@@ -105,12 +105,9 @@ export class Compactor {
     const meter = this.#meter
     const results = cause === "asked" ? null : largeLastTurn(said, meter, this.#note())
     if (results) return { results }
-    let cut = cutOf(said, meter, false)
+    const cut = cutOf(said, (at) => cause !== "asked" && this.#fits(at))
     const change: { -readonly [Key in keyof Change]: Change[Key] } = {}
     if (cut) {
-      const words = meter.tokensIn(wordsOf(said, cut.at, meter).map((message) => ({ turn: 0, message })))
-      const expected = meter.sizeOf(said.slice(cut.at)) + words + meter.window / EXPECTED_SUMMARY
-      if (expected > meter.target) cut = cutOf(said, meter, true) ?? cut
       const { at, ...place } = cut
       const started = performance.now()
       const summary = await summarise(this.#setup, turn, said.slice(0, at))
@@ -127,6 +124,16 @@ export class Compactor {
     if (meter.sizeOf(shorter) <= meter.target) return change
     const clipped = clippedResults(shorter, meter, this.#note())
     return clipped === null ? change : { ...change, results: clipped }
+  }
+
+  /** True if what is behind a cut may stay, and with a head before it meets the target. */
+  #fits(at: number): boolean {
+    const { said } = this.#history
+    const meter = this.#meter
+    const tail = meter.tokensIn(said.slice(at))
+    if (tail > meter.keep) return false
+    const words = meter.tokensIn(wordsOf(said, at, meter).map((message) => ({ turn: 0, message })))
+    return meter.fixed + tail + words + meter.window / EXPECTED_SUMMARY <= meter.target
   }
 
   /** A conversation that still fits goes on. Where the window is only assumed, the server decides. */
@@ -185,6 +192,7 @@ const windowInWords =
 const LOOPING = "The conversation fills its context again as soon as it is shortened."
 const MOST_OVERFLOWS = 2
 const LARGEST_FIXED = 0.7
+/** A summary is expected to have the fortieth part of the window. */
 const EXPECTED_SUMMARY = 40
 const MOST_USELESS = 2
 const MOST_CLOSE_HEADS = 3

@@ -41,15 +41,13 @@ export function oldResults(
 }
 
 /**
- * Cuts behind which at most `keep` tokens stay, the earliest first; else before the last turn, which always stays: without it
- * the model would make the same calls again. Undefined: only the last turn is behind the last summary.
+ * The first cut that fits; else the one before the last turn, which always stays: without it the model would make the same calls
+ * again. Undefined: only the last turn is behind the last summary.
  */
-export function cutOf(said: readonly Said[], meter: ContextMeter, isTight: boolean): Cut | undefined {
+export function cutOf(said: readonly Said[], fits: (at: number) => boolean): Cut | undefined {
   const places = cutPlaces(said)
-  const last = places.at(-1)
-  if (last === undefined) return undefined
-  const fitting = isTight ? undefined : places.find((at) => meter.tokensIn(said.slice(at)) <= meter.keep)
-  return cutAt(said, fitting ?? last)
+  const at = places.find(fits) ?? places.at(-1)
+  return at === undefined ? undefined : cutAt(said, at)
 }
 
 /** Between two turns, and in the input before a message of a person. */

@@ -44,7 +44,8 @@ export async function summarise(
   const outputTokens = Math.round(Math.min(MOST_OUTPUT_TOKENS, Math.max(FEWEST_OUTPUT_TOKENS, meter.window / 10)))
   const inputTokens = () => tokensAtMost(system) + tokensAtMost(prompt) + AROUND_A_REQUEST
   const begun = await host.beginCompaction(turn, () => ({ inputTokens: inputTokens(), outputTokens }))
-  if (begun === undefined) return controls.stopping ? "interrupted" : "limit"
+  if (controls.stopping) return "interrupted"
+  if (begun === undefined) return "limit"
   const conversation = model.converse({ tools: [], system, transport, maxOutputTokens: outputTokens })
   const request: readonly Message[] = [{ role: "user", content: [{ type: "text", text: `${prompt}\n\n${REQUEST}` }] }]
   const retry = createRetry(setup.retry)
