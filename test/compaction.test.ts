@@ -38,8 +38,8 @@ describe("a conversation that grows beyond the window", () => {
   })
 })
 
-test("random runs: the folded conversation equals every request, calls are paired, words survive, and none loops", async () => {
-  const runs = Number(process.env.COMPACTION_RUNS ?? 40)
+test("CMP-05 random runs: the folded conversation equals every request, calls are paired, words survive, and none loops", async () => {
+  const runs = Number(process.env.LONGHAUL_COMPACTIONS ?? 40)
   const seen = { done: 0, compaction_stuck: 0, other: 0, summaries: 0, prunings: 0, refused: 0 }
   const turnOf = fc.record({
     calls: fc.integer({ min: 1, max: 3 }),
@@ -84,10 +84,10 @@ test("random runs: the folded conversation equals every request, calls are paire
         expect(run.requests.filter(({ isSummary }) => isSummary).length).toBeLessThan(answered / 2 + 4)
       },
     ),
-    { numRuns: runs, seed: Number(process.env.COMPACTION_SEED ?? 7) },
+    { numRuns: runs, seed: Number(process.env.LONGHAUL_COMPACTION_SEED ?? 7) },
   )
   console.log(`${runs} random runs: ${JSON.stringify(seen)}`)
-})
+}, 3_600_000)
 
 test("a window of 200,000 tokens, 300 turns and results of up to 30 kB need few summaries", async () => {
   const run = await runTurns({
@@ -101,4 +101,4 @@ test("a window of 200,000 tokens, 300 turns and results of up to 30 kB need few 
   expect(summaries).toBeLessThanOrEqual(2)
   expect(run.compactions.length).toBeLessThan(40)
   checkRequests(run)
-}, 20_000)
+}, 60_000)

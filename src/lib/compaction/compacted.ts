@@ -39,7 +39,7 @@ function withCutResults(said: Said, cuts: CutResults): Said {
 }
 
 /** A result with the given number of characters, or unchanged. */
-export function cutResult(part: ToolResultPart, { keep, note }: CutResults): ToolResultPart {
+function cutResult(part: ToolResultPart, { keep, note }: CutResults): ToolResultPart {
   if (!Object.hasOwn(keep, part.callId)) return part
   const text = cutText(part.output, keep[part.callId] ?? 0, note.replaceAll("{callId}", part.callId))
   return text === undefined ? part : { ...part, output: [{ type: "text", text }] }

@@ -1,8 +1,8 @@
-import type { ContextSetup } from "../contract/compaction.ts"
-import type { Model } from "../contract/provider.ts"
-import { lookUpContextTokens } from "../observe/price.ts"
-import type { OpenRun } from "./open-run.ts"
-import type { Prepared } from "./prepare.ts"
+import type { ContextSetup } from "../../contract/compaction.ts"
+import type { Model } from "../../contract/provider.ts"
+import { lookUpContextTokens } from "../../observe/price.ts"
+import type { OpenRun } from "../open-run.ts"
+import type { Prepared } from "../prepare.ts"
 
 /** What the backend needs to shorten the conversation. Undefined: it must not, or does not send it. */
 export async function contextSetup(run: OpenRun, prepared: Prepared): Promise<ContextSetup | undefined> {

@@ -1,8 +1,8 @@
-import type { ProjectedCall } from "../journal/projected-call.ts"
-import { plainText } from "../lib/content.ts"
-import { isJsonObject } from "../lib/json.ts"
-import { pathsIn, readers, writers } from "../policy/rules/tool-shapes.ts"
-import type { OpenRun } from "./open-run.ts"
+import type { ProjectedCall } from "../../journal/projected-call.ts"
+import { plainText } from "../../lib/content.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { pathsIn, readers, writers } from "../../policy/rules/tool-shapes.ts"
+import type { OpenRun } from "../open-run.ts"
 
 /** What a summary must not lose, from the calls in the journal: files, background commands, tasks and stored results. */
 export async function compactionFacts({ projection, input }: OpenRun): Promise<string> {
