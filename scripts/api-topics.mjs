@@ -117,6 +117,15 @@ export const topics = [
     listed: ["parseModelName"],
   },
   {
+    title: "Long conversations",
+    about: "how a conversation is kept within the model's context.",
+    guides: [["long conversations", "guides/long-conversations.md"]],
+    shown: [
+      ["CompactionSettings", "Compaction", "CutResults", "ConversationHead"],
+      ["estimateFirstTurnInput", "FirstTurnInput"],
+    ],
+  },
+  {
     title: "Backends",
     about: "what runs the agent: our own loop, or the programs and SDKs of vendors.",
     guides: [["backends", "guides/backends.md"]],
@@ -186,7 +195,7 @@ export const topics = [
     ],
     shown: [
       "Hooks",
-      ["GateVerdict", "GatedCall", "HookedCall", "HookedTurn", "HookedRun", "ToolException"],
+      ["GateVerdict", "GatedCall", "HookedCall", "HookedTurn", "HookedRun", "HookedCompaction", "ToolException"],
       ["Observer", "RunMetric"],
       ["RunEvent", "Ephemeral", "RunRecord", "RecordBody"],
     ],

@@ -25,10 +25,12 @@ function provider({ id, provider_match: match, fallback_model_providers: fallbac
 }
 
 /** The first price applies if no later one does; the last one valid at the time wins. */
-function model({ match, prices }) {
+function model({ match, prices, context_window: context }) {
   const [first, ...later] = Array.isArray(prices) ? prices : [{ prices }]
   const dated = later.map(({ constraint, prices }) => [priceList(prices), ...moment(constraint)])
-  return [rule(match), priceList(first.prices), ...(dated.length > 0 ? [dated] : [])]
+  const row = [rule(match), priceList(first.prices), dated, context ?? null]
+  while (row.length > 2 && (row.at(-1) === null || row.at(-1).length === 0)) row.pop()
+  return row
 }
 
 const operators = { equals: "=", starts_with: "^", ends_with: "$", contains: "~", regex: "/" }

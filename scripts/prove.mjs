@@ -92,6 +92,12 @@ const rows = [
     bar: "of 200 schemas and every provider, strict never gives what does not fit",
   },
   {
+    name: "compaction",
+    files: ["test/compaction.test.ts", "test/compaction-faults.test.ts"],
+    env: { LONGHAUL_COMPACTIONS: "1000", LONGHAUL_COMPACTION_KILLS: "1" },
+    bar: "folded conversation = request in 1000 random runs; killed after any record, no summary is made twice",
+  },
+  {
     name: "two resumers",
     files: ["test/races.test.ts"],
     env: { LONGHAUL_RACES: "200" },

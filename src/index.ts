@@ -48,5 +48,6 @@ export {
   type ToolStatus,
 } from "./contract/tool.ts"
 export type * from "./contract/webhook.ts"
+export { estimateFirstTurnInput, type FirstTurnInput } from "./lib/compaction/estimate.ts"
 export { type Counts, createMetricsObserver, type MetricsSnapshot } from "./observe/metrics.ts"
 export { defineTool, type ToolDefinition } from "./tools/kernel/define-tool.ts"

@@ -291,7 +291,11 @@ export const promises: readonly Promised[] = [
     text: "A host can store artifacts at a location of its choice",
     proof: [["src/runtime/calls/overflow.test.ts", "HOST-04"]],
   },
-  { id: "HOST-05", text: "A host is notified of each compaction, with the run's id" },
+  {
+    id: "HOST-05",
+    text: "A host is notified of each compaction, with the run's id",
+    proof: [["test/compaction-runtime.test.ts", "HOST-05"]],
+  },
   {
     id: "HOST-06",
     text: "There are a primary and a secondary allowed root",
@@ -708,7 +712,11 @@ export const promises: readonly Promised[] = [
       ["src/runtime/runtime.test.ts", "a model or backend that violates its contract gives a failed result"],
     ],
   },
-  { id: "FAIL-30", text: "Runs recover from output limits and from requests that are too large" },
+  {
+    id: "FAIL-30",
+    text: "Runs recover from output limits and from requests that are too large",
+    proof: [["test/compaction-faults.test.ts", "FAIL-30"]],
+  },
   // The loop
   {
     id: "LOOP-01",
@@ -1740,10 +1748,26 @@ export const promises: readonly Promised[] = [
   },
   // Compaction
   { id: "CMP-01", text: "Compaction is automatic" },
-  { id: "CMP-02", text: "Compaction summarises, and the host receives its record" },
-  { id: "CMP-03", text: "The first turn's size can be estimated" },
-  { id: "CMP-04", text: "Compaction is visible in the run's state" },
-  { id: "CMP-05", text: "Compaction keeps calls and results paired" },
+  {
+    id: "CMP-02",
+    text: "Compaction summarises, and the host receives its record",
+    proof: [["test/compaction-runtime.test.ts", "CMP-02"]],
+  },
+  {
+    id: "CMP-03",
+    text: "The first turn's size can be estimated",
+    proof: [["src/lib/compaction/estimate.test.ts", "CMP-03"]],
+  },
+  {
+    id: "CMP-04",
+    text: "Compaction is visible in the run's state",
+    proof: [["src/journal/context-fold.test.ts", "CMP-04"]],
+  },
+  {
+    id: "CMP-05",
+    text: "Compaction keeps calls and results paired",
+    proof: [["test/compaction.test.ts", "CMP-05"]],
+  },
   // Knowledge
   { id: "KB-01", text: "Knowledge bases are folders next to the runs" },
   { id: "KB-02", text: "An index by headings, words and links" },

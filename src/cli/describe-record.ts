@@ -1,4 +1,4 @@
-import type { RunRecord, Target } from "../contract/event.ts"
+import type { Reserve, RunRecord, Target } from "../contract/event.ts"
 import { plainText } from "../lib/content.ts"
 import { counted, dollars, duration, modelLabel, shortArguments, spending, steered, tokens } from "./format.ts"
 import { startFolder } from "./start-folder.ts"
@@ -24,11 +24,8 @@ export function describeRecord(record: RunRecord): string {
       return record.ref.id
     case "warning":
       return `${record.code}: ${record.message}`
-    case "turn-start": {
-      const { turn, reserve } = record
-      if (reserve === undefined) return `turn ${turn}`
-      return `turn ${turn}, reserved: ${tokens(reserve.tokens)} · ${dollars(reserve.usd)}`
-    }
+    case "turn-start":
+      return `turn ${record.turn}${reserved(record.reserve)}`
     case "retry": {
       const { attempt, delayMs, failure } = record
       return `attempt ${attempt} failed, retry after ${duration(delayMs)}: ${failure.code}: ${failure.message}`
@@ -68,6 +65,12 @@ export function describeRecord(record: RunRecord): string {
       return ""
     case "turn-end":
       return `turn ${record.turn}`
+    case "compaction-request":
+      return "the host asked for it"
+    case "compaction-start":
+      return `turn ${record.turn}, a summary is requested${reserved(record.reserve)}`
+    case "compaction":
+      return describeCompaction(record)
     case "checkpoint":
       return counted(Object.keys(record.files).length, "file")
     case "run-pause":
@@ -84,6 +87,19 @@ export function describeRecord(record: RunRecord): string {
 export function describeFailover({ from, to, failure }: RunRecord & { readonly type: "failover" }): string {
   const name = ({ backend, model }: Target) => (model === undefined ? backend : `${backend} (${model})`)
   return `${name(from)} failed: ${failure.code}: ${failure.message} ${to ? `The run continues on ${name(to)}.` : "No entry of the chain is left."}`
+}
+
+export function describeCompaction(record: RunRecord & { readonly type: "compaction" }): string {
+  const { cause, head, results, usage } = record
+  const cut = results && `${counted(Object.keys(results.keep).length, "result")} shortened`
+  const summary = head && `summary up to turn ${head.through}${usage ? ` (${spending(usage)})` : ""}`
+  const changes = [cut, summary].filter((change) => change !== undefined)
+  const { before, after } = record.tokens
+  return [`${cause}: ${tokens(before)} → ${tokens(after)}`, ...changes].join(", ") + took(record.durationMs)
+}
+
+function reserved(reserve: Reserve | undefined): string {
+  return reserve === undefined ? "" : `, reserved: ${tokens(reserve.tokens)} · ${dollars(reserve.usd)}`
 }
 
 function took(durationMs: number | undefined): string {

@@ -5,7 +5,7 @@ import type { ToolOutcome } from "../contract/tool.ts"
 import { plainText } from "../lib/content.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { addUsage, noUsage } from "../lib/usage.ts"
-import { describeFailover, describeRecord } from "./describe-record.ts"
+import { describeCompaction, describeFailover, describeRecord } from "./describe-record.ts"
 import {
   agentIndent,
   clip,
@@ -126,6 +126,13 @@ class RunProgress implements Progress {
       case "usage":
       case "metering":
         this.#usage = addUsage(this.#usage, event.usage)
+        break
+      case "compaction-start":
+        this.#activity = "summarising the conversation"
+        break
+      case "compaction":
+        if (event.usage) this.#usage = addUsage(this.#usage, event.usage)
+        this.#line(`${colours.yellow("▸")} conversation shortened: ${describeCompaction(event)}`)
         break
       case "steer":
         this.#line(`${colours.yellow("▸")} ${steered(event)}`)

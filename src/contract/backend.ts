@@ -1,5 +1,6 @@
 import type { BackendEnv } from "./backend-env.ts"
 import type { Capabilities, OwnTool, Probe } from "./capabilities.ts"
+import type { Compaction, ContextSetup } from "./compaction.ts"
 import type { ContentPart } from "./content.ts"
 import type { Failure } from "./error.ts"
 import type { Ephemeral, RecordBody } from "./event.ts"
@@ -38,6 +39,8 @@ export interface BackendSession {
   steer(text: string): boolean
   /** `graceful`: running tools finish, nothing new starts. `immediate`: stop. Both end `run`. */
   interrupt(mode: InterruptMode): void
+  /** Shortens the conversation before its next turn. Absent: it cannot, or the vendor does it. */
+  compact?(): void
   /**
    * Runs one approved call of its own tools outside the model's loop, in its own sandbox. Absent: it cannot. The result is
    * given back as an answer of `continue`.
@@ -64,6 +67,8 @@ export interface OpenRequest {
    * `turns`: for backends that count them; the runtime does too. `reserved`: tokens or dollars are reserved per turn.
    */
   readonly limits: { readonly turns: number; readonly reserved: boolean }
+  /** For backends that send the whole conversation with each request. Absent: it must not be shortened. */
+  readonly context?: ContextSetup
   /** The conversation before this session, and its number of turns. */
   readonly from: HistoryOrigin | SessionOrigin
 }
@@ -135,6 +140,16 @@ export interface TurnHost {
    * result as a `tool-result` event. A refused or suspended call must not run.
    */
   authorize(call: ToolCall, tool: OwnTool): Promise<Permit>
+  /**
+   * Call before a summary is requested, between turns or after a refused request, whose reserve is given back: records the
+   * start of the compaction and reserves its maximum usage. Undefined: a limit of the run is reached, stop with `limit`.
+   */
+  beginCompaction(turn: number, bound: () => TurnBound): Promise<CompactionFacts | undefined>
+  /**
+   * Records how the conversation was shortened, durably. Returns it as it was recorded: the conversation goes on with that. A
+   * turn that had begun begins again. Undefined: it could not be recorded, stop with `interrupted`.
+   */
+  endCompaction(compaction: Compaction): Promise<Compaction | undefined>
   /** True if a call of this tool may start before its answer is complete: effect `none`, allowed without approval. */
   startsEarly(name: string): boolean
 }
@@ -147,6 +162,12 @@ export type Permit =
   | { readonly kind: "run"; readonly args: Json }
   | { readonly kind: "refuse"; readonly reason: string }
   | { readonly kind: "suspend"; readonly reason: string }
+
+/** What the runtime knows about a conversation that a summary could lose. */
+export interface CompactionFacts {
+  /** Lines of text. Empty: there is nothing. */
+  readonly text: string
+}
 
 /** The maximum usage of one turn. */
 export interface TurnBound {

@@ -1,5 +1,7 @@
 import type { Json } from "./json.ts"
+import type { Message } from "./message.ts"
 import type { Model } from "./provider.ts"
+import type { Usage } from "./result.ts"
 
 /** How a conversation is kept within the model's context. */
 export interface CompactionSettings {
@@ -52,4 +54,78 @@ export type StoredResult =
 export interface RecordedCompaction extends Omit<CompactionSettings, "model" | "offload"> {
   readonly model?: string
   readonly offload?: boolean | Omit<OffloadSettings, "summarizer">
+}
+
+/** How a conversation was shortened. Applying it needs no model: everything that replaces messages is in it. */
+export interface Compaction {
+  /** The turn that was about to start, or whose request was refused. */
+  readonly turn: number
+  /** `threshold`: close to the window. `overflow`: the model refused the request. `asked`: the host wanted it. */
+  readonly cause: "threshold" | "overflow" | "asked"
+  /** The window that was assumed from then on. */
+  readonly window: number
+  readonly results?: CutResults
+  readonly head?: ConversationHead
+  /** Of the whole request, estimated from what the provider reported last. */
+  readonly tokens: { readonly before: number; readonly after: number }
+  /** Of the summary. */
+  readonly usage?: Usage
+  /** The model that wrote the summary. */
+  readonly model?: string
+  readonly durationMs?: number
+}
+
+/** Results of the run's own turns that were shortened. */
+export interface CutResults {
+  /** By `callId`: the number of characters that stay, half from each end. 0: only the note. */
+  readonly keep: Readonly<Record<string, number>>
+  /** In the place of what is missing; `{callId}` stands for the id of the call. */
+  readonly note: string
+}
+
+/** Replaces the beginning of a conversation. */
+export interface ConversationHead {
+  /** The last turn that it replaces. 0: messages before the first turn. */
+  readonly through: number
+  /** If `through` is 0: how many of the messages before the first turn stay, counted from the last. Default 0. */
+  readonly kept?: number
+  /** What people said, word for word, the task last (unless it stays anyway), and the summary. */
+  readonly messages: readonly Message[]
+}
+
+/** A message with the turn it belongs to: 0 for the input; a message that follows turn k belongs to k. */
+export interface Said {
+  readonly turn: number
+  readonly message: Message
+}
+
+/** What a backend needs to keep a conversation within the model's context. */
+export interface ContextSetup extends Pick<CompactionSettings, "keep" | "instructions"> {
+  readonly at: number
+  readonly window: number
+  /** True: nothing is known about the model's window. */
+  readonly isAssumed: boolean
+  /** Writes the summaries. Default: the model of the run. */
+  readonly model?: Model
+  /** The conversation so far, with the prompt. */
+  readonly said: readonly Said[]
+  /** The last request whose size is known. */
+  readonly measured?: MeasuredContext
+  /** The last compactions with this model, oldest first. */
+  readonly recent: readonly PastCompaction[]
+  /** True: the host asked for a compaction that was not made yet. */
+  readonly isAsked: boolean
+}
+
+export interface MeasuredContext {
+  readonly tokens: number
+  /** The number of messages at the end of the conversation that were not in it. */
+  readonly since: number
+}
+
+export interface PastCompaction {
+  readonly turn: number
+  readonly window: number
+  readonly after: number
+  readonly hasHead: boolean
 }

@@ -1,6 +1,6 @@
 import type { AgentQuestion, RecordedAgents } from "./agents.ts"
 import type { Feature, ToolEnforcement } from "./capabilities.ts"
-import type { RecordedCompaction, StoredResult } from "./compaction.ts"
+import type { Compaction, RecordedCompaction, StoredResult } from "./compaction.ts"
 import type { Failure } from "./error.ts"
 import type { Json, JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
@@ -202,6 +202,11 @@ export type RecordBody =
   | { readonly type: "interrupt"; readonly mode: InterruptMode; readonly inbox?: number }
   | { readonly type: "cancel"; readonly inbox?: number }
   | { readonly type: "turn-end"; readonly turn: number }
+  /** The host asked for a compaction before the next turn. */
+  | { readonly type: "compaction-request"; readonly inbox?: number }
+  /** A summary is about to be requested. Without a `compaction` after it, the reserve counts as spent. */
+  | { readonly type: "compaction-start"; readonly turn: number; readonly reserve?: Reserve }
+  | ({ readonly type: "compaction" } & Compaction)
   /** Digests of the files that the run's calls named, when it stopped. Null: absent. For its next backend. */
   | { readonly type: "checkpoint"; readonly files: Readonly<Record<string, string | null>> }
   /** `callId`: the pending call. `resumeBy`: how it continues; absent: the runtime settles it. `text`: why it paused. */

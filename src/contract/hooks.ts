@@ -1,4 +1,5 @@
 import type { ToolCall } from "./backend.ts"
+import type { Compaction } from "./compaction.ts"
 import type { RunResult } from "./result.ts"
 import type { ToolOutcome } from "./tool.ts"
 
@@ -22,6 +23,8 @@ export interface Hooks {
   postToolCall?(call: HookedCall, outcome: ToolOutcome): void | Promise<void>
   /** A tool threw something other than a `ToolError`. The model gets a short text without it. Not awaited. */
   toolError?(exception: ToolException): void
+  /** The conversation was shortened, and that is in the journal. */
+  compaction?(compaction: HookedCompaction): void | Promise<void>
   /** Called after each turn; true ends the run as done. */
   stop?(turn: HookedTurn): boolean | Promise<boolean>
 }
@@ -51,6 +54,10 @@ export interface ToolException {
 
 export interface HookedTurn extends HookedRun {
   readonly turn: number
+}
+
+export interface HookedCompaction extends HookedRun {
+  readonly compaction: Compaction
 }
 
 export type GateVerdict = { readonly allow: true } | { readonly allow: false; readonly reason: string }

@@ -12,6 +12,8 @@ export interface Model {
   readonly enforcesSchema?: boolean
   /** Default maximum tokens of one answer; absent: unknown. */
   readonly maxOutputTokens?: number
+  /** Maximum tokens of a request with its answer; absent: unknown. */
+  readonly contextTokens?: number
   /** What its requests contain that must appear nowhere else. The runtime masks these values. Absent: unknown. */
   credentials?(): Credentials
   /** The client of one conversation. System prompt and tools are fixed, so serialised parts stay usable. */
@@ -35,7 +37,7 @@ export interface Conversation {
   /**
    * One request and its whole answer. Throws a LonghaulError of the taxonomy for every failure; does not retry.
    * `messages` may be the same growing array each time, of which only the last message may have been replaced; its
-   * messages are immutable.
+   * messages are immutable. If anything else changes, such as an earlier message that was shortened, it is another array.
    */
   call(messages: readonly Message[], sink: AnswerSink, signal: AbortSignal): Promise<Answer>
 }

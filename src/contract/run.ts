@@ -290,6 +290,8 @@ export interface RunHandle<Data = Json> extends AsyncIterable<RunEvent>, AsyncDi
   release(): boolean
   /** Sends text to the model before its next turn. False: it is too late. */
   steer(text: string): boolean
+  /** Shortens the conversation before its next turn, if the backend can. False: the run has ended. */
+  compact(): boolean
 }
 
 export interface RunSummary {

@@ -94,6 +94,11 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
   interrupt(runId: string, mode?: InterruptMode, options?: { readonly nodeId?: string }): Promise<boolean>
   /** As on the handle, for a run in any process; a paused run gets it when it is resumed. False: it does not exist. */
   steer(runId: string, text: string, options?: { readonly nodeId?: string }): Promise<boolean>
+  /**
+   * Shortens the conversation of a run in any process before its next turn, or of a paused run when it is resumed, as if it
+   * were too long. False: it does not exist or has ended.
+   */
+  compact(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
   /** The backends that runs can use, by name, and whether each works here. Starts no session and costs nothing. */
   backends(): Promise<readonly BackendStatus[]>
   /** What a backend declares. Rejects with `config_invalid` for an unknown name. */

@@ -11,6 +11,7 @@ export type InboxMessage =
   | { readonly type: "cancel" }
   | { readonly type: "interrupt"; readonly mode: "graceful" | "immediate" }
   | { readonly type: "steer"; readonly text: string }
+  | { readonly type: "compact" }
 
 /**
  * Writes a message to the inbox and returns its slot. The sender must read the head AFTER posting: an owner that pauses checks
@@ -57,5 +58,5 @@ function messageIn(text: string): InboxMessage | undefined {
 function isMessage(message: JsonObject): message is JsonObject & InboxMessage {
   if (message.type === "steer") return typeof message.text === "string"
   if (message.type === "interrupt") return message.mode === "graceful" || message.mode === "immediate"
-  return message.type === "cancel"
+  return message.type === "cancel" || message.type === "compact"
 }

@@ -59,6 +59,13 @@ export function newCall(record: RunRecord & { readonly type: "tool-call" }): Pro
   }
 }
 
-export function runWarning({ code, message, paths }: RunRecord & { readonly type: "warning" }): RunWarning {
-  return { code, message, ...(paths && { paths }) }
+/** Adds a warning to those of a run, of which it keeps the newest. */
+export function keepWarning(
+  warnings: RunWarning[],
+  { code, message, paths }: RunRecord & { readonly type: "warning" },
+): void {
+  warnings.push({ code, message, ...(paths && { paths }) })
+  if (warnings.length > MOST_WARNINGS) warnings.shift()
 }
+
+const MOST_WARNINGS = 1000

@@ -33,7 +33,7 @@ export interface ProjectedAsk {
 }
 
 export interface Activity {
-  readonly now: "idle" | "streaming" | "tool_dispatch"
+  readonly now: "idle" | "streaming" | "tool_dispatch" | "compacting"
   readonly lastTool?: string
 }
 
@@ -56,6 +56,9 @@ type LifeRecordType =
   | "interrupt"
   | "cancel"
   | "checkpoint"
+  | "compaction-request"
+  | "compaction-start"
+  | "compaction"
   | "run-pause"
   | "run-remove"
   | "run-end"

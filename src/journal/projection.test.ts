@@ -22,7 +22,7 @@ const records = bodies.map((body, seq): RunRecord => ({ seq, at: seq, ...body })
 
 test("after the conversation is handed over, reading it throws and all else is still folded", () => {
   const [kept, given] = [new RunProjection(), new RunProjection()]
-  expect(given.handOver()).toEqual([])
+  expect(given.context.handOver()).toEqual([])
   for (const record of records) {
     kept.apply(record)
     given.apply(record)
@@ -39,7 +39,7 @@ test("after the conversation is handed over, reading it throws and all else is s
 test("a handed-over conversation contains all messages so far", () => {
   const projection = new RunProjection()
   for (const record of records) projection.apply(record)
-  expect(projection.handOver()).toMatchObject([
+  expect(projection.context.handOver().map(({ message }) => message)).toMatchObject([
     { role: "assistant", content: [{ text: "Let me look." }, { callId: "1.1" }] },
     { role: "tool", content: [{ callId: "1.1", status: "ok" }] },
     { role: "user", content: [{ text: "And then?" }] },

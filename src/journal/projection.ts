@@ -1,7 +1,7 @@
 import type { ToolEnforcement } from "../contract/capabilities.ts"
-import { type Failure, LonghaulError } from "../contract/error.ts"
+import type { Failure } from "../contract/error.ts"
 import type { ForkOrigin, RecordedInput, RunRecord, Target } from "../contract/event.ts"
-import type { AssistantMessage, Message } from "../contract/message.ts"
+import type { Message } from "../contract/message.ts"
 import type { AlwaysScope, RecordedPolicy } from "../contract/policy.ts"
 import type {
   FailedAttempt,
@@ -16,10 +16,10 @@ import type { ResumeBy, SessionRef } from "../contract/session.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
 import { addUsage, noUsage } from "../lib/usage.ts"
 import { AgentFold } from "./agent-fold.ts"
-import { callPart, failedAttempt, hasOutcome, reasoningPart, resultPart, runWarning } from "./parts.ts"
+import { type CompactionRecord, ContextFold } from "./context-fold.ts"
+import { callPart, failedAttempt, hasOutcome, keepWarning, reasoningPart, resultPart } from "./parts.ts"
 import type { Activity, LastStep, ProjectedAsk, ProjectedCall, StepRecord } from "./projected-call.ts"
 import { RecentCalls } from "./recent-calls.ts"
-import { Refilled } from "./refilled.ts"
 import { Spending } from "./spending.ts"
 
 /** A run as a fold over its records. Apply each once, in order; the cost per record does not grow with the run. */
@@ -88,28 +88,15 @@ export class RunProjection {
   /** The next inbox slot that was not consumed. */
   nextInbox = 0
 
-  /** Null after `handOver`. */
-  #messages: Message[] | null = []
-  /** The parts of the current assistant step; after `usage`, its calls that wait for results. */
-  readonly #parts = new Refilled<AssistantMessage["content"][number]>()
+  readonly context = new ContextFold()
   #stepCalls: ProjectedCall[] = []
   #stepText = ""
   #carried = ""
-  /** Messages that arrived during a step: the model receives them after the results of the step. */
-  #deferred: Message[] = []
   #asking = false
 
   /** The conversation as the next model call receives it. */
   get messages(): readonly Message[] {
-    if (this.#messages) return this.#messages
-    throw new LonghaulError("internal", "The conversation was handed over: read it from the journal again.")
-  }
-
-  /** Returns the conversation and stops keeping it, so that it is not in memory twice. */
-  handOver(): readonly Message[] {
-    const { messages } = this
-    this.#messages = null
-    return messages
+    return this.context.messages
   }
 
   /** True if the model's last answer called tools and the turn has not ended. */
@@ -121,6 +108,7 @@ export class RunProjection {
   get activity(): Activity {
     const tool = this.openCalls[0]
     if (tool) return { now: "tool_dispatch", lastTool: tool.name }
+    if (this.context.isOpen) return { now: "compacting" }
     return { now: this.#asking ? "streaming" : "idle" }
   }
 
@@ -134,6 +122,7 @@ export class RunProjection {
     if (this.nextSeq > 0) this.#pass(record)
     this.nextSeq = record.seq + 1
     this.updatedAt = record.at
+    if ("inbox" in record && record.inbox !== undefined) this.nextInbox = record.inbox + 1
     switch (record.type) {
       case "run-start":
         this.#start(record)
@@ -151,11 +140,15 @@ export class RunProjection {
         this.#open(record)
         break
       case "warning":
-        this.#warn(record)
+        keepWarning(this.warnings, record)
         break
       case "interrupt":
       case "cancel":
-        if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
+        break
+      case "compaction-request":
+      case "compaction-start":
+      case "compaction":
+        this.#compact(record)
         break
       case "checkpoint":
         this.checkpoint = record.files
@@ -191,7 +184,7 @@ export class RunProjection {
         break
       case "reasoning-end":
         this.thinking = true
-        if (this.#messages) this.#parts.push(reasoningPart(record))
+        if (this.context.isKept) this.context.addPart(reasoningPart(record))
         break
       case "text-end":
         this.#endText(record)
@@ -250,7 +243,7 @@ export class RunProjection {
     this.continues = record.continues
     this.webhook = record.webhook
     this.hasWebhooks ||= record.webhook !== undefined
-    this.#messages?.push(...record.input.messages)
+    for (const message of record.input.messages) this.context.add(0, message)
   }
 
   #resume(record: RunRecord & { readonly type: "run-resume" }): void {
@@ -264,10 +257,12 @@ export class RunProjection {
     this.webhook = record.webhook
     this.hasWebhooks ||= record.webhook !== undefined
     this.spent.lose()
+    this.context.isOpen = false
   }
 
   #choose({ backend, model, entry, schemaEnforced = false }: RunRecord & { readonly type: "choice" }): void {
     this.backend = backend
+    if (this.chosen && (this.chosen.backend !== backend || this.chosen.model !== model)) this.context.changeModel()
     this.model = model
     this.chosen = { backend, entry, ...(model !== undefined && { model }) }
     this.schemaEnforced = schemaEnforced
@@ -281,17 +276,12 @@ export class RunProjection {
     this.model = record.model ?? this.model
   }
 
-  #warn(record: RunRecord & { readonly type: "warning" }): void {
-    if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
-    this.warnings.push(runWarning(record))
-    if (this.warnings.length > MOST_WARNINGS) this.warnings.shift()
-  }
-
   #startTurn(record: RunRecord & { readonly type: "turn-start" }): void {
     this.#closeStep()
+    this.context.isAsked = false
     this.spent.reserve(this.#isCopied(record) ? undefined : record.reserve)
     this.#asking = true
-    this.#parts.take()
+    this.context.dropParts()
     this.#stepText = ""
   }
 
@@ -299,12 +289,13 @@ export class RunProjection {
     if (record.partial) this.text = this.#carried + record.text
     else {
       this.#stepText += record.text
-      if (this.#messages) this.#parts.push({ type: "text", text: record.text })
+      this.context.addPart({ type: "text", text: record.text })
     }
   }
 
   #endStep(record: RunRecord & { readonly type: "usage" }): void {
     this.turns++
+    this.context.measure(record.usage)
     if (this.#isCopied(record)) this.spent.reserve(undefined)
     else {
       this.usage = addUsage(this.usage, record.usage)
@@ -313,7 +304,7 @@ export class RunProjection {
     this.model = record.model
     this.lastStep = { stopReason: record.stopReason, calls: this.#stepCalls }
     this.#asking = false
-    if (this.#parts.length > 0) this.#messages?.push({ role: "assistant", content: this.#parts.take() })
+    this.context.addAnswer(this.turns)
     // A step that has calls but no text keeps the previous text.
     if (this.#stepText !== "" || this.#stepCalls.length === 0) this.text = this.#carried + this.#stepText
     this.#carried = ""
@@ -324,6 +315,19 @@ export class RunProjection {
     if (this.#isCopied(record)) return
     this.usage = addUsage(this.usage, record.usage)
     this.spent.add(record.usage)
+  }
+
+  #compact(record: CompactionRecord): void {
+    this.context.compact(record)
+    if (record.type === "compaction-request") return
+    const usage = record.type === "compaction" && !this.#isCopied(record) ? record.usage : undefined
+    if (usage) {
+      this.usage = addUsage(this.usage, usage)
+      this.spent.add(usage)
+    }
+    // The request of a turn that it interrupts was refused; the turn reserves again.
+    this.spent.refund()
+    if (record.type === "compaction-start" && !this.#isCopied(record)) this.spent.reserve(record.reserve)
   }
 
   /** An approval is for one execution: the intent uses it up, also that of a repeated call. */
@@ -359,8 +363,9 @@ export class RunProjection {
   #steer(record: RunRecord & { readonly type: "steer" }): void {
     // The answer after a cut continues the cut text.
     this.#carried = record.reason === "output-limit" ? this.text : ""
-    this.#addMessage({ role: "user", content: [{ type: "text", text: record.text }] })
-    if (record.inbox !== undefined) this.nextInbox = record.inbox + 1
+    const message: Message = { role: "user", content: [{ type: "text", text: record.text }] }
+    if (this.stepIsOpen) this.context.defer(message)
+    else this.context.add(this.turns, message)
   }
 
   /** True for records that a fork copied from another run, which already paid for them. */
@@ -370,12 +375,7 @@ export class RunProjection {
 
   #openCall(record: RunRecord & { readonly type: "tool-call" }): void {
     this.#stepCalls.push(this.calls.add(record))
-    if (this.#messages) this.#parts.push(callPart(record))
-  }
-
-  #addMessage(message: Message): void {
-    if (this.stepIsOpen && this.#messages) this.#deferred.push(message)
-    else this.#messages?.push(message)
+    if (this.context.isKept) this.context.addPart(callPart(record))
   }
 
   /** Adds the results of a step as one message, in call order. */
@@ -383,17 +383,9 @@ export class RunProjection {
     if (!this.stepIsOpen) return
     const calls = this.#stepCalls
     this.#stepCalls = []
-    if (!this.#messages) return
-    // A backend that runs tools itself may begin them before its answer is complete.
-    if (this.#parts.length > 0) this.#messages.push({ role: "assistant", content: this.#parts.take() })
-    const results = calls.filter(hasOutcome).map(resultPart)
-    if (results.length > 0) this.#messages.push({ role: "tool", content: results })
-    this.#messages.push(...this.#deferred)
-    this.#deferred = []
+    if (this.context.isKept) this.context.addResults(this.turns, calls.filter(hasOutcome).map(resultPart))
   }
 }
-
-const MOST_WARNINGS = 1000
 
 export function project(records: Iterable<RunRecord>): RunProjection {
   const projection = new RunProjection()

@@ -82,7 +82,7 @@ export function capabilitiesUsed(run: RunProjection): CapabilitiesUsed {
     mcpServersUsed: [...run.calls.servers],
     nativeSubagentsUsed: [],
     toolCompactionApplied: run.calls.hasOffloaded,
-    contextCompactionApplied: false,
+    contextCompactionApplied: run.context.isCompacted,
   }
 }
 

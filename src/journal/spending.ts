@@ -20,6 +20,11 @@ export class Spending {
     this.#reserve = undefined
   }
 
+  /** Gives back the reserve of a request that was refused. */
+  refund(): void {
+    this.#reserve = undefined
+  }
+
   add(usage: Usage): void {
     this.tokens += totalTokens(usage) ?? this.#reserve?.tokens ?? 0
     this.usd += usage.costUsd ?? this.#reserve?.usd ?? 0

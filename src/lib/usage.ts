@@ -20,6 +20,11 @@ export function totalTokens(usage: Usage): number | null {
   return inputTokens + outputTokens + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)
 }
 
+/** The tokens of a request without its answer; null if they are not reported. */
+export function contextTokens({ inputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number | null {
+  return inputTokens === null ? null : inputTokens + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)
+}
+
 function add(sum: number | null, more: number | null): number | null {
   return sum === null || more === null ? null : sum + more
 }

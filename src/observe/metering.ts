@@ -29,6 +29,8 @@ export class Metering {
         return this.#answered(record)
       case "metering":
         return this.#metered(record.usage)
+      case "compaction":
+        return record.usage ? this.#metered(record.usage) : []
       default:
         return []
     }

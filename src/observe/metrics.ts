@@ -1,5 +1,6 @@
 import type { RunEvent, RunRecord } from "../contract/event.ts"
 import type { ObservedRun, Observer } from "../contract/observe.ts"
+import type { Usage } from "../contract/result.ts"
 import { Histogram } from "./histogram.ts"
 
 /** Totals over all runs since the observer was created or reset. */
@@ -106,7 +107,10 @@ class Metrics {
         break
       case "usage":
       case "metering":
-        this.#addUsage(event)
+        this.#addUsage(event.usage)
+        break
+      case "compaction":
+        if (event.usage) this.#addUsage(event.usage)
         break
       case "tool-call":
         this.#tools.calls.add(event.name)
@@ -179,8 +183,7 @@ class Metrics {
     live.turnStartedAt = undefined
   }
 
-  #addUsage({ usage }: RunRecord & { readonly type: "usage" | "metering" }): void {
-    const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = usage
+  #addUsage({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd }: Usage): void {
     this.#tokens.input += inputTokens ?? 0
     this.#tokens.output += outputTokens ?? 0
     this.#tokens.cacheRead += cacheReadTokens ?? 0

@@ -6,16 +6,34 @@ import type { Usage } from "../contract/result.ts"
  * name or the AI SDK's, such as `openai.responses`.
  */
 export async function lookUpPricing(provider: string, model: string, at: Date): Promise<Pricing | null> {
+  const found = await findRow(provider, model)
+  const prices = found === undefined ? null : pricesAt(found, at)
+  return prices === null ? null : pricingOf(prices)
+}
+
+/** The context window of a model, from the same table; null: unknown. */
+export async function lookUpContextTokens(provider: string, model: string): Promise<number | null> {
+  const name = `${provider}:${model}`
+  const known = windows.get(name)
+  if (known !== undefined) return known
+  const window = (await findRow(provider, model))?.[3] ?? null
+  if (windows.size >= MOST_WINDOWS) windows.clear()
+  windows.set(name, window)
+  return window
+}
+
+const windows = new Map<string, number | null>()
+const MOST_WINDOWS = 1000
+
+async function findRow(provider: string, model: string): Promise<ModelRow | undefined> {
   // Parsed once, on first use.
   loading ??= import("./price-table.ts").then(({ priceTable }) => JSON.parse(priceTable))
   const providers = await loading
   const known = findProvider(providers, provider.toLowerCase().trim())
-  if (known === undefined) return null
+  if (known === undefined) return undefined
   const name = model.toLowerCase().trim()
   const dashed = withDashedDate(name)
-  const found = findModel(providers, known, name) ?? (dashed === name ? undefined : findModel(providers, known, dashed))
-  const prices = found === undefined ? null : pricesAt(found, at)
-  return prices === null ? null : pricingOf(prices)
+  return findModel(providers, known, name) ?? (dashed === name ? undefined : findModel(providers, known, dashed))
 }
 
 /** The cost of a call by its tokens; null if an unreported bucket makes a difference. */
@@ -56,7 +74,7 @@ function priceFor(price: Price, whole: number): number {
 
 /** The rows of price-table.ts, as scripts/prices.mjs writes them. */
 type ProviderRow = readonly [id: string, match: Rule | null, fallbacks: readonly string[], models: readonly ModelRow[]]
-type ModelRow = readonly [match: Rule, prices: PriceRow | null, later?: readonly DatedRow[]]
+type ModelRow = readonly [match: Rule, prices: PriceRow | null, later?: readonly DatedRow[], contextTokens?: number]
 /** Valid always, from a Unix time in milliseconds on, or between two seconds of the UTC day. */
 type DatedRow = readonly [prices: PriceRow | null, from?: number, until?: number]
 /** Input, output, cache read, cache write, and dollars per call. Empty: free. */

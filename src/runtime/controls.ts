@@ -16,6 +16,8 @@ export class RunControls extends StopSwitch {
   #releasing = false
   #onStop: ((mode: InterruptMode) => void) | undefined
   #steer: ((text: string) => boolean) | undefined
+  #compact: (() => void) | undefined
+  #isCompactAsked = false
   #clock: ReturnType<typeof setTimeout> | undefined
   /** Messages that arrived before the session was open. */
   #early: string[] | undefined = []
@@ -69,6 +71,21 @@ export class RunControls extends StopSwitch {
     if (this.stopping) return false
     if (this.#steer) return this.#steer(text)
     return this.#early !== undefined && this.#early.push(text) > 0
+  }
+
+  /** Returns false if the run is already being stopped. */
+  compact(): boolean {
+    if (this.stopping) return false
+    if (this.#compact) this.#compact()
+    else this.#isCompactAsked = true
+    return true
+  }
+
+  /** Sets the receiver of requests to compact. An earlier request is passed to it immediately. */
+  onCompact(compact: () => void): void {
+    this.#compact = compact
+    if (this.#isCompactAsked) compact()
+    this.#isCompactAsked = false
   }
 
   /** Sets the receiver of messages. Earlier messages are passed to it immediately. */

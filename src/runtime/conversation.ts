@@ -21,34 +21,37 @@ export async function exchangesFrom(
 
 /** All messages of a conversation up to the end of an exchange, and what people allowed in it. */
 export async function earlierExchanges(config: ResolvedConfig, last: RunKey): Promise<EarlierExchanges> {
-  const parts: (readonly Message[])[] = []
+  const exchanges: FoundRun[] = []
   const allowed: AlwaysScope[] = []
   for (let nodeId: string | undefined = last.nodeId; nodeId !== undefined; ) {
     const found: FoundRun | null = await inspectRun(config, { ...last, nodeId })
     if (found === null) throw incomplete(last, nodeId)
-    parts.unshift(withoutRefs(found.projection))
+    exchanges.unshift(found)
     allowed.push(...found.projection.allowed)
     nodeId = found.projection.continues
   }
-  return { nodeId: last.nodeId, messages: parts.flat(), allowed }
+  let messages: readonly Message[] = []
+  for (const { projection } of exchanges) {
+    const said = projection.context.after(messages)
+    messages = said.map(({ turn, message }) => (turn === 0 ? message : withoutRefs(message, projection.calls)))
+  }
+  return { nodeId: last.nodeId, messages, allowed }
 }
 
 /**
- * The messages of an exchange for the next one. Its references end with it: calls of the next exchange have the same ids, so a
+ * A message of an exchange for the next one. Its references end with it: calls of the next exchange have the same ids, so a
  * reference would lead to another result.
  */
-function withoutRefs({ messages, calls }: RunProjection): readonly Message[] {
+function withoutRefs(message: Message, calls: RunProjection["calls"]): Message {
   const isOffloaded = (callId: string) => {
     const stored = calls.get(callId)?.stored
     return stored !== undefined && "bytes" in stored
   }
-  return messages.map((message) => {
-    if (message.role !== "tool" || !message.content.some(({ callId }) => isOffloaded(callId))) return message
-    const content = message.content.map((part) =>
-      isOffloaded(part.callId) ? { ...part, output: [...part.output, refHasEnded] } : part,
-    )
-    return { ...message, content }
-  })
+  if (message.role !== "tool" || !message.content.some(({ callId }) => isOffloaded(callId))) return message
+  const content = message.content.map((part) =>
+    isOffloaded(part.callId) ? { ...part, output: [...part.output, refHasEnded] } : part,
+  )
+  return { ...message, content }
 }
 
 const refHasEnded = {

@@ -1,12 +1,14 @@
 import type { BackendSession, Stop, TurnInput } from "../contract/backend.ts"
 import type { OwnTool } from "../contract/capabilities.ts"
 import { LonghaulError } from "../contract/error.ts"
+import type { RecordBody } from "../contract/event.ts"
 import type { Pricing } from "../contract/pricing.ts"
 import { Watch } from "./backends/watch.ts"
 import { settleOpenCalls } from "./calls/settle-open-calls.ts"
 import { enforcesSchema, recordChoice } from "./choose.ts"
+import { contextSetup } from "./compaction/context-setup.ts"
 import type { ResolvedConfig } from "./config.ts"
-import { SessionHost } from "./host.ts"
+import { type Prices, SessionHost } from "./host.ts"
 import type { OpenRun } from "./open-run.ts"
 import { OutputCheck } from "./output.ts"
 import { continuation, firstInput, historyOrigin, openRequest, type Prepared, prepare } from "./prepare.ts"
@@ -20,11 +22,11 @@ export async function drive(config: ResolvedConfig, run: OpenRun, entry: number)
     if (input.form) run.output = new OutputCheck(input.form, enforcesSchema(target))
     if (hooks.has("preRun") && run.key.agent === undefined)
       await hooks.call("preRun", (hook, hooked) => hook.preRun?.(hooked))
-    const pricing = await pricingOf(config, run)
+    const prices = await pricesOf(config, run)
     const left = await openLeft(config, run)
     const prepared = prepare(run)
     const session = left ?? (await openNew(config, run, prepared))
-    return redactStop(run, await runSession(config, run, session, pricing, { prepared, isContinued: !!left }))
+    return redactStop(run, await runSession(config, run, session, prices, { prepared, isContinued: !!left }))
   } catch (error) {
     // A backend must not throw. If it does, it has crashed, unless it throws a LonghaulError with the reason.
     return redactStop(run, { reason: "failed", failure: asError(run, error).toJSON() })
@@ -51,8 +53,10 @@ async function openLeft(config: ResolvedConfig, run: OpenRun): Promise<BackendSe
 }
 
 /** Opens a session with the run's history. */
-function openNew(config: ResolvedConfig, run: OpenRun, prepared: Prepared): Promise<BackendSession> {
-  return run.target.backend.open(openRequest(run, historyOrigin(run, prepared)), config.backendEnv)
+async function openNew(config: ResolvedConfig, run: OpenRun, prepared: Prepared): Promise<BackendSession> {
+  const context = await contextSetup(run, prepared)
+  const request = openRequest(run, historyOrigin(run, prepared))
+  return run.target.backend.open(context ? { ...request, context } : request, config.backendEnv)
 }
 
 interface Begun {
@@ -65,13 +69,13 @@ async function runSession(
   config: ResolvedConfig,
   run: OpenRun,
   session: BackendSession,
-  pricing: Pricing | null,
+  prices: Prices,
   { prepared, isContinued }: Begun,
 ): Promise<Stop> {
   const { controls, journal, target } = run
   const { edge, enforcement } = target.backend.capabilities
   const watch = new Watch(edge ? undefined : config.deadlines.idleMs, () => session.interrupt("immediate"))
-  const host = new SessionHost(config, run, pricing, watch)
+  const host = new SessionHost(config, run, prices, watch)
   try {
     journal.append({ type: "session", ref: session.ref, ...(!edge && { enforcement }) })
     controls.onStop((mode) => {
@@ -79,6 +83,7 @@ async function runSession(
       session.interrupt(mode)
     })
     controls.onSteer((text) => session.steer(text))
+    controls.onCompact(() => (session.compact ? session.compact() : journal.append(cannotCompact(run))))
     const turn = isContinued ? await continued(run, session, host, watch, prepared) : firstInput(prepared)
     const stop = await session.run(turn, host)
     return stop.reason === "interrupted" && !controls.stopping ? stoppedByUs(run, watch) : stop
@@ -118,6 +123,11 @@ function ownTool({ target }: OpenRun, name: string): OwnTool {
   return known ?? { name, nativeName: name, effect: "once", risk: "high" }
 }
 
+function cannotCompact({ target, input }: OpenRun): RecordBody {
+  const why = input.compaction === false ? "compaction is off" : `${target.backend.name} does it by itself`
+  return { type: "warning", code: "compaction_not_possible", message: `The conversation was not shortened: ${why}.` }
+}
+
 function stoppedByUs({ target }: OpenRun, { cause }: Watch): Stop {
   if (cause === "limit") return { reason: "limit" }
   if (cause === undefined) return { reason: "interrupted" }
@@ -125,6 +135,13 @@ function stoppedByUs({ target }: OpenRun, { cause }: Watch): Stop {
     fix: "Resume the run, or raise deadlines.idleMs.",
   })
   return { reason: "failed", failure: failure.toJSON() }
+}
+
+async function pricesOf(config: ResolvedConfig, run: OpenRun): Promise<Prices> {
+  const model = await pricingOf(config, run)
+  const { compaction } = run.input
+  const own = compaction === false ? undefined : compaction.model
+  return { model, summaries: own ? await config.prices(own) : model }
 }
 
 /** The price of the model. A dollar limit has no effect without one, so it is rejected or reported. */

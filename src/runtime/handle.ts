@@ -65,6 +65,7 @@ export function startRun(
     interrupt: (mode = "graceful") => !over && controls.stop({ kind: "cancel" }, mode),
     release: () => !over && controls.release(),
     steer: (text) => !over && controls.steer(config.redactorOf().text(text)),
+    compact: () => !over && controls.compact(),
     text: () => textOf(events),
     [Symbol.asyncIterator]: () => events[Symbol.asyncIterator](),
     async [Symbol.asyncDispose]() {

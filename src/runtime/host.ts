@@ -1,5 +1,14 @@
-import type { BackendEvent, Permit, Suspended, ToolCall, TurnBound, TurnHost } from "../contract/backend.ts"
+import type {
+  BackendEvent,
+  CompactionFacts,
+  Permit,
+  Suspended,
+  ToolCall,
+  TurnBound,
+  TurnHost,
+} from "../contract/backend.ts"
 import type { OwnTool } from "../contract/capabilities.ts"
+import type { Compaction } from "../contract/compaction.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { Ephemeral, RecordBody, Reserve } from "../contract/event.ts"
 import type { Pricing } from "../contract/pricing.ts"
@@ -9,9 +18,16 @@ import { costOf } from "../observe/price.ts"
 import type { Watch } from "./backends/watch.ts"
 import { OwnCalls } from "./calls/own-calls.ts"
 import { CallRunner } from "./calls/run-call.ts"
+import { compactionFacts } from "./compaction/facts.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { Entry } from "./entry.ts"
 import type { OpenRun } from "./open-run.ts"
+
+/** The prices of the run's model, and of the model that writes summaries. Null: unknown. */
+export interface Prices {
+  readonly model: Pricing | null
+  readonly summaries: Pricing | null
+}
 
 /** The host interface of a backend session: records and publishes its events, runs its tool calls, reserves and settles turns. */
 export class SessionHost implements TurnHost {
@@ -25,18 +41,19 @@ export class SessionHost implements TurnHost {
   /** When the model was asked; undefined once it has answered. */
   #askedAt: number | undefined
   readonly #entry: Entry
-  readonly #pricing: Pricing | null
+  readonly #prices: Prices
   /** True from the start of a turn to its answer. */
   #isUnanswered = false
-  /** The reserve of the current turn. */
+  /** The reserve of the current turn or compaction. */
   #reserve: Reserve | undefined
   /** The number of turns started by this session, and its start time. */
   #turns = 0
+  #turn: number | undefined
   readonly #since = performance.now()
 
-  constructor(config: ResolvedConfig, run: OpenRun, pricing: Pricing | null, watch: Watch) {
+  constructor(config: ResolvedConfig, run: OpenRun, prices: Prices, watch: Watch) {
     this.#run = run
-    this.#pricing = pricing
+    this.#prices = prices
     this.#watch = watch
     this.#latencies = config.latencies
     this.#calls = new CallRunner(config, run)
@@ -51,37 +68,70 @@ export class SessionHost implements TurnHost {
   }
 
   async beginTurn(turn: number, bound: () => TurnBound): Promise<boolean> {
-    const { ledger, hooks, journal, controls } = this.#run
-    const outOfTurns = ledger.startTurn(turn)
+    const { ledger, hooks, journal } = this.#run
+    // After a refused request, the same turn begins again.
+    const isAgain = turn === this.#turn && this.#isUnanswered
+    const outOfTurns = isAgain ? undefined : ledger.startTurn(turn)
     if (outOfTurns) {
       this.#run.limit = outOfTurns
       return false
     }
     this.#isUnanswered = true
-    if (this.#isReleased()) {
+    if (!isAgain && this.#isReleased()) {
       this.#run.released = true
       return false
     }
     try {
-      if (hooks.has("preTurn")) {
+      if (hooks.has("preTurn") && !isAgain) {
         journal.flushSoon()
         await hooks.call("preTurn", (hook, run) => hook.preTurn?.({ ...run, turn }))
       }
-      const reserve = ledger.limited ? await ledger.reserve(this.#bounded(bound()), controls.signal) : undefined
-      this.#reserve = reserve
+      const reserve = await this.#reserved(bound, this.#prices.model)
       journal.append({ type: "turn-start", turn, ...(reserve && { reserve }) })
       // A reserve must be durable before money can be spent: a process that takes over the run has to count it.
       if (reserve) await journal.flush()
       // The results of the previous turn become durable during the model call.
       else if (this.#turns > 0) journal.flushSoon()
-      this.#turns++
+      if (!isAgain) this.#turns++
+      this.#turn = turn
       this.#askedAt = performance.now()
       return true
     } catch (error) {
-      if (LonghaulError.is(error) && error.code === "budget_exceeded") this.#run.limit = error
-      else controls.lose(error)
+      this.#stopFor(error)
       return false
     }
+  }
+
+  async beginCompaction(turn: number, bound: () => TurnBound): Promise<CompactionFacts | undefined> {
+    const { journal } = this.#run
+    try {
+      const reserve = await this.#reserved(bound, this.#prices.summaries)
+      journal.append({ type: "compaction-start", turn, ...(reserve && { reserve }) })
+      await journal.flush()
+      return { text: await compactionFacts(this.#run) }
+    } catch (error) {
+      this.#stopFor(error)
+      return undefined
+    }
+  }
+
+  async endCompaction(given: Compaction): Promise<Compaction | undefined> {
+    const { journal, hooks, ledger, redactor } = this.#run
+    const usage = given.usage && this.#priced(given.usage, this.#prices.summaries)
+    const compaction = { ...redactor.again(given), ...(usage && { usage }) }
+    if (this.#reserve && usage) ledger.settle(this.#reserve, usage)
+    this.#refund()
+    try {
+      journal.append({ type: "compaction", ...compaction })
+      await journal.flush()
+    } catch (error) {
+      this.#stopFor(error)
+      return undefined
+    }
+    if (hooks.has("compaction")) {
+      await hooks.call("compaction", (hook, run) => hook.compaction?.({ ...run, compaction }))
+    }
+    return compaction
   }
 
   async endTurn(turn: number): Promise<boolean> {
@@ -181,26 +231,34 @@ export class SessionHost implements TurnHost {
     await this.#own.settled()
   }
 
-  /** Refunds the reserve of a turn that was never answered. */
+  /** Reserves the maximum cost of a call, if anything is limited. A reserve of the same turn is given back before. */
+  async #reserved(bound: () => TurnBound, pricing: Pricing | null): Promise<Reserve | undefined> {
+    const { ledger, controls } = this.#run
+    this.#refund()
+    this.#reserve = ledger.limited ? await ledger.reserve(bounded(bound(), pricing), controls.signal) : undefined
+    return this.#reserve
+  }
+
+  #stopFor(error: unknown): void {
+    if (LonghaulError.is(error) && error.code === "budget_exceeded") this.#run.limit = error
+    else this.#run.controls.lose(error)
+  }
+
+  /** Gives back a turn that was never answered, and its reserve. */
   close(): void {
     if (this.#isUnanswered) this.#run.ledger.dropTurn()
     this.#isUnanswered = false
+    this.#refund()
+  }
+
+  #refund(): void {
     if (this.#reserve) this.#run.ledger.refund(this.#reserve)
     this.#reserve = undefined
   }
 
-  #bounded({ inputTokens, outputTokens }: TurnBound): Reserve {
-    const tokens = inputTokens + outputTokens
-    if (this.#pricing === null) return { tokens, usd: null }
-    // Cache writes may cost more than input, so the bound is the most expensive way to count the tokens.
-    const atMost = (usage: Partial<Usage>) =>
-      costOf({ ...nothing, ...usage, outputTokens }, this.#pricing as Pricing) ?? 0
-    return { tokens, usd: Math.max(atMost({ inputTokens }), atMost({ cacheWriteTokens: inputTokens })) }
-  }
-
   /** Usage of a call that was under way: it can exceed a limit, and then nothing more may start. */
   #metered(event: BackendEvent & { readonly type: "metering" }): RecordBody {
-    const usage = this.#priced(event.usage)
+    const usage = this.#priced(event.usage, this.#prices.model)
     const exceeded = this.#run.ledger.spend(usage)
     if (exceeded) {
       this.#run.limit ??= exceeded
@@ -209,17 +267,25 @@ export class SessionHost implements TurnHost {
     return { ...event, usage }
   }
 
-  #priced(usage: Usage): Usage {
-    return { ...usage, costUsd: usage.costUsd ?? (this.#pricing && costOf(usage, this.#pricing)) }
+  #priced(usage: Usage, pricing: Pricing | null): Usage {
+    return { ...usage, costUsd: usage.costUsd ?? (pricing && costOf(usage, pricing)) }
   }
 
   #settled(event: BackendEvent & { readonly type: "usage" }): RecordBody {
-    const usage = this.#priced(event.usage)
+    const usage = this.#priced(event.usage, this.#prices.model)
     this.#isUnanswered = false
     if (this.#reserve) this.#run.ledger.settle(this.#reserve, usage)
     this.#reserve = undefined
     return { ...event, usage }
   }
+}
+
+function bounded({ inputTokens, outputTokens }: TurnBound, pricing: Pricing | null): Reserve {
+  const tokens = inputTokens + outputTokens
+  if (pricing === null) return { tokens, usd: null }
+  // Cache writes may cost more than input, so the bound is the most expensive way to count the tokens.
+  const atMost = (usage: Partial<Usage>) => costOf({ ...nothing, ...usage, outputTokens }, pricing) ?? 0
+  return { tokens, usd: Math.max(atMost({ inputTokens }), atMost({ cacheWriteTokens: inputTokens })) }
 }
 
 const nothing: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null }

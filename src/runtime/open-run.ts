@@ -1,5 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Ephemeral, RecordBody, RunRecord } from "../contract/event.ts"
+import type { Model } from "../contract/provider.ts"
 import type { SessionRef } from "../contract/session.ts"
 import type { Folder, RunKey } from "../contract/store.ts"
 import type { ToolSpec } from "../contract/tool.ts"
@@ -150,7 +151,7 @@ export async function openRun(
       },
     ),
     policy,
-    redactor: config.redactorOf(chain, mcpServers),
+    redactor: config.redactorOf(withSummariser(input), mcpServers),
     target,
     left: opening.isNew ? sessionGiven(input, target) : sessionLeft(projection, target, input.cwd),
     openBefore: projection.openCalls.map(({ callId }) => callId),
@@ -166,6 +167,12 @@ export async function openRun(
 
 function spentBy({ spent, turns }: RunProjection, below: AgentsBelow): Spent {
   return { tokens: spent.tokens + below.tokens, usd: spent.usd + below.usd, turns, turnsBelow: below.turns }
+}
+
+/** The model that writes summaries is called with credentials, too. */
+function withSummariser({ chain, compaction }: CheckedInput): readonly { readonly model?: Model }[] {
+  const { model } = compaction || {}
+  return model ? [...chain, { model }] : chain
 }
 
 /**

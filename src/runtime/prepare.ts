@@ -1,12 +1,16 @@
 import type { CallAnswer, HistoryOrigin, OpenRequest, SessionOrigin, TurnInput } from "../contract/backend.ts"
+import type { MeasuredContext, Said } from "../contract/compaction.ts"
 import type { ContentPart } from "../contract/content.ts"
 import type { Message } from "../contract/message.ts"
 import type { ProjectedCall } from "../journal/projected-call.ts"
-import { renderBrief } from "./backends/brief.ts"
+import { renderBrief } from "../lib/compaction/brief.ts"
 import type { OpenRun } from "./open-run.ts"
 
 /** The conversation of a run, and the message that the model has to answer next. */
 export interface Prepared {
+  /** Everything, with the prompt. */
+  readonly said: readonly Said[]
+  readonly measured: MeasuredContext | undefined
   readonly messages: readonly Message[]
   readonly prompt?: readonly ContentPart[]
 }
@@ -14,10 +18,14 @@ export interface Prepared {
 /** Reads the conversation from the journal's fold. */
 export function prepare({ input, projection }: OpenRun): Prepared {
   // Kept in memory only while another entry of the chain may need it.
-  const own = input.chain.length > 1 ? [...projection.messages] : projection.handOver()
-  const messages = input.before ? [...input.before.messages, ...own] : own
+  const { context } = projection
+  const { measured } = context
+  const before = input.before?.messages ?? []
+  const said = input.chain.length > 1 ? [...context.after(before)] : context.handOver(before)
+  const messages = said.map(({ message }) => message)
   const last = messages.at(-1)
-  return last?.role === "user" ? { messages: messages.slice(0, -1), prompt: last.content } : { messages }
+  if (last?.role !== "user") return { said, measured, messages }
+  return { said, measured, messages: messages.slice(0, -1), prompt: last.content }
 }
 
 /** Everything up to the prompt, for a new session. */
@@ -47,17 +55,17 @@ export function openRequest({ key, input, target, ledger }: OpenRun, from: Histo
 }
 
 /** The first input of a new session. */
-export function firstInput({ prompt }: Prepared): TurnInput {
+export function firstInput({ prompt }: Pick<Prepared, "prompt">): TurnInput {
   return prompt ? { kind: "prompt", content: prompt } : { kind: "continue", answers: [] }
 }
 
 /** The first input of a continued session: it knows everything but the outcome of its open calls, and new messages. */
-export function continuation({ projection, openBefore }: OpenRun, { prompt }: Prepared): TurnInput {
+export function continuation({ projection, openBefore }: OpenRun, { prompt }: Pick<Prepared, "prompt">): TurnInput {
   const answers = openBefore.flatMap((callId) => {
     const call = projection.calls.get(callId)
     return call ? [answerOf(call, projection)] : []
   })
-  if (answers.length === 0) return firstInput(prompt ? { messages: [], prompt } : { messages: [] })
+  if (answers.length === 0) return firstInput(prompt ? { prompt } : {})
   return { kind: "continue", answers, ...(prompt && { content: prompt }) }
 }
 

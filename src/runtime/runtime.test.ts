@@ -502,7 +502,8 @@ describe("limits and endings", () => {
     ["context-overflow", "context_overflow"],
   ] as const)("an answer that ends with %s fails as %s, and its calls do not run", async (stopReason, code) => {
     let ran = 0
-    const { runtime } = setup([{ parts: [call("pay")], stopReason }], { tools: [tool("pay", () => ran++)] })
+    const steps = [{ parts: [call("pay")], stopReason }]
+    const { runtime } = setup(steps, { tools: [tool("pay", () => ran++)], compaction: false })
     expect(await runtime.run({ task: "x" })).toMatchObject({ status: "failed", error: { code }, turns: 1 })
     expect(ran).toBe(0)
   })

@@ -162,7 +162,7 @@ function controlMethods({ config, live, watch, webhooks, key }: Parts) {
     if (run) return direct(run.handle)
     const isSent = await sendToRun(config, asked, message, watch)
     // A run without a live owner was ended here, and its webhook must report that.
-    if (isSent && message.type !== "steer") webhooks.deliver(asked, "newest")
+    if (isSent && (message.type === "cancel" || message.type === "interrupt")) webhooks.deliver(asked, "newest")
     return isSent
   }
   return {
@@ -174,6 +174,8 @@ function controlMethods({ config, live, watch, webhooks, key }: Parts) {
     },
     steer: async (runId, text, options) =>
       send(named("steer", runId, options), { type: "steer", text }, (handle) => handle.steer(text)),
+    compact: async (runId, options) =>
+      send(named("compact", runId, options), { type: "compact" }, (handle) => handle.compact()),
     async fork(runId, options) {
       const { nodeId, at, newRunId: to = newRunId() } = methodOptions("fork", options)
       return forkRun(config, key(runId, nodeId), at, checkedId("runId", to))

@@ -187,6 +187,8 @@ export class RecordingHost implements TurnHost {
   show(): void {}
   alive(): void {}
   startsEarly = () => false
+  beginCompaction = async () => ({ text: "" })
+  endCompaction = async () => undefined
 
   emit<Event extends BackendEvent>(event: Event): Event {
     this.events.push(event)

@@ -30,6 +30,8 @@ function recording({ turns = 9, permitted = ["call_sim_0", "call_sim_2"] } = {})
     callTool: async () => ({ status: "ok", output: [] }),
     authorize: async () => ({ kind: "run", args: {} }),
     startsEarly: () => false,
+    beginCompaction: async () => ({ text: "" }),
+    endCompaction: async () => undefined,
   }
   const subject = new Recording(host, 0, "gpt-5", noUsage, {
     onHalt: (stop) => stops.push(stop),

@@ -1,19 +1,22 @@
 import type { Stop, Suspended, TurnHost } from "../../contract/backend.ts"
-import { LonghaulError } from "../../contract/error.ts"
+import { type Failure, LonghaulError } from "../../contract/error.ts"
 import type { Answer, AnswerCall, AnswerSink, Conversation } from "../../contract/provider.ts"
+import type { Usage } from "../../contract/result.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { delay } from "../../lib/abort.ts"
 import { createRetry, type Retry, type RetryPolicy } from "../../lib/retry.ts"
 import type { Controls } from "./controls.ts"
-import type { Dialogue } from "./dialogue.ts"
+import type { History } from "./history.ts"
 import { partId, recordable, toolCall } from "./names.ts"
 
 interface Asking {
-  readonly dialogue: Dialogue
+  readonly history: History
   readonly conversation: Conversation
   readonly retry: RetryPolicy
   readonly host: TurnHost
   readonly controls: Controls
+  /** Present if the conversation can be shortened. */
+  readonly compaction?: unknown
 }
 
 /** A complete answer, with the calls that already run. */
@@ -24,20 +27,35 @@ export interface Answered {
   readonly early: ReadonlyMap<number, Promise<ToolOutcome | Suspended>> | undefined
 }
 
+/** A request that the model refused because it is too long, or an answer that was cut for that reason. */
+export interface Overflowed {
+  readonly overflow: Failure
+  /** The number of attempts at the turn so far. */
+  readonly attempts: number
+  /** Of the cut answer. */
+  readonly usage?: Usage
+}
+
 /**
  * One model call with retries: its answer, or why the run stops without one. A failed attempt leaves only a `retry`
- * record: its deltas are void.
+ * record: its deltas are void. `before`: the number of earlier attempts at the turn.
  */
-export async function askModel(asking: Asking, turn: number): Promise<Answered | { readonly stop: Stop }> {
-  const { dialogue, conversation, host, controls } = asking
+export async function askModel(
+  asking: Asking,
+  turn: number,
+  before = 0,
+): Promise<Answered | Overflowed | { readonly stop: Stop }> {
+  const { history, conversation, host, controls } = asking
   const { signal } = controls
   let retry: Retry | undefined
   for (;;) {
-    const attempt = new Attempt(host, turn, retry?.attempt ?? 0)
+    const attempt = new Attempt(host, turn, before + (retry?.attempt ?? 0))
     const started = performance.now()
     try {
-      const answer = await conversation.call(dialogue.messages, attempt, signal)
+      const answer = await conversation.call(history.messages, attempt, signal)
       const durationMs = Math.round(performance.now() - started)
+      if (asking.compaction && answer.stopReason === "context-overflow")
+        return overflowed(host, turn, attempt, cutByWindow, answer)
       return { answer, attempt: attempt.number, durationMs, early: attempt.early }
     } catch (error) {
       if (signal.aborted) {
@@ -45,15 +63,31 @@ export async function askModel(asking: Asking, turn: number): Promise<Answered |
         return { stop: { reason: "interrupted" } }
       }
       const failure = asFailure(error)
+      if (asking.compaction && failure.code === "context_overflow") return overflowed(host, turn, attempt, failure)
       retry ??= createRetry(asking.retry)
       const delayMs = retry.delayAfter(failure)
       if (delayMs === null) return { stop: { reason: "failed", failure } }
-      host.emit({ type: "retry", turn, attempt: retry.attempt, delayMs, failure })
+      host.emit({ type: "retry", turn, attempt: before + retry.attempt, delayMs, failure })
       await delay(delayMs, controls.halting)
       if (controls.stopping) return { stop: { reason: "interrupted" } }
     }
   }
 }
+
+/** Drops the calls that the answer already started, before anything else is recorded. */
+function overflowed(host: TurnHost, turn: number, { number }: Attempt, failure: Failure, answer?: Answer): Overflowed {
+  host.emit({ type: "retry", turn, attempt: number + 1, delayMs: 0, failure })
+  if (answer) host.emit({ type: "metering", usage: answer.usage, model: answer.model })
+  return { overflow: failure, attempts: number + 1, ...(answer && { usage: answer.usage }) }
+}
+
+export const cutByWindow = new LonghaulError(
+  "context_overflow",
+  "The conversation no longer fits in the model's context.",
+  {
+    fix: "Shorten the task or its history.",
+  },
+).toJSON()
 
 /** Receives the events of one attempt. */
 class Attempt implements AnswerSink {

@@ -5,6 +5,7 @@ import { StopSwitch } from "../../lib/stop-switch.ts"
 export class Controls extends StopSwitch {
   /** Null: the session takes no more messages. */
   #steers: string[] | null = []
+  #isCompactAsked = false
 
   interrupt(mode: InterruptMode): void {
     // A session that takes no more messages is over: nothing is left to stop.
@@ -14,6 +15,17 @@ export class Controls extends StopSwitch {
   /** False: the model will not be asked again. */
   steer(text: string): boolean {
     return !this.stopping && this.#steers !== null && this.#steers.push(text) > 0
+  }
+
+  askToCompact(): void {
+    this.#isCompactAsked = true
+  }
+
+  /** True once after the host asked for a compaction. */
+  takeCompactRequest(): boolean {
+    const isAsked = this.#isCompactAsked
+    this.#isCompactAsked = false
+    return isAsked
   }
 
   /** Returns the messages since the last call, in order. Where there are none and the work is done, no more are taken. */

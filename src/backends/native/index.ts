@@ -1,13 +1,17 @@
-import type { Backend, OpenRequest } from "../../contract/backend.ts"
+import type { Backend, HistoryOrigin, OpenRequest } from "../../contract/backend.ts"
 import type { Capabilities } from "../../contract/capabilities.ts"
+import type { Said } from "../../contract/compaction.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Model, Transport } from "../../contract/provider.ts"
+import { estimateFixed } from "../../lib/compaction/estimate.ts"
 import { newNonce } from "../../lib/id.ts"
 import { defaultRetry, type RetryPolicy } from "../../lib/retry.ts"
 import { withOutputForm } from "../shared/output-form.ts"
+import { Compactor } from "./compaction/compactor.ts"
+import { ContextMeter } from "./compaction/meter.ts"
 import { Controls } from "./controls.ts"
-import { Dialogue } from "./dialogue.ts"
-import { runLoop } from "./loop.ts"
+import { History } from "./history.ts"
+import { type Loop, runLoop } from "./loop.ts"
 import { tokensAtMost } from "./token-bound.ts"
 import { TurnBounds } from "./turn-bounds.ts"
 
@@ -34,31 +38,52 @@ export function native(options: NativeOptions = {}): Backend {
         })
       }
       const controls = new Controls()
-      const dialogue = new Dialogue(from.messages)
+      if (request.context?.isAsked) controls.askToCompact()
+      const promptTurn = request.context?.said.at(-1)?.turn ?? from.turns
+      const history = new History(historyOf(request, from))
       const system = systemOf(request, model)
       const maxOutputTokens = outputTokensOf(request, model)
       const conversation = converse(request, model, env.transport, system, maxOutputTokens)
-      const answerTokens =
-        conversation.maxOutputTokens ?? maxOutputTokens ?? model.maxOutputTokens ?? CAPPED_OUTPUT_TOKENS
+      const answerTokens = conversation.maxOutputTokens ?? maxOutputTokens ?? model.maxOutputTokens
+      const retry = { ...defaultRetry, ...options.retry }
       return {
         ref: { backend: "native", version: "1", id: newNonce(), cwd: request.cwd, resumable: true },
         run(input, host) {
-          if (input.kind === "prompt") dialogue.add({ role: "user", content: input.content })
-          const fixed = () =>
-            tokensAtMost((system ?? "") + JSON.stringify([request.tools, request.outputSchema ?? null]))
-          return runLoop({
-            dialogue,
+          if (input.kind === "prompt") history.add(promptTurn, { role: "user", content: input.content })
+          const sent = () => [request.tools, request.outputSchema ?? null]
+          const fixed = () => tokensAtMost((system ?? "") + JSON.stringify(sent()))
+          const loop: Loop = {
+            history,
             conversation,
             controls,
-            bounds: new TurnBounds(dialogue, fixed, answerTokens),
+            bounds: new TurnBounds(history, fixed, answerTokens ?? CAPPED_OUTPUT_TOKENS),
             origin: `${model.provider}:${model.id}`,
-            retry: { ...defaultRetry, ...options.retry },
+            retry,
             turnsBefore: from.turns,
             host,
+          }
+          const { context } = request
+          if (!context) return runLoop(loop)
+          const meter = new ContextMeter(
+            history,
+            context,
+            () => estimateFixed(system, sent()),
+            answerTokens ?? USUAL_OUTPUT_TOKENS,
+          )
+          const compactor = new Compactor({
+            ...loop,
+            context,
+            meter,
+            model: context.model ?? model,
+            transport: env.transport,
+            instructions: context.instructions,
+            canFetch: request.tools.some(({ name }) => name === "FetchData"),
           })
+          return runLoop({ ...loop, compaction: { compactor, meter } })
         },
         steer: (text) => controls.steer(text),
         interrupt: (mode) => controls.interrupt(mode),
+        ...(request.context && { compact: () => controls.askToCompact() }),
         close: async () => controls.interrupt("immediate"),
       }
     },
@@ -109,6 +134,12 @@ function converse(
   })
 }
 
+/** The conversation before the prompt, each message with its turn. */
+function historyOf({ context }: OpenRequest, { messages, turns }: HistoryOrigin): readonly Said[] {
+  if (!context) return messages.map((message) => ({ turn: turns, message }))
+  return context.said.slice(0, messages.length)
+}
+
 /** A model whose provider does not enforce the schema gets it in the system prompt. */
 function systemOf({ system, outputSchema }: OpenRequest, model: Model): string | undefined {
   return model.enforcesSchema === true ? system : withOutputForm(system, outputSchema)
@@ -124,3 +155,5 @@ function outputTokensOf({ settings, limits }: OpenRequest, model: Model): number
 }
 
 const CAPPED_OUTPUT_TOKENS = 32_000
+/** Kept free for an answer whose limit is not known. */
+const USUAL_OUTPUT_TOKENS = 8_192

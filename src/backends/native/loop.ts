@@ -1,21 +1,25 @@
 import type { Stop, TurnHost } from "../../contract/backend.ts"
-import { LonghaulError } from "../../contract/error.ts"
 import type { SteerReason } from "../../contract/event.ts"
 import type { ToolResultPart } from "../../contract/message.ts"
 import type { Answer, Conversation } from "../../contract/provider.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import type { RetryPolicy } from "../../lib/retry.ts"
-import { type Answered, askModel } from "./ask.ts"
+import { type Answered, askModel, cutByWindow } from "./ask.ts"
+import type { Compactor } from "./compaction/compactor.ts"
+import type { ContextMeter } from "./compaction/meter.ts"
 import type { Controls } from "./controls.ts"
-import type { Dialogue } from "./dialogue.ts"
+import { CUT_AT_OUTPUT_LIMIT } from "./cut-answer.ts"
+import type { History } from "./history.ts"
 import { recordStep, type StepCall } from "./record-step.ts"
 import type { TurnBounds } from "./turn-bounds.ts"
 
 export interface Loop {
-  readonly dialogue: Dialogue
+  readonly history: History
   readonly conversation: Conversation
   readonly controls: Controls
   readonly bounds: TurnBounds
+  /** Absent: the conversation is never shortened. */
+  readonly compaction?: { readonly compactor: Compactor; readonly meter: ContextMeter }
   /** `provider:model`, stored with reasoning so that it is sent back only to its origin. */
   readonly origin: string
   readonly retry: RetryPolicy
@@ -33,37 +37,54 @@ export async function runLoop(loop: Loop): Promise<Stop> {
 
 /** Calls the model, records its step, runs its calls and returns their results, until the model makes no more calls. */
 async function takeTurns(loop: Loop): Promise<Stop> {
-  const { controls, bounds, host } = loop
+  const { controls, bounds, host, compaction } = loop
   let cuts = 0
   for (let turn = loop.turnsBefore + 1; ; turn++) {
     if (controls.stopping) return { reason: "interrupted" }
-    if (!(await host.beginTurn(turn, bounds.next))) return { reason: "limit" }
-
-    const reply = await askModel(loop, turn)
+    const stop = await compaction?.compactor.beforeRequest(turn)
+    if (stop) return stop
+    const reply = await takeTurn(loop, turn)
     if ("stop" in reply) return reply.stop
     const { answer } = reply
 
     bounds.settle(answer.usage)
+    compaction?.meter.settle(answer.usage)
     const calls = recordStep(loop, turn, reply)
     const cut = answer.stopReason === "output-limit"
-    const halted = cut && ++cuts > MOST_CUTS ? ({ reason: "output-limit" } as const) : haltOf(answer)
-    if (halted) return halted
-    if (calls.length > 0 && (await runCalls(loop, calls, reply)) === "suspended") return { reason: "suspended" }
+    if (cut && ++cuts > MOST_CUTS) return { reason: "output-limit" }
+    if (answer.stopReason === "refusal") return { reason: "refusal" }
+    if (answer.stopReason === "context-overflow") return { reason: "failed", failure: cutByWindow }
+    if (calls.length > 0 && (await runCalls(loop, turn, calls, reply)) === "suspended") return { reason: "suspended" }
 
     if (!(await host.endTurn(turn))) return { reason: "done", text: textOf(answer) }
     const final = calls.length === 0 && !cut && answer.stopReason !== "pause"
     const complaint = final ? await host.review(textOf(answer)) : undefined
     const steers = controls.takeSteers(final && complaint === undefined)
     if (steers === "closed") return { reason: "done", text: textOf(answer) }
-    if (cut) tell(loop, GO_ON, "output-limit")
-    if (complaint !== undefined) tell(loop, complaint, "repair")
-    for (const text of steers) tell(loop, text)
+    if (cut) tell(loop, turn, CUT_AT_OUTPUT_LIMIT, "output-limit")
+    if (complaint !== undefined) tell(loop, turn, complaint, "repair")
+    for (const text of steers) tell(loop, turn, text)
+  }
+}
+
+/** Asks the model, again after a compaction if the conversation was too long for it. */
+async function takeTurn(loop: Loop, turn: number): Promise<Answered | { readonly stop: Stop }> {
+  for (let attempts = 0; ; ) {
+    if (!(await loop.host.beginTurn(turn, loop.bounds.next))) return { stop: { reason: "limit" } }
+    const reply = await askModel(loop, turn, attempts)
+    if (!("overflow" in reply)) return reply
+    const { overflow, usage } = reply
+    attempts = reply.attempts
+    const stop = await loop.compaction?.compactor.onOverflow(turn, overflow, usage)
+    if (stop) return { stop }
+    if (loop.controls.stopping) return { stop: { reason: "interrupted" } }
   }
 }
 
 /** All calls finish before any result is used: one may have to wait for a person while others ran beside it. */
 async function runCalls(
-  { dialogue, host }: Loop,
+  { history, host }: Loop,
+  turn: number,
   calls: readonly StepCall[],
   { early }: Answered,
 ): Promise<"finished" | "suspended"> {
@@ -74,24 +95,14 @@ async function runCalls(
     outcome.status === "suspended" ? [] : [resultPart(step, outcome)],
   )
   if (results.length < finished.length) return "suspended"
-  dialogue.add({ role: "tool", content: results })
+  history.add(turn, { role: "tool", content: results })
   return "finished"
 }
 
 /** A message for the model before its next turn, recorded like all its input. */
-function tell({ dialogue, host }: Loop, text: string, reason?: SteerReason): void {
+function tell({ history, host }: Loop, turn: number, text: string, reason?: SteerReason): void {
   const recorded = host.emit({ type: "steer", text, ...(reason && { reason }) })
-  dialogue.add({ role: "user", content: [{ type: "text", text: recorded.text }] })
-}
-
-/** The stop for an answer after which the model cannot be asked again. Its calls must not run. */
-function haltOf(answer: Answer): Stop | undefined {
-  if (answer.stopReason === "refusal") return { reason: "refusal" }
-  if (answer.stopReason !== "context-overflow") return undefined
-  const failure = new LonghaulError("context_overflow", "The conversation no longer fits in the model's context.", {
-    fix: "Shorten the task or its history.",
-  })
-  return { reason: "failed", failure: failure.toJSON() }
+  history.add(turn, { role: "user", content: [{ type: "text", text: recorded.text }] })
 }
 
 function resultPart({ call, wireId }: StepCall, outcome: ToolOutcome): ToolResultPart {
@@ -104,6 +115,3 @@ function textOf(answer: Answer): string {
 
 /** How often the model is asked to continue an answer that was cut at the output limit. */
 const MOST_CUTS = 3
-const GO_ON =
-  "Your answer was cut at the output limit, and none of its tool calls ran. Continue exactly where it stopped, without " +
-  "repeating anything. Split the remaining work into smaller steps."

@@ -1,7 +1,7 @@
 import type { BackendEvent, ToolCall, TurnHost } from "../../contract/backend.ts"
 import type { AssistantMessage, ReasoningPart, ToolCallPart } from "../../contract/message.ts"
 import type { Answered } from "./ask.ts"
-import type { Dialogue } from "./dialogue.ts"
+import type { History } from "./history.ts"
 import { partId, recordable, toolCall } from "./names.ts"
 
 export interface StepCall {
@@ -12,7 +12,7 @@ export interface StepCall {
 }
 
 interface Recording {
-  readonly dialogue: Dialogue
+  readonly history: History
   readonly host: TurnHost
   readonly origin: string
 }
@@ -21,7 +21,7 @@ interface Recording {
  * A step is recorded at once, only when its answer is complete. Calls of a cut answer are not recorded: the last may be
  * incomplete, and the others may depend on it.
  */
-export function recordStep({ dialogue, host, origin }: Recording, turn: number, answered: Answered): StepCall[] {
+export function recordStep({ history, host, origin }: Recording, turn: number, answered: Answered): StepCall[] {
   const { answer, attempt, durationMs } = answered
   const calls: StepCall[] = []
   const content: AssistantMessage["content"][number][] = []
@@ -55,7 +55,7 @@ export function recordStep({ dialogue, host, origin }: Recording, turn: number, 
   const named = requestId === undefined ? {} : { requestId }
   host.emit({ type: "usage", turn, usage, model, ...named, stopReason, durationMs })
   // Copies, because a grown array has room for sixteen more elements, and these arrays are kept.
-  dialogue.add({ role: "assistant", content: content.slice() })
+  history.add(turn, { role: "assistant", content: content.slice() })
   return calls.slice()
 }
 

@@ -3,7 +3,7 @@ import type { RunState } from "../../contract/runtime.ts"
 import { plainText } from "../../lib/content.ts"
 import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
-import { describeRecord } from "../describe-record.ts"
+import { describeCompaction, describeRecord } from "../describe-record.ts"
 import { exchangesOf } from "../exchanges.ts"
 import {
   agentIndent,
@@ -153,6 +153,9 @@ function printStep(record: RunRecord, toolCalls: RunState["toolCalls"], output: 
     case "agent-start":
     case "agent-end":
       output.print(`${colours.yellow("↳")} agent ${clip(describeRecord(record), 200)}`)
+      break
+    case "compaction":
+      remark("▸", `conversation shortened: ${describeCompaction(record)}`)
       break
     case "interrupt":
       remark("▸", `interrupted: ${record.mode}`)

@@ -111,7 +111,7 @@ test("only cut results are saved: none that fits, no error, and none that a tool
     }),
   ]
   const steps = [call("fits"), call("bounded"), call("fails"), "Done."]
-  const { result } = await finish({ artifacts, tools }, steps)
+  const { result } = await finish({ artifacts, tools, compaction: false }, steps)
   expect(result.toolCalls.map(({ status }) => status)).toEqual(["ok", "ok", "error"])
   expect(saved).toEqual([])
   expect(result.warnings).toEqual([])

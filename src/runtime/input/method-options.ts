@@ -13,7 +13,14 @@ export function methodOptions<Method extends keyof typeof knownKeys, Options ext
 }
 
 /** Methods that act on one node of a run. */
-export type MethodOnNode = "cancel" | "interrupt" | "remove" | "retryWebhook" | "steer" | "webhookDeliveries"
+export type MethodOnNode =
+  | "cancel"
+  | "compact"
+  | "interrupt"
+  | "remove"
+  | "retryWebhook"
+  | "steer"
+  | "webhookDeliveries"
 
 type Options<Method extends keyof Runtime, At extends number> = NonNullable<
   Runtime[Method] extends (...args: infer Args) => unknown ? Args[At] : never
@@ -22,6 +29,7 @@ type Options<Method extends keyof Runtime, At extends number> = NonNullable<
 const knownKeys = {
   cancel: keys<Options<"cancel", 1>>()("nodeId"),
   close: keys<Options<"close", 0>>()("release"),
+  compact: keys<Options<"compact", 1>>()("nodeId"),
   events: keys<EventsOptions & { readonly deltas?: true }>()("nodeId", "agents", "after", "follow", "deltas", "signal"),
   fork: keys<Options<"fork", 1>>()("nodeId", "at", "newRunId"),
   interrupt: keys<Options<"interrupt", 2>>()("nodeId"),

@@ -71,6 +71,7 @@ const hookKeys = keys<Hooks>()(
   "preToolCall",
   "postToolCall",
   "toolError",
+  "compaction",
   "stop",
 )
 const observerKeys = keys<Observer>()("deltas", "recordEvent", "recordMetric", "flush")

@@ -28,7 +28,7 @@ export async function sendToRun(
 ): Promise<boolean> {
   const found = await inspectRun(config, key)
   if (found === null || isOver(found)) return false
-  const stops = message.type !== "steer"
+  const stops = message.type === "cancel" || message.type === "interrupt"
   if (stops && (await watch.look(key, found)) !== "alive") return endRun(config, watch, key, found, wasCancelled)
   const text = message.type === "steer" && { text: config.redactorOf().text(message.text) }
   await postMessage(config.store.folder(runPath(key)), { ...message, ...text }, found.projection.nextInbox)

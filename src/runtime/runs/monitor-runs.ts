@@ -140,6 +140,7 @@ export async function recordWaitingMessages({ folder, journal, projection, redac
     if (message === null) break
     if (message.type === "unreadable") journal.append(skipped(inbox))
     else if (message.type === "steer") journal.append({ type: "steer", text: redactor.again(message.text), inbox })
+    else if (message.type === "compact") journal.append({ type: "compaction-request", inbox })
     else journal.append({ type: "cancel", inbox })
   }
   await journal.flush()
@@ -162,6 +163,10 @@ function applyMessage(
     case "interrupt":
       journal.append({ type: "interrupt", mode: message.mode, inbox })
       controls.stop({ kind: "cancel", onRecord: true }, message.mode)
+      return true
+    case "compact":
+      journal.append({ type: "compaction-request", inbox })
+      controls.compact()
       return true
     case "steer": {
       // The sender may not know the secrets of this run.

@@ -14,7 +14,7 @@ interface StateFile {
   readonly progress: {
     readonly turns: number
     readonly tokensUsed: number
-    readonly currentActivity: "idle" | "streaming" | "tool_dispatch"
+    readonly currentActivity: "idle" | "streaming" | "tool_dispatch" | "compacting"
     readonly lastTool?: string
   }
   /** The shard of the owner that wrote the file. A fenced owner writes an older one. */

@@ -1,0 +1,154 @@
+import type { ContextSetup, MeasuredContext, Said } from "../../../contract/compaction.ts"
+import type { ContentPart } from "../../../contract/content.ts"
+import type { Message } from "../../../contract/message.ts"
+import type { Usage } from "../../../contract/result.ts"
+import { estimateMessage } from "../../../lib/compaction/estimate.ts"
+import { contextTokens } from "../../../lib/usage.ts"
+import type { History } from "../history.ts"
+
+type Settings = Pick<ContextSetup, "at" | "keep" | "window"> & { readonly measured?: MeasuredContext }
+
+/** The size of the next request: what the provider reported last, and an estimate of what is new since. */
+export class ContextMeter {
+  /** Lowered by what a refused request tells about it. */
+  window: number
+  readonly #history: History
+  readonly #settings: Settings
+  readonly #estimateFixed: () => number
+  readonly #answerTokens: number
+  /** The tokens of a request with the first `count` messages, and of its answer. */
+  #known: { readonly tokens: number; readonly count: number; readonly answer: number | null } | undefined
+  #fixed: number | undefined
+  /** Reported ÷ estimated. Computed when it is needed. */
+  #ratio: number | undefined
+  #lastRatio = 1
+
+  /** `fixed`: an estimate of what every request has beside the messages. */
+  constructor(history: History, settings: Settings, fixed: () => number, answerTokens: number) {
+    this.#history = history
+    this.#settings = settings
+    this.#estimateFixed = fixed
+    this.#answerTokens = answerTokens
+    this.window = settings.window
+    const { measured } = settings
+    if (measured) {
+      const count = Math.max(0, history.said.length - measured.since)
+      this.#known = { tokens: measured.tokens, count, answer: null }
+    }
+  }
+
+  /** A longer request is shortened before it is sent. */
+  get limit(): number {
+    const { window } = this
+    return Math.min(this.#settings.at * window, window - this.answerRoom - 0.02 * window)
+  }
+
+  get answerRoom(): number {
+    return Math.min(this.#answerTokens, MOST_ANSWER_ROOM, this.window / 4)
+  }
+
+  /** The size that a compaction aims at. */
+  get target(): number {
+    return 0.5 * this.limit
+  }
+
+  /** Tokens of the newest messages that stay as they are. */
+  get keep(): number {
+    return this.#settings.keep ?? Math.min(40_000, Math.max(4_000, 0.1 * this.window))
+  }
+
+  /** What every request has beside the messages. */
+  get fixed(): number {
+    this.#fixed ??= this.#estimateFixed()
+    return this.ratio * this.#fixed
+  }
+
+  get ratio(): number {
+    if (this.#known === undefined) return this.#lastRatio
+    if (this.#ratio === undefined) {
+      this.#fixed ??= this.#estimateFixed()
+      const estimate = this.#fixed + estimateOf(this.#history.said.slice(0, this.#known.count))
+      this.#ratio = Math.min(HIGHEST_RATIO, Math.max(LOWEST_RATIO, this.#known.tokens / Math.max(1, estimate)))
+      this.#lastRatio = this.#ratio
+    }
+    return this.#ratio
+  }
+
+  /** The size of the next request. */
+  tokens(): number {
+    if (this.#known === undefined) return this.sizeOf(this.#history.said)
+    return this.#known.tokens + this.ratio * estimateOf(this.#history.said.slice(this.#known.count))
+  }
+
+  /** The size of a request with these messages. */
+  sizeOf(said: readonly Said[]): number {
+    return this.fixed + this.tokensIn(said)
+  }
+
+  tokensIn(said: readonly Said[]): number {
+    return this.ratio * estimateOf(said)
+  }
+
+  tokensOf(message: Message): number {
+    return this.ratio * estimateMessage(message)
+  }
+
+  /** True if the next request is too long. Most are so far from it that nothing has to be estimated. */
+  isTooLong(): boolean {
+    return this.#mostTokens() > this.limit && this.tokens() > this.limit
+  }
+
+  /** Call before the answer is added: the provider counted what came before it. */
+  settle(usage: Usage): void {
+    const tokens = contextTokens(usage)
+    this.#known =
+      tokens === null ? undefined : { tokens, count: this.#history.said.length, answer: usage.outputTokens ?? null }
+    this.#ratio = undefined
+  }
+
+  /** Call after the history was replaced: no usage from before is valid for it. */
+  reset(tokens: number): void {
+    this.#ratio = this.ratio
+    this.#known = { tokens, count: this.#history.said.length, answer: 0 }
+  }
+
+  /** An upper bound without reading any text: a character is at most a token by the estimate. */
+  #mostTokens(): number {
+    if (this.#known === undefined) return Number.POSITIVE_INFINITY
+    const { tokens, count, answer } = this.#known
+    const { said } = this.#history
+    let most = tokens
+    for (let index = count; index < said.length; index++) {
+      const message = said[index]?.message
+      if (message === undefined) continue
+      // The answer was counted by the provider.
+      if (message.role === "assistant" && answer !== null && index === count) most += answer
+      else most += HIGHEST_RATIO * lengthOf(message)
+    }
+    return most
+  }
+}
+
+function estimateOf(said: readonly Said[]): number {
+  return said.reduce((sum, { message }) => sum + estimateMessage(message), 0)
+}
+
+function lengthOf(message: Message): number {
+  let length = AROUND
+  for (const part of message.content) {
+    if (part.type === "tool-result") for (const each of part.output) length += AROUND + contentLength(each)
+    else if (part.type === "tool-call") length += AROUND + part.name.length + JSON.stringify(part.args).length
+    else length += part.type === "reasoning" ? part.text.length : contentLength(part)
+  }
+  return length
+}
+
+function contentLength(part: ContentPart): number {
+  return part.type === "text" ? part.text.length : AN_ATTACHMENT + part.data.length / 20
+}
+
+const MOST_ANSWER_ROOM = 32_000
+const LOWEST_RATIO = 0.7
+const HIGHEST_RATIO = 3
+const AROUND = 20
+const AN_ATTACHMENT = 1_600

@@ -1,0 +1,137 @@
+import type { ConversationHead, CutResults, Said } from "../../../contract/compaction.ts"
+import type { Message, ToolResultPart } from "../../../contract/message.ts"
+import { compacted, isSummary } from "../../../lib/compaction/compacted.ts"
+import { estimateMessage } from "../../../lib/compaction/estimate.ts"
+import { plainText } from "../../../lib/content.ts"
+import type { ContextMeter } from "./meter.ts"
+
+/** Where a conversation is cut: everything before `at` is replaced by a head. */
+export interface Cut extends Pick<ConversationHead, "through" | "kept"> {
+  readonly at: number
+}
+
+/**
+ * The old results that may go, except those of the last turn: everything beyond as many of the
+ * `newest` tokens of results, and media
+ * at any age, because some servers refuse requests with too much of it. Null: there are none.
+ */
+export function oldResults(
+  said: readonly Said[],
+  meter: ContextMeter,
+  newest: number,
+  note: string,
+): CutResults | null {
+  const names = callNames(said)
+  const lastTurn = said.at(-1)?.turn ?? 0
+  const keep: Record<string, number> = {}
+  let newer = 0
+  for (const { turn, message } of said.toReversed()) {
+    // Only the ids of the run's own turns are unique.
+    if (message.role !== "tool" || turn === 0) continue
+    for (const part of message.content.toReversed()) {
+      const tokens = meter.tokensOf(alone(part))
+      newer += tokens
+      if (turn === lastTurn || part.status !== "ok" || estimateMessage(alone(part)) <= SMALL_RESULT) continue
+      const hasMedia = part.output.some(({ type }) => type !== "text")
+      const isExempt = exemptTools.has(names.get(part.callId) ?? "")
+      if (!isExempt && (hasMedia || newer > newest)) keep[part.callId] = 0
+    }
+  }
+  return Object.keys(keep).length === 0 ? null : { keep, note }
+}
+
+/**
+ * The first cut that fits; else the one before the last turn, which always stays: without it the model would make the same calls
+ * again. Undefined: only the last turn is behind the last summary.
+ */
+export function cutOf(said: readonly Said[], fits: (at: number) => boolean): Cut | undefined {
+  const places = cutPlaces(said)
+  const at = places.find(fits) ?? places.at(-1)
+  return at === undefined ? undefined : cutAt(said, at)
+}
+
+/** Between two turns, and in the input before a message of a person. */
+function cutPlaces(said: readonly Said[]): readonly number[] {
+  const start = said.findLastIndex(({ message }) => isSummary(message)) + 1
+  return said.flatMap(({ turn, message }, at) => {
+    const before = said[at - 1]
+    if (before === undefined || at <= start) return []
+    return turn !== before.turn || (turn === 0 && message.role === "user") ? [at] : []
+  })
+}
+
+function cutAt(said: readonly Said[], at: number): Cut {
+  const first = said[at]?.turn ?? 0
+  if (first > 0) return { at, through: first - 1 }
+  return { at, through: 0, kept: said.slice(at).filter(({ turn }) => turn === 0).length }
+}
+
+/** Shortens the results of the last turn to equal shares of the tokens that are left for them. Null: none is longer. */
+export function clippedResults(said: readonly Said[], meter: ContextMeter, note: string): CutResults | null {
+  const sized = resultsOfLastTurn(said).map((part) => ({ part, tokens: meter.tokensOf(alone(part)) }))
+  const all = sized.reduce((sum, { tokens }) => sum + tokens, 0)
+  const share = shareOf(
+    sized.map(({ tokens }) => tokens),
+    meter.target - (meter.sizeOf(said) - all),
+  )
+  const keep: Record<string, number> = {}
+  for (const { part, tokens } of sized) {
+    if (tokens <= share) continue
+    const { length } = plainText(part.output, "\n")
+    const characters = Math.floor((length * share) / tokens) - note.length - AROUND_A_CUT
+    keep[part.callId] = Math.max(FEWEST_CHARACTERS, characters)
+  }
+  return Object.keys(keep).length === 0 ? null : { keep, note }
+}
+
+/**
+ * A last turn that must be clipped in any case, whatever is summarised: if removing all older results leaves it half of the
+ * room, no summary is needed. Null: the last turn is not the problem.
+ */
+export function largeLastTurn(said: readonly Said[], meter: ContextMeter, note: string): CutResults | null {
+  const results = resultsOfLastTurn(said).reduce((sum, part) => sum + meter.tokensOf(alone(part)), 0)
+  if (meter.fixed + results <= meter.target) return null
+  const old = oldResults(said, meter, 0, note)
+  const shorter = old ? compacted(said, { results: old }) : said
+  if (meter.sizeOf(shorter) - results > meter.target / 2) return null
+  const clipped = clippedResults(shorter, meter, note)
+  return clipped && { keep: { ...old?.keep, ...clipped.keep }, note }
+}
+
+function resultsOfLastTurn(said: readonly Said[]): readonly ToolResultPart[] {
+  const lastTurn = said.at(-1)?.turn ?? 0
+  return said.flatMap(({ turn, message }) =>
+    turn === lastTurn && turn > 0 && message.role === "tool" ? message.content : [],
+  )
+}
+
+/** The most that each may have if those who need less leave the rest to the others. */
+function shareOf(sizes: readonly number[], room: number): number {
+  let left = Math.max(0, room)
+  let others = sizes.length
+  for (const size of [...sizes].sort((a, b) => a - b)) {
+    if (size > left / others) return left / others
+    left -= size
+    others--
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+function callNames(said: readonly Said[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>()
+  for (const { turn, message } of said) {
+    if (turn === 0 || message.role !== "assistant") continue
+    for (const part of message.content) if (part.type === "tool-call") names.set(part.callId, part.name)
+  }
+  return names
+}
+
+function alone(part: ToolResultPart): Message {
+  return { role: "tool", content: [part] }
+}
+
+/** Their results are instructions, answers of people, or were fetched because they had been cut. */
+const exemptTools: ReadonlySet<string> = new Set(["SkillPage", "AskUser", "FetchData"])
+const SMALL_RESULT = 200
+const FEWEST_CHARACTERS = 200
+const AROUND_A_CUT = 60

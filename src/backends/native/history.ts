@@ -1,0 +1,39 @@
+import type { Said } from "../../contract/compaction.ts"
+import type { Message } from "../../contract/message.ts"
+import { Dialogue } from "./dialogue.ts"
+
+/** The conversation as it was recorded, each message with its turn, and as it is sent. */
+export class History {
+  #said: Said[]
+  #dialogue: Dialogue
+
+  constructor(said: readonly Said[] = []) {
+    this.#said = [...said]
+    this.#dialogue = dialogueOf(said)
+  }
+
+  get said(): readonly Said[] {
+    return this.#said
+  }
+
+  /** The messages of the next request. The same array until the history is replaced. */
+  get messages(): readonly Message[] {
+    return this.#dialogue.messages
+  }
+
+  add(turn: number, message: Message): void {
+    if (message.content.length === 0) return
+    this.#said.push({ turn, message })
+    this.#dialogue.add(message)
+  }
+
+  /** The provider takes the same array as the same conversation, so the messages are in a new one. */
+  replace(said: readonly Said[]): void {
+    this.#said = [...said]
+    this.#dialogue = dialogueOf(said)
+  }
+}
+
+function dialogueOf(said: readonly Said[]): Dialogue {
+  return new Dialogue(said.map(({ message }) => message))
+}

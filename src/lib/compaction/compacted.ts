@@ -1,0 +1,71 @@
+import type { Compaction, ConversationHead, CutResults, Said } from "../../contract/compaction.ts"
+import type { ContentPart } from "../../contract/content.ts"
+import type { Message, ToolResultPart } from "../../contract/message.ts"
+import { plainText } from "../content.ts"
+
+/**
+ * The conversation after a compaction. The backend applies it while it runs, and the journal's fold afterwards: how a text
+ * is cut is part of the journal's format.
+ */
+export function compacted(
+  said: readonly Said[],
+  { results, head }: Pick<Compaction, "results" | "head">,
+): readonly Said[] {
+  const cut = results ? said.map((each) => withCutResults(each, results)) : said
+  if (!head) return cut
+  return [...headOf(head), ...cut.slice(Math.max(0, firstKept(cut, head)))]
+}
+
+/**
+ * The index of the first message that a head leaves. Negative: as many of the messages before these stay, too, which are
+ * those of an earlier exchange.
+ */
+export function firstKept(said: readonly Said[], { through, kept = 0 }: ConversationHead): number {
+  const later = said.findIndex(({ turn }) => turn > through)
+  return (later === -1 ? said.length : later) - (through === 0 ? kept : 0)
+}
+
+/** What people said stays in turn 0, so that the next head finds the task again: their last message there. */
+function headOf({ through, messages }: ConversationHead): readonly Said[] {
+  return messages.map((message) => ({ turn: isSummary(message) ? through : 0, message }))
+}
+
+/** Call ids are unique among the turns of a run only, so that messages before its first turn are never cut. */
+function withCutResults(said: Said, cuts: CutResults): Said {
+  const { turn, message } = said
+  if (turn === 0 || message.role !== "tool") return said
+  if (!message.content.some(({ callId }) => Object.hasOwn(cuts.keep, callId))) return said
+  return { turn, message: { role: "tool", content: message.content.map((part) => cutResult(part, cuts)) } }
+}
+
+/** A result with the given number of characters, or unchanged. */
+function cutResult(part: ToolResultPart, { keep, note }: CutResults): ToolResultPart {
+  if (!Object.hasOwn(keep, part.callId)) return part
+  const text = cutText(part.output, keep[part.callId] ?? 0, note.replaceAll("{callId}", part.callId))
+  return text === undefined ? part : { ...part, output: [{ type: "text", text }] }
+}
+
+/** Undefined: nothing has to be cut. */
+function cutText(output: readonly ContentPart[], characters: number, note: string): string | undefined {
+  const text = plainText(output, "\n")
+  if (characters === 0) return note
+  const isPlain = output.every(({ type }) => type === "text")
+  if (text.length <= characters) return isPlain ? undefined : text
+  const start = text.slice(0, wholeUntil(text, Math.ceil(characters / 2)))
+  const end = text.slice(wholeUntil(text, text.length - Math.floor(characters / 2)))
+  return `${start}\n[… ${text.length - start.length - end.length} characters are left out here. ${note} …]\n${end}`
+}
+
+/** The index, or the one before it if it is inside a character. */
+function wholeUntil(text: string, index: number): number {
+  const unit = text.charCodeAt(index)
+  return unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index
+}
+
+/** The first words of every summary, by which a later compaction recognises it. */
+export const SUMMARY_START = "[Summary of the conversation so far, written when it was shortened]"
+
+export function isSummary({ role, content }: Message): boolean {
+  const [first] = content
+  return role === "user" && first?.type === "text" && first.text.startsWith(SUMMARY_START)
+}

@@ -1,0 +1,84 @@
+import type { ProjectedCall } from "../../journal/projected-call.ts"
+import { plainText } from "../../lib/content.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { pathsIn, readers, writers } from "../../policy/rules/tool-shapes.ts"
+import type { OpenRun } from "../open-run.ts"
+
+/** What a summary must not lose, from the calls in the journal: files, background commands, tasks and stored results. */
+export async function compactionFacts({ projection, input }: OpenRun): Promise<string> {
+  const calls = [...projection.calls.values()].filter(({ outcome }) => outcome?.status === "ok")
+  const changed = await filesOf(calls, writers)
+  const read = (await filesOf(calls, readers)).filter((path) => !changed.includes(path))
+  return [
+    section("Files that were changed", changed),
+    section("Files that were only read", read),
+    section("Commands that were started in the background and not stopped", runningShells(calls)),
+    section("Tasks that are not completed", openTasks(calls)),
+    section("Results that FetchData still returns, by ref", input.dispatcher.tool("FetchData") ? refsOf(calls) : []),
+  ]
+    .filter((text) => text !== "")
+    .join("\n\n")
+}
+
+/** The newest entries. */
+function section(title: string, entries: readonly string[]): string {
+  if (entries.length === 0) return ""
+  const left = Math.max(0, entries.length - MOST_ENTRIES)
+  const lines = entries.slice(left).map((entry) => `- ${entry.slice(0, LONGEST_ENTRY)}`)
+  return [`${title}:`, ...(left > 0 ? [`- (${left} earlier ones)`] : []), ...lines].join("\n")
+}
+
+async function filesOf(calls: readonly ProjectedCall[], tools: readonly string[]): Promise<readonly string[]> {
+  const paths = new Set<string>()
+  for (const { name, args, finalArgs = args } of calls) {
+    if (!tools.includes(name)) continue
+    for (const path of await pathsIn(name, finalArgs)) {
+      if (path === undefined) continue
+      // The order of last use.
+      paths.delete(path)
+      paths.add(path)
+    }
+  }
+  return [...paths]
+}
+
+function runningShells(calls: readonly ProjectedCall[]): readonly string[] {
+  const shells = new Map<string, string>()
+  for (const call of calls) {
+    if (call.name !== "Bash" || !isJsonObject(call.args)) continue
+    const { command, shellId, stop } = call.args
+    const started = /^Started as shellId (\S+)\.$/m.exec(textOf(call))?.[1]
+    if (started !== undefined) shells.set(started, `${started}: ${String(command)}`)
+    if (typeof shellId === "string" && stop === true) shells.delete(shellId)
+  }
+  return [...shells.values()]
+}
+
+/** As the task tools report them. */
+function openTasks(calls: readonly ProjectedCall[]): readonly string[] {
+  const tasks = new Map<string, string>()
+  for (const call of calls) {
+    if (!/^Task(Create|Update|Get|List)$/.test(call.name)) continue
+    for (const [, id = "", subject = ""] of textOf(call).matchAll(/^Created task (\d+): (.*)$/gm))
+      tasks.set(id, `${id} [pending] ${subject}`)
+    for (const [line, id = "", status] of textOf(call).matchAll(/^(\d+) \[(\w+)\] .*$/gm)) {
+      if (status === "completed" || status === "cancelled") tasks.delete(id)
+      else tasks.set(id, line)
+    }
+  }
+  return [...tasks.values()]
+}
+
+function refsOf(calls: readonly ProjectedCall[]): readonly string[] {
+  return calls
+    .filter((call) => textOf(call).length > SHORT_RESULT)
+    .map(({ callId, name, args }) => `${callId}: ${name} ${JSON.stringify(args).slice(0, 80)}`)
+}
+
+function textOf({ outcome }: ProjectedCall): string {
+  return outcome ? plainText(outcome.output, "\n") : ""
+}
+
+const MOST_ENTRIES = 40
+const LONGEST_ENTRY = 200
+const SHORT_RESULT = 800
