@@ -166,6 +166,9 @@ export class ClaudeRun {
       case "trouble":
         this.#trouble = event
         break
+      case "compacted":
+        await this.#recordCompaction(event)
+        break
       case "result":
         this.#record(event)
         break
@@ -198,6 +201,13 @@ export class ClaudeRun {
     if (begun === "ready") return
     this.#halted = begun === "limit" ? { reason: "limit" } : { reason: "done", text }
     this.#interruptNow()
+  }
+
+  /** The program keeps its conversation itself, so that nothing in the journal is replaced. */
+  async #recordCompaction({ isAsked, before, after }: ClaudeEvent & { readonly type: "compacted" }): Promise<void> {
+    const cause = isAsked ? "asked" : "threshold"
+    const { turn } = this.#steps
+    await this.#parts.host.endCompaction({ turn, cause, window: before, tokens: { before, after } })
   }
 
   #recordCall({ callId, name, args }: ClaudeEvent & { readonly type: "call" }): void {

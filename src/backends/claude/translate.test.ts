@@ -156,3 +156,14 @@ function endOf(name: string): ClaudeEnd {
   if (event?.type !== "end") throw new Error(`${name} has no end`)
   return event.end
 }
+
+test("a compaction of the program is reported with its cause and its size", () => {
+  const boundary = (trigger: string) => ({
+    type: "system",
+    subtype: "compact_boundary",
+    compact_metadata: { trigger, pre_tokens: 167_000, post_tokens: 14_000 },
+  })
+  const sizes = { type: "compacted", before: 167_000, after: 14_000 }
+  expect(translate(boundary("auto"), same)).toEqual([{ ...sizes, isAsked: false }])
+  expect(translate(boundary("manual"), same)).toEqual([{ ...sizes, isAsked: true }])
+})

@@ -19,6 +19,8 @@ export type ClaudeEvent =
   | { readonly type: "result"; readonly callId: string; readonly outcome: ToolOutcome }
   /** A message of a person reaches the model. */
   | { readonly type: "delivered"; readonly id: string }
+  /** The program has shortened its conversation. */
+  | { readonly type: "compacted"; readonly isAsked: boolean; readonly before: number; readonly after: number }
   /** The reason of a failure, in the program's vocabulary. */
   | { readonly type: "trouble"; readonly error: string; readonly requestId?: string }
   | { readonly type: "end"; readonly end: ClaudeEnd }
@@ -101,6 +103,11 @@ function blocksIn(message: JsonObject): readonly JsonObject[] {
 
 function ofSystem(message: JsonObject): readonly ClaudeEvent[] {
   if (message.subtype === "init") return [{ type: "model", model: textIn(message, "model") }]
+  if (message.subtype === "compact_boundary") {
+    const facts = objectIn(message, "compact_metadata")
+    const [before, after] = [numberIn(facts, "pre_tokens"), numberIn(facts, "post_tokens")]
+    return [{ type: "compacted", isAsked: facts.trigger === "manual", before, after }]
+  }
   return message.subtype === "status" && message.status === "requesting" ? [{ type: "request" }] : []
 }
 

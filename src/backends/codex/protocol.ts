@@ -9,7 +9,7 @@ export type Item =
   | CommandItem
   | FileChangeItem
   | McpItem
-  | { readonly type: "dynamicToolCall" | "imageView"; readonly id: string }
+  | { readonly type: "dynamicToolCall" | "imageView" | "contextCompaction"; readonly id: string }
   /** Tools that run at the vendor or without a question. `args`: what is shown of them. */
   | { readonly type: "unasked"; readonly id: string; readonly name: string; readonly args: Json }
 
@@ -90,6 +90,7 @@ export function readItem(value: Json | undefined): Item | undefined {
     case "mcpToolCall":
       return readMcpItem(item)
     case "dynamicToolCall":
+    case "contextCompaction":
     case "imageView":
       return { type, id }
     case "webSearch":

@@ -139,6 +139,13 @@ test("a command that still runs when its answer is complete has the output so fa
   ])
 })
 
+test("a compaction of Codex is a warning", async () => {
+  const { subject, events } = recording()
+  subject.take("item/completed", { item: { type: "contextCompaction", id: "c" } }, turnId)
+  await subject.enqueue(() => {})
+  expect(events).toMatchObject([{ type: "warning", code: "conversation_compacted" }])
+})
+
 test("a retry of Codex is a warning, and its last error is left to the end of the turn", async () => {
   const { subject, events } = recording()
   subject.take("error", { willRetry: true, error: { message: "Reconnecting... 1/5" } }, turnId)

@@ -225,6 +225,11 @@ export class Recording {
         if (!this.steps.hasCall(item.id)) return
         this.addResult(item.id, outcomeOf(item), "durationMs" in item ? item.durationMs : 0)
         return
+      case "contextCompaction": {
+        const message = "Codex has shortened its conversation."
+        this.#host.emit({ type: "warning", code: "conversation_compacted", message })
+        return
+      }
       case "imageView":
         this.addResult(item.id, { status: "ok", output: [{ type: "text", text: "The image was shown to the model." }] })
         return

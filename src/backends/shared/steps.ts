@@ -26,6 +26,11 @@ export class Steps {
     this.model = model
   }
 
+  /** The number of the newest turn. */
+  get turn(): number {
+    return this.#turn
+  }
+
   /** The text of the newest answer. */
   get text(): string {
     return this.#text
