@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest"
 import type { RunEvent, RunRecord } from "../src/contract/event.ts"
 import type { Json } from "../src/contract/json.ts"
 import type { RunResult } from "../src/contract/result.ts"
+import { createMetricsObserver } from "../src/observe/metrics.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
 import { acting, agent, calls, eventsOf, part, pauses, processOver, resultsIn } from "./support/agent-scene.ts"
@@ -133,6 +134,20 @@ describe("agents", () => {
     const [sent, unknown] = ofType(events, "tool-result").filter((record) => record.agent === "1-0")
     expect([sent?.outcome.status, unknown?.outcome.status].sort()).toEqual(["error", "ok"])
   })
+})
+
+test("metrics count the work of agents, and their run once", async () => {
+  const metrics = createMetricsObserver()
+  const { runtime } = processOver(memoryStore(), three, { observers: [metrics] })
+  const costs: string[] = []
+  const counting = { recordEvent: () => {}, recordMetric: ({ type }: { readonly type: string }) => costs.push(type) }
+  await runtime.run({ task: "lead" })
+  const { runs, tools, turns } = metrics.snapshot()
+  expect(runs).toMatchObject({ started: 1, done: 1, active: 0 })
+  expect(tools.callsByName).toEqual({ Agent: 2, act: 1 })
+  expect(turns.count).toBe(5)
+  await processOver(memoryStore(), three, { observers: [counting] }).runtime.run({ task: "lead" })
+  expect(costs.filter((type) => type === "cost-add")).toHaveLength(5)
 })
 
 describe("limits of the tree", () => {
@@ -453,6 +468,16 @@ describe("a gated call of an agent", () => {
     expect(after.status).toBe("cancelled")
     expect(after.toolCalls[0]?.status).toBe("unknown")
     expect(ran).toEqual([])
+  })
+
+  test("still waits for its decision after the run was cancelled without an owner and is resumed", async () => {
+    const store = memoryStore()
+    const { runtime, ran } = processOver(store, three, pauses)
+    const paused = await runtime.run({ task: "lead", runId: "r" })
+    await runtime.cancel("r")
+    const asked = await runtime.resume({ runId: "r", decision: "approve", ticket: ticketOf(paused) })
+    expect(asked).toMatchObject({ status: "done" })
+    expect(ran).toEqual([{ n: 1 }])
   })
 })
 
