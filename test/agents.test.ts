@@ -608,6 +608,45 @@ describe("stopping", () => {
     expect(ran).toHaveLength(4)
   })
 
+  test("a run that another process takes over takes its agents along, and no effect happens twice", async () => {
+    for (const waitMs of [5, 15, 30, 45, 60]) {
+      const store = memoryStore()
+      const keys: string[] = []
+      const note = defineTool({
+        name: "note",
+        description: "notes",
+        input: { type: "object" },
+        concurrent: true,
+        run: (_, { idempotencyKey }) => {
+          keys.push(idempotencyKey)
+          return "noted"
+        },
+      })
+      const step = async () => {
+        await new Promise((resolve) => setTimeout(resolve, 8))
+        return calls(part("note"))
+      }
+      const busy = [step, step, step, step, step, "Done."]
+      const roles = { lead: [calls(agent("a"), agent("b")), calls(part("note")), "All."], a: busy, b: busy }
+      const first = processOver(store, roles, { tools: [note] })
+      const before = first.runtime.run({ task: "lead", runId: "r" })
+      await new Promise((resolve) => setTimeout(resolve, waitMs))
+      const second = processOver(store, roles, { tools: [note] })
+      const result = await second.runtime.resume({ runId: "r", takeover: true })
+      const lost = await before
+      if (result.error?.code === "invalid_state" || result.error?.code === "not_found") continue
+      expect(result).toMatchObject({ status: "done", text: "All." })
+      expect(lost.error?.code).toBe("fenced")
+      expect(new Set(keys).size).toBe(keys.length)
+      const records = await eventsOf(second.runtime, "r")
+      const noted = ofType(records, "tool-result").filter(({ outcome }) => outcome.status === "ok").length
+      const flagged = ofType(records, "tool-result").filter(({ outcome }) => outcome.status === "unknown").length
+      // Two results are those of the agents.
+      expect(noted - 2 + flagged).toBe(11)
+      expect(keys.length).toBeGreaterThanOrEqual(noted - 2)
+    }
+  })
+
   test("removing a run removes its agents, and a fork with an open call starts its own", async () => {
     const store = memoryStore()
     const { runtime } = processOver(store, three, pauses)
