@@ -21,6 +21,12 @@ export const topics = [
     shown: ["RunInput", ["Limits", "Attachment", "GivenMessage", "Effort"], ["RunHandle", "InterruptMode"]],
   },
   {
+    title: "Agents",
+    about: "agents below a run, in one tree.",
+    guides: [["split work between agents", "guides/agents.md"]],
+    shown: [["AgentSettings", "AgentType", "AgentRequest", "AgentQuestion"]],
+  },
+  {
     title: "Results and errors",
     about: "one result for every ending, and the error in it.",
     guides: [

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest"
 import type { RunEvent, RunRecord } from "../src/contract/event.ts"
 import type { Json } from "../src/contract/json.ts"
 import type { RunResult } from "../src/contract/result.ts"
+import { createMetricsObserver } from "../src/observe/metrics.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
 import { acting, agent, calls, eventsOf, part, pauses, processOver, resultsIn } from "./support/agent-scene.ts"
@@ -161,6 +162,20 @@ describe("agents", () => {
     const [sent, unknown] = ofType(events, "tool-result").filter((record) => record.agent === "1-0")
     expect([sent?.outcome.status, unknown?.outcome.status].sort()).toEqual(["error", "ok"])
   })
+})
+
+test("metrics count the work of agents, and their run once", async () => {
+  const metrics = createMetricsObserver()
+  const { runtime } = processOver(memoryStore(), three, { observers: [metrics] })
+  const costs: string[] = []
+  const counting = { recordEvent: () => {}, recordMetric: ({ type }: { readonly type: string }) => costs.push(type) }
+  await runtime.run({ task: "lead" })
+  const { runs, tools, turns } = metrics.snapshot()
+  expect(runs).toMatchObject({ started: 1, done: 1, active: 0 })
+  expect(tools.callsByName).toEqual({ Agent: 2, act: 1 })
+  expect(turns.count).toBe(5)
+  await processOver(memoryStore(), three, { observers: [counting] }).runtime.run({ task: "lead" })
+  expect(costs.filter((type) => type === "cost-add")).toHaveLength(5)
 })
 
 describe("limits of the tree", () => {
@@ -482,6 +497,16 @@ describe("a gated call of an agent", () => {
     expect(after.toolCalls[0]?.status).toBe("unknown")
     expect(ran).toEqual([])
   })
+
+  test("still waits for its decision after the run was cancelled without an owner and is resumed", async () => {
+    const store = memoryStore()
+    const { runtime, ran } = processOver(store, three, pauses)
+    const paused = await runtime.run({ task: "lead", runId: "r" })
+    await runtime.cancel("r")
+    const asked = await runtime.resume({ runId: "r", decision: "approve", ticket: ticketOf(paused) })
+    expect(asked).toMatchObject({ status: "done" })
+    expect(ran).toEqual([{ n: 1 }])
+  })
 })
 
 describe("an agent that cannot continue as before", () => {
@@ -609,6 +634,45 @@ describe("stopping", () => {
     const { runtime } = processOver(store, roles, { tools: [acting(ran)] })
     expect(await runtime.resume({ runId: "r" })).toMatchObject({ status: "done", turns: 7 })
     expect(ran).toHaveLength(4)
+  })
+
+  test("a run that another process takes over takes its agents along, and no effect happens twice", async () => {
+    for (const waitMs of [5, 15, 30, 45, 60]) {
+      const store = memoryStore()
+      const keys: string[] = []
+      const note = defineTool({
+        name: "note",
+        description: "notes",
+        input: { type: "object" },
+        concurrent: true,
+        run: (_, { idempotencyKey }) => {
+          keys.push(idempotencyKey)
+          return "noted"
+        },
+      })
+      const step = async () => {
+        await new Promise((resolve) => setTimeout(resolve, 8))
+        return calls(part("note"))
+      }
+      const busy = [step, step, step, step, step, "Done."]
+      const roles = { lead: [calls(agent("a"), agent("b")), calls(part("note")), "All."], a: busy, b: busy }
+      const first = processOver(store, roles, { tools: [note] })
+      const before = first.runtime.run({ task: "lead", runId: "r" })
+      await new Promise((resolve) => setTimeout(resolve, waitMs))
+      const second = processOver(store, roles, { tools: [note] })
+      const result = await second.runtime.resume({ runId: "r", takeover: true })
+      const lost = await before
+      if (result.error?.code === "invalid_state" || result.error?.code === "not_found") continue
+      expect(result).toMatchObject({ status: "done", text: "All." })
+      expect(lost.error?.code).toBe("fenced")
+      expect(new Set(keys).size).toBe(keys.length)
+      const records = await eventsOf(second.runtime, "r")
+      const noted = ofType(records, "tool-result").filter(({ outcome }) => outcome.status === "ok").length
+      const flagged = ofType(records, "tool-result").filter(({ outcome }) => outcome.status === "unknown").length
+      // Two results are those of the agents.
+      expect(noted - 2 + flagged).toBe(11)
+      expect(keys.length).toBeGreaterThanOrEqual(noted - 2)
+    }
   })
 
   test("removing a run removes its agents, and a fork with an open call starts its own", async () => {

@@ -12,7 +12,7 @@ const resume = (name) => ["src/runtime/resume.test.ts", name]
 const controls = (name) => ["test/promises/controls.test.ts", name]
 
 const repeatsWhenStopped = 'if (call.intent === "repeatable" && ownerStopped) return true'
-const runsAgain = 'if (intent === "repeatable" && ownerStopped && begun'
+const runsAgain = '(resumable || (intent === "repeatable" && ownerStopped))'
 const ownerStopped = 'const ownerStopped = owner === "dead" || owner === "released"'
 const stoppedOpening = 'ownerStopped: owner === "dead" || owner === "released",'
 
@@ -31,7 +31,7 @@ export const mutations = [
     "effects: a once call runs again where its owner is dead",
     [
       [runtime, repeatsWhenStopped, "if (ownerStopped) return true"],
-      [runtime, runsAgain, "if (ownerStopped && begun"],
+      [runtime, runsAgain, "ownerStopped"],
     ],
     durable("a `once` call with an intent and no result is not run again"),
   ),
@@ -80,8 +80,8 @@ export const mutations = [
     [
       [
         runtime,
-        "return `${runId}/${nodeId}/${callId}`",
-        "return `${runId}/${nodeId}/${callId}/${crypto.randomUUID()}`",
+        'agent === undefined ? "" : `${agent}/`}${callId}`',
+        'agent === undefined ? "" : `${agent}/`}${callId}/${crypto.randomUUID()}`',
       ],
     ],
     tools("tools with an effect have a recorded intent before they run, and a stable idempotency key"),

@@ -1,3 +1,4 @@
+import { mutations as agents } from "./agents.mjs"
 import { mutations as approvals } from "./approvals.mjs"
 import { mutations as backends } from "./backends.mjs"
 import { mutations as confinement } from "./confinement.mjs"
@@ -22,4 +23,5 @@ export const mutations = [
   ...results,
   ...offload,
   ...secrets,
+  ...agents,
 ]

@@ -83,7 +83,7 @@ export const mutations = [
   ),
   mutation(
     "money: a resumed run begins with an empty ledger",
-    [[runtime, "new Ledger(input.limits, projection.spent)", "new Ledger(input.limits)"]],
+    [[runtime, "new Ledger(input.limits, spentBy(projection, below), above)", "new Ledger(input.limits, {}, above)"]],
     ledgerTest("a resumed run pays for a turn whose answer was lost"),
   ),
   mutation(
@@ -99,7 +99,7 @@ export const mutations = [
   ),
   mutation(
     "money: one turn more than the limit",
-    [[runtime, "if (turn > input.limits.turns)", "if (turn > input.limits.turns + 1)"]],
+    [[ledger, "each.#turnsBelow >= turns)", "each.#turnsBelow > turns)"]],
     limits("the turn limit ends the run as max_turns"),
   ),
   mutation(

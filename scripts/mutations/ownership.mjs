@@ -92,7 +92,11 @@ export const mutations = [
     "ownership: a run that is under way can be removed",
     [
       [runtime, "if (live.find(asked)) throw stillActive(asked)", ""],
-      ["src/runtime/runs", 'if ((await watch.look(key, found)) === "alive") throw stillActive(key)', ""],
+      [
+        "src/runtime/runs",
+        'if (key.agent === undefined && (await watch.look(key, found)) === "alive") throw stillActive(key)',
+        "",
+      ],
     ],
     durable("an active run is not removed"),
   ),

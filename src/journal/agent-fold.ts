@@ -46,6 +46,11 @@ export class AgentFold {
     this.byId.set(agentId, { agentId, callId, digest, status, usage, turns, spent, agents })
   }
 
+  /** True if the call has started an agent. */
+  isFor(callId: string): boolean {
+    return Array.from(this.byId.values()).some((agent) => agent.callId === callId)
+  }
+
   /** The usage of all of them. */
   get usage(): Usage {
     return Array.from(this.byId.values(), ({ usage }) => usage).reduce(addUsage, noUsage)

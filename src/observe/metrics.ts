@@ -74,6 +74,7 @@ const LIVE_RUNS = 65_536
 
 class Metrics {
   readonly #live: Map<string, LiveRun>
+  readonly #agents: Map<string, LiveRun>
   readonly #runs = { started: 0, done: 0, failed: 0, cancelled: 0, paused: 0 }
   readonly #tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
   readonly #cache = { hits: 0, misses: 0, readTokens: 0 }
@@ -88,22 +89,25 @@ class Metrics {
   /** Active runs stay. */
   constructor(before?: Metrics) {
     this.#live = before ? before.#live : new Map()
+    this.#agents = before ? before.#agents : new Map()
   }
 
   record(event: RunEvent, run: ObservedRun): void {
     this.#events++
+    const key = keyOf(run, event.agent)
+    const isAgent = event.agent !== undefined
+    const live = (isAgent ? this.#agents : this.#live).get(key)
     switch (event.type) {
       case "run-start":
       case "run-resume":
-        this.#begin(keyOf(run))
+        if (isAgent) begin(this.#agents, key)
+        else this.#begin(key)
         break
-      case "turn-start": {
-        const live = this.#live.get(keyOf(run))
+      case "turn-start":
         if (live) live.turnStartedAt = event.at
         break
-      }
       case "turn-end":
-        this.#endTurn(event.at, run)
+        this.#endTurn(event.at, live)
         break
       case "usage":
       case "metering":
@@ -114,28 +118,29 @@ class Metrics {
         break
       case "tool-call":
         this.#tools.calls.add(event.name)
-        this.#live.get(keyOf(run))?.toolNames.set(event.callId, event.name)
+        live?.toolNames.set(event.callId, event.name)
         break
       case "tool-result":
-        this.#settleCall(event, run)
+        this.#settleCall(event, live)
         break
       case "approval-request":
-        this.#approvals.asked++
+        // The question of an agent is counted where the agent asks it.
+        if (!event.of) this.#approvals.asked++
         break
       case "approval-result":
-        this.#approvals[event.decision === "deny" ? "denied" : "granted"]++
+        if (!event.of) this.#approvals[event.decision === "deny" ? "denied" : "granted"]++
         break
       case "retry":
         this.#errors.add(event.failure.code)
         break
       case "run-pause":
-        this.#runs.paused++
-        this.#live.delete(keyOf(run))
+        if (!isAgent) this.#runs.paused++
+        this.#stop(key, isAgent)
         break
       case "run-end":
-        this.#runs[event.status]++
+        if (!isAgent) this.#runs[event.status]++
         if (event.status === "failed" && event.error) this.#errors.add(event.error.code)
-        this.#live.delete(keyOf(run))
+        this.#stop(key, isAgent)
         break
     }
   }
@@ -168,16 +173,15 @@ class Metrics {
   /** A run that is resumed without having ended here was lost in between: it is still the same run. */
   #begin(key: string): void {
     if (!this.#live.has(key)) this.#runs.started++
-    this.#live.set(key, { turnStartedAt: undefined, toolNames: new Map() })
-    if (this.#live.size <= LIVE_RUNS) return
-    for (const oldest of this.#live.keys()) {
-      this.#live.delete(oldest)
-      break
-    }
+    begin(this.#live, key)
   }
 
-  #endTurn(at: number, run: ObservedRun): void {
-    const live = this.#live.get(keyOf(run))
+  #stop(key: string, isAgent: boolean): void {
+    if (isAgent) this.#agents.delete(key)
+    else this.#live.delete(key)
+  }
+
+  #endTurn(at: number, live: LiveRun | undefined): void {
     if (live?.turnStartedAt === undefined) return
     this.#turns.add(at - live.turnStartedAt)
     live.turnStartedAt = undefined
@@ -196,8 +200,8 @@ class Metrics {
     this.#cache.readTokens += cacheReadTokens
   }
 
-  #settleCall({ callId, outcome }: RunRecord & { readonly type: "tool-result" }, run: ObservedRun): void {
-    const names = this.#live.get(keyOf(run))?.toolNames
+  #settleCall({ callId, outcome }: RunRecord & { readonly type: "tool-result" }, live: LiveRun | undefined): void {
+    const names = live?.toolNames
     // The call of a run that was taken over was published in another process.
     const name = names?.get(callId) ?? OTHER
     names?.delete(callId)
@@ -231,6 +235,15 @@ class Tally {
   }
 }
 
-function keyOf({ runId, nodeId }: ObservedRun): string {
-  return `${runId}\n${nodeId}`
+function begin(live: Map<string, LiveRun>, key: string): void {
+  live.set(key, { turnStartedAt: undefined, toolNames: new Map() })
+  if (live.size <= LIVE_RUNS) return
+  for (const oldest of live.keys()) {
+    live.delete(oldest)
+    break
+  }
+}
+
+function keyOf({ runId, nodeId }: ObservedRun, agent = ""): string {
+  return `${runId}\n${nodeId}\n${agent}`
 }

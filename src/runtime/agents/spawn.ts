@@ -105,6 +105,7 @@ class Spawner {
     const agent = await (slot ? slot.during(() => this.#work(job)) : this.#work(job))
     if (agent === "lost") return { kind: "lost" }
     if (agent === "stopped") return { kind: "ended", outcome: notStarted(job) }
+    if (agent === "released") return { kind: "released" }
     return agent instanceof LonghaulError ? this.#failed(job, agent) : conclude(agent)
   }
 
@@ -129,7 +130,7 @@ class Spawner {
   }
 
   /** Runs the agent. Returns its journal's fold, or the error for which it could not begin. */
-  async #work(job: Job): Promise<RunProjection | LonghaulError | "lost" | "stopped"> {
+  async #work(job: Job): Promise<RunProjection | LonghaulError | "lost" | "stopped" | "released"> {
     const { controls: above, publisher, ledger } = this.#run
     const { tree, place } = this.#family
     const slot = new Slot(tree.permits, above.halting)
@@ -138,6 +139,10 @@ class Spawner {
     if (above.stopping) {
       slot.free()
       return job.row.found ? "lost" : "stopped"
+    }
+    if (above.releasing) {
+      slot.free()
+      return "released"
     }
     this.#recordStart(job)
     const controls = new RunControls()

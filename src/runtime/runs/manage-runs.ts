@@ -49,7 +49,9 @@ export function endRun(
   return takeOnce(config, watch, key, found, (history) => {
     const run = project(history)
     const { webhook } = run
-    return [{ type: "run-resume", cause: "recovery", ...(webhook && { webhook }) }, ...flagUnknown(run), end]
+    // An agent is not in doubt: it continues if the run is resumed.
+    const flags = flagUnknown(run, ({ callId }) => run.agents.isFor(callId))
+    return [{ type: "run-resume", cause: "recovery", ...(webhook && { webhook }) }, ...flags, end]
   })
 }
 

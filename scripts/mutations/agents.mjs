@@ -1,0 +1,72 @@
+// Promises about agents: one policy, one ledger and one journal for a run and all agents below it.
+import { mutation } from "./mutation.mjs"
+
+const agents = "src/runtime/agents"
+const fold = "src/journal/projection.ts"
+const tree = (name) => ["test/agents.test.ts", name]
+
+export const mutations = [
+  mutation(
+    "agents: any number of agents can be started",
+    [[agents, "if (tree.started >= total)", "if (tree.started > 2 * total)"]],
+    tree("no more agents than `total` are started"),
+  ),
+  mutation(
+    "agents: agents of earlier processes are forgotten",
+    [["src/runtime", "agentsBelow: below.agents,", "agentsBelow: 0,"]],
+    tree("no more agents than `total` are started"),
+  ),
+  mutation(
+    "agents: an agent at the last depth can start others",
+    [
+      [agents, "level < agents.depth ?", "true ?"],
+      [agents, "if (place.level >= this.#agents.depth)", "if (place.level > this.#agents.depth)"],
+    ],
+    tree("the tool Agent is not offered at the last depth"),
+  ),
+  mutation(
+    "agents: the policy of the run does not reach its agents",
+    [[agents, "return { policies, mcpServers,", "return { policies: [], mcpServers,"]],
+    tree("a rule of the runtime or of the run denies the call of an agent"),
+  ),
+  mutation(
+    "agents: tools that the run disables come back in its agents",
+    [[agents, "all.filter(({ name }) => !agents.disabled.includes(name))", "all"]],
+    tree("tools that a run disables are in none of its agents"),
+  ),
+  mutation(
+    "agents: a decision about one agent is valid for the question of another",
+    [[agents, "decided?.request.ticket === agent.ask.request.ticket ? decided : undefined", "decided"]],
+    tree("a second one is asked about afterwards"),
+  ),
+  mutation(
+    "agents: `always` of one agent is valid for the whole run",
+    [[fold, "    if (record.of) return\n", ""]],
+    tree("`always` is for that agent only"),
+  ),
+  mutation(
+    "agents: what agents spend is not counted by their run",
+    [["src/runtime/ledger.ts", "if (reservedAbove) this.#above?.settle(reservedAbove, usage)", ""]],
+    tree("LOOP-09 turns, tokens and dollars are limited over the whole tree"),
+  ),
+  mutation(
+    "agents: an answer can end its own fence",
+    [[agents, 'return text.replaceAll(/<(\\/?)(agent-answer|agent-message)\\b/g, "<$1 $2")', "return text"]],
+    tree("an answer that claims an approval"),
+  ),
+  mutation(
+    "agents: a question is asked although gates deny it",
+    [["src/runtime", "if (run.place?.deniesQuestions)\n        return", "if (run.place === null)\n        return"]],
+    tree("LOOP-08 is denied with `gates: deny`"),
+  ),
+  mutation(
+    "agents: a run that is stopped leaves its agents running",
+    [[agents, 'else if (mode) below.stop({ kind: "cancel" }, mode)', ""]],
+    tree("a cancelled run cancels its agents"),
+  ),
+  mutation(
+    "agents: the journals of agents stay when their run is removed",
+    [["src/runtime/runs", "await removeNode(config, agentKey(key, agentId), watch)", ""]],
+    tree("removing a run removes its agents"),
+  ),
+]
