@@ -7,7 +7,11 @@ export class History {
   #said: Said[]
   #dialogue: Dialogue
 
-  constructor(said: readonly Said[] = []) {
+  readonly #onReplaced: () => void
+
+  /** `onReplaced`: called when the messages are others than before. */
+  constructor(said: readonly Said[] = [], onReplaced = () => {}) {
+    this.#onReplaced = onReplaced
     this.#said = [...said]
     this.#dialogue = dialogueOf(said)
   }
@@ -31,6 +35,7 @@ export class History {
   replace(said: readonly Said[]): void {
     this.#said = [...said]
     this.#dialogue = dialogueOf(said)
+    this.#onReplaced()
   }
 }
 

@@ -40,10 +40,14 @@ export function native(options: NativeOptions = {}): Backend {
       const controls = new Controls()
       if (request.context?.isAsked) controls.askToCompact()
       const promptTurn = request.context?.said.at(-1)?.turn ?? from.turns
-      const history = new History(historyOf(request, from))
       const system = systemOf(request, model)
       const maxOutputTokens = outputTokensOf(request, model)
-      const conversation = converse(request, model, env.transport, system, maxOutputTokens)
+      const begin = () => converse(request, model, env.transport, system, maxOutputTokens)
+      let conversation = begin()
+      // What a client keeps of a conversation, such as the ids of its calls, would otherwise grow with the run.
+      const history = new History(historyOf(request, from), () => {
+        conversation = begin()
+      })
       const answerTokens = conversation.maxOutputTokens ?? maxOutputTokens ?? model.maxOutputTokens
       const retry = { ...defaultRetry, ...options.retry }
       return {
@@ -54,7 +58,7 @@ export function native(options: NativeOptions = {}): Backend {
           const fixed = () => tokensAtMost((system ?? "") + JSON.stringify(sent()))
           const loop: Loop = {
             history,
-            conversation,
+            conversation: { call: (...call) => conversation.call(...call) },
             controls,
             bounds: new TurnBounds(history, fixed, answerTokens ?? CAPPED_OUTPUT_TOKENS),
             origin: `${model.provider}:${model.id}`,
