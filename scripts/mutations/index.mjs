@@ -1,5 +1,6 @@
 import { mutations as approvals } from "./approvals.mjs"
 import { mutations as backends } from "./backends.mjs"
+import { mutations as compaction } from "./compaction.mjs"
 import { mutations as confinement } from "./confinement.mjs"
 import { mutations as effects } from "./effects.mjs"
 import { mutations as journal } from "./journal.mjs"
@@ -20,4 +21,5 @@ export const mutations = [
   ...approvals,
   ...results,
   ...secrets,
+  ...compaction,
 ]
