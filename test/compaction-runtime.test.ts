@@ -3,7 +3,12 @@ import { native } from "../src/backends/native/index.ts"
 import type { HookedCompaction } from "../src/contract/hooks.ts"
 import type { Message } from "../src/contract/message.ts"
 import { createRuntime } from "../src/index.ts"
+import { RunProjection } from "../src/journal/projection.ts"
+import { plainText } from "../src/lib/content.ts"
+import { fetchTransport } from "../src/lib/fetch-transport.ts"
+import { anthropic } from "../src/providers/anthropic/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
+import { createSimulator } from "../src/testing/index.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
 import { call, countingModel, problemsOf, text, wordsIn } from "./compaction/counting-model.ts"
 import { checkRequests, runTurns, words } from "./compaction/run-turns.ts"
@@ -170,6 +175,42 @@ describe("the host", () => {
     checkRequests(run)
   })
 })
+
+test("over a protocol the server gets the shortened results, and only what is new of the rest", async () => {
+  const simulator = createSimulator({
+    script: ({ messages }) => {
+      const done = messages.filter(({ role }) => role === "assistant").length
+      return done >= 12 ? "Finished." : { parts: [{ toolCall: { name: "Look", args: { number: done } } }] }
+    },
+  })
+  const model = anthropic({ model: "claude-x", apiKey: "key", baseUrl: "http://simulator.test" })
+  const look = defineTool({ name: "Look", description: "x", input: { type: "object" }, run: () => words(1_500) })
+  const runtime = createRuntime({
+    model,
+    tools: [look],
+    transport: fetchTransport((url, init) => simulator.fetch(new Request(url, init))),
+    compaction: { window: 16_000, keep: 3_000 },
+  })
+  const result = await runtime.run({ task: "Count the sheep.", runId: "r1" })
+  expect(result).toMatchObject({ status: "done", text: "Finished." })
+  const projection = new RunProjection()
+  const folded: (readonly string[])[] = []
+  for await (const record of runtime.events("r1")) {
+    projection.apply(record)
+    if (record.type === "turn-start") folded.push(resultsIn(projection.messages))
+  }
+  const sent = simulator.requests.map(({ messages }) =>
+    messages.flatMap(({ toolResults }) => toolResults.map(({ text: each }) => each)),
+  )
+  expect(sent).toEqual(folded)
+  expect(sent.at(-1)?.some((each) => each.includes("removed to save room"))).toBe(true)
+})
+
+function resultsIn(messages: readonly Message[]): readonly string[] {
+  return messages.flatMap((message) =>
+    message.role === "tool" ? message.content.map(({ output }) => plainText(output, "")) : [],
+  )
+}
 
 describe("conversations", () => {
   test("a long past that was handed over as messages is shortened, the newest of it and the task stay", async () => {

@@ -1,6 +1,7 @@
 import { mutations as agents } from "./agents.mjs"
 import { mutations as approvals } from "./approvals.mjs"
 import { mutations as backends } from "./backends.mjs"
+import { mutations as compaction } from "./compaction.mjs"
 import { mutations as confinement } from "./confinement.mjs"
 import { mutations as effects } from "./effects.mjs"
 import { mutations as journal } from "./journal.mjs"
@@ -24,4 +25,5 @@ export const mutations = [
   ...offload,
   ...secrets,
   ...agents,
+  ...compaction,
 ]

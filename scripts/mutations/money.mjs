@@ -114,7 +114,7 @@ export const mutations = [
   ),
   mutation(
     "money: cost is taken from the provider alone",
-    [[runtime, "usage.costUsd ?? (this.#pricing && costOf(usage, this.#pricing))", "usage.costUsd"]],
+    [[runtime, "usage.costUsd ?? (pricing && costOf(usage, pricing))", "usage.costUsd"]],
     costs,
   ),
   mutation(

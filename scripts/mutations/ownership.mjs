@@ -80,7 +80,13 @@ export const mutations = [
   ),
   mutation(
     "ownership: a cancel in the inbox is not consumed, and cancels the resumed run again",
-    [[projection, "if (record.inbox !== undefined) this.nextInbox = record.inbox + 1\n        break", "break"]],
+    [
+      [
+        projection,
+        'if ("inbox" in record && record.inbox',
+        'if (record.type !== "cancel" && "inbox" in record && record.inbox',
+      ],
+    ],
     durable('{"type":"cancel"} left for a dead owner is consumed by the first resume only'),
   ),
   mutation(

@@ -3,7 +3,6 @@ import type { Capabilities } from "../../contract/capabilities.ts"
 import type { Said } from "../../contract/compaction.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Model, Transport } from "../../contract/provider.ts"
-import { estimateFixed } from "../../lib/compaction/estimate.ts"
 import { newNonce } from "../../lib/id.ts"
 import { defaultRetry, type RetryPolicy } from "../../lib/retry.ts"
 import { withOutputForm } from "../shared/output-form.ts"
@@ -54,13 +53,12 @@ export function native(options: NativeOptions = {}): Backend {
         ref: { backend: "native", version: "1", id: newNonce(), cwd: request.cwd, resumable: true },
         run(input, host) {
           if (input.kind === "prompt") history.add(promptTurn, { role: "user", content: input.content })
-          const sent = () => [request.tools, request.outputSchema ?? null]
-          const fixed = () => tokensAtMost((system ?? "") + JSON.stringify(sent()))
+          const fixedText = () => (system ?? "") + JSON.stringify([request.tools, request.outputSchema ?? null])
           const loop: Loop = {
             history,
             conversation: { call: (...call) => conversation.call(...call) },
             controls,
-            bounds: new TurnBounds(history, fixed, answerTokens ?? CAPPED_OUTPUT_TOKENS),
+            bounds: new TurnBounds(history, () => tokensAtMost(fixedText()), answerTokens ?? CAPPED_OUTPUT_TOKENS),
             origin: `${model.provider}:${model.id}`,
             retry,
             turnsBefore: from.turns,
@@ -68,12 +66,7 @@ export function native(options: NativeOptions = {}): Backend {
           }
           const { context } = request
           if (!context) return runLoop(loop)
-          const meter = new ContextMeter(
-            history,
-            context,
-            () => estimateFixed(system, sent()),
-            answerTokens ?? USUAL_OUTPUT_TOKENS,
-          )
+          const meter = new ContextMeter(history, context, fixedText, answerTokens ?? USUAL_OUTPUT_TOKENS)
           const compactor = new Compactor({
             ...loop,
             context,

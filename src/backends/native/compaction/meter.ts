@@ -2,7 +2,7 @@ import type { ContextSetup, MeasuredContext, Said } from "../../../contract/comp
 import type { ContentPart } from "../../../contract/content.ts"
 import type { Message } from "../../../contract/message.ts"
 import type { Usage } from "../../../contract/result.ts"
-import { estimateMessage } from "../../../lib/compaction/estimate.ts"
+import { estimateMessage, estimateTokens } from "../../../lib/compaction/estimate.ts"
 import { contextTokens } from "../../../lib/usage.ts"
 import type { History } from "../history.ts"
 
@@ -14,7 +14,7 @@ export class ContextMeter {
   window: number
   readonly #history: History
   readonly #settings: Settings
-  readonly #estimateFixed: () => number
+  readonly #fixedText: () => string
   readonly #answerTokens: number
   /** The tokens of a request with the first `count` messages, and of its answer. */
   #known: { readonly tokens: number; readonly count: number; readonly answer: number | null } | undefined
@@ -23,11 +23,11 @@ export class ContextMeter {
   #ratio: number | undefined
   #lastRatio = 1
 
-  /** `fixed`: an estimate of what every request has beside the messages. */
-  constructor(history: History, settings: Settings, fixed: () => number, answerTokens: number) {
+  /** `fixedText`: what every request has beside the messages. */
+  constructor(history: History, settings: Settings, fixedText: () => string, answerTokens: number) {
     this.#history = history
     this.#settings = settings
-    this.#estimateFixed = fixed
+    this.#fixedText = fixedText
     this.#answerTokens = answerTokens
     this.window = settings.window
     const { measured } = settings
@@ -59,15 +59,13 @@ export class ContextMeter {
 
   /** What every request has beside the messages. */
   get fixed(): number {
-    this.#fixed ??= this.#estimateFixed()
-    return this.ratio * this.#fixed
+    return this.ratio * this.#fixedEstimate()
   }
 
   get ratio(): number {
     if (this.#known === undefined) return this.#lastRatio
     if (this.#ratio === undefined) {
-      this.#fixed ??= this.#estimateFixed()
-      const estimate = this.#fixed + estimateOf(this.#history.said.slice(0, this.#known.count))
+      const estimate = this.#fixedEstimate() + estimateOf(this.#history.said.slice(0, this.#known.count))
       this.#ratio = Math.min(HIGHEST_RATIO, Math.max(LOWEST_RATIO, this.#known.tokens / Math.max(1, estimate)))
       this.#lastRatio = this.#ratio
     }
@@ -112,12 +110,16 @@ export class ContextMeter {
     this.#known = { tokens, count: this.#history.said.length, answer: 0 }
   }
 
+  #fixedEstimate(): number {
+    this.#fixed ??= estimateTokens(this.#fixedText())
+    return this.#fixed
+  }
+
   /** An upper bound without reading any text: a character is at most a token by the estimate. */
   #mostTokens(): number {
-    if (this.#known === undefined) return Number.POSITIVE_INFINITY
-    const { tokens, count, answer } = this.#known
     const { said } = this.#history
-    let most = tokens
+    const { tokens, count, answer } = this.#known ?? { tokens: undefined, count: 0, answer: null }
+    let most = tokens ?? HIGHEST_RATIO * this.#fixedText().length
     for (let index = count; index < said.length; index++) {
       const message = said[index]?.message
       if (message === undefined) continue

@@ -1,0 +1,85 @@
+// Promises about conversations that are shortened: nothing is lost, paid twice or sent uncut, and nothing loops.
+import { mutation } from "./mutation.mjs"
+
+const native = "src/backends/native"
+const journal = "src/journal"
+const lib = "src/lib/compaction"
+const runtime = "src/runtime"
+
+const fault = (name) => ["test/compaction-faults.test.ts", name]
+const whole = (name) => ["test/compaction-runtime.test.ts", name]
+const fold = (name) => ["src/journal/context-fold.test.ts", name]
+
+export const mutations = [
+  mutation(
+    "compaction: the next summary does not get the earlier one",
+    [[native, "return { earlier: text.text, messages: [", 'return { earlier: "", messages: [']],
+    fault("facts of the summary survive ten compactions"),
+  ),
+  mutation(
+    "compaction: what people said is not kept word for word",
+    [[native, "    words.unshift(message)\n", ""]],
+    fault("lost words"),
+  ),
+  mutation(
+    "compaction: a summary that calls a tool is used",
+    [[native, 'if (parts.some(({ type }) => type === "tool-call")) return "it called a tool"\n', ""]],
+    fault("calls a tool"),
+  ),
+  mutation(
+    "compaction: a summary that was cut is used",
+    [[native, 'if (stopReason !== "end") return', 'if (stopReason === "refusal") return']],
+    fault("is cut"),
+  ),
+  mutation(
+    "compaction: a fixed part that is too large is not noticed before a call",
+    [[native, "const LARGEST_FIXED = 0.7", "const LARGEST_FIXED = 70"]],
+    fault("a fixed part that is too large makes no call at all"),
+  ),
+  mutation(
+    "compaction: summaries that follow one another do not end a run",
+    [[native, "const MOST_CLOSE_HEADS = 3", "const MOST_CLOSE_HEADS = 300"]],
+    fault("fills the window again after every summary"),
+  ),
+  mutation(
+    "compaction: the usage from before a compaction starts the next one",
+    [[native, "this.#known = { tokens, count: this.#history.said.length, answer: 0 }", ""]],
+    fault("stale usage"),
+  ),
+  mutation(
+    "compaction: the provider gets the array from before, in which it takes the messages as unchanged",
+    [
+      [
+        native,
+        "    this.#dialogue = dialogueOf(said)\n  }\n}",
+        "    this.#dialogue.refill(dialogueOf(said).messages)\n  }\n}",
+      ],
+      [
+        native,
+        "  add(message: Message): void {\n    if (message.role",
+        "  refill(messages: readonly Message[]): void {\n    this.#messages.splice(0, this.#messages.length, ...messages)\n  }\n\n  add(message: Message): void {\n    if (message.role",
+      ],
+    ],
+    whole("over a protocol the server gets the shortened results"),
+  ),
+  mutation(
+    "compaction: the reserve of a compaction that was never finished does not count",
+    [[journal, "this.spent.reserve(record.reserve)\n  }", "this.spent.refund()\n  }"]],
+    fold("the reserve of a compaction that never ended is spent"),
+  ),
+  mutation(
+    "compaction: the cost of a summary is not part of the run's",
+    [[journal, "      this.usage = addUsage(this.usage, usage)\n      this.spent.add(usage)\n", ""]],
+    fold("the usage of one that did counts"),
+  ),
+  mutation(
+    "compaction: a result of the input is cut because a call of the run has its id",
+    [[lib, 'if (turn === 0 || message.role !== "tool") return said', 'if (message.role !== "tool") return said']],
+    ["src/lib/compaction/compacted.test.ts", "results of the input are never cut"],
+  ),
+  mutation(
+    "compaction: a summary is recorded with a secret in it",
+    [[runtime, "{ ...redactor.again(given), ...(usage && { usage }) }", "{ ...given, ...(usage && { usage }) }"]],
+    fault("a secret that a summary repeats is masked"),
+  ),
+]
