@@ -680,6 +680,28 @@ describe("stopping", () => {
     }
   })
 
+  test("an agent that ended before its start was durable is part of the run's history after a resume", async () => {
+    const store = memoryStore()
+    const roles = { lead: [calls(agent("one")), "Done."], one: [calls(part("act")), "One."] }
+    const dying = mortalStore(store, (path) => !path.includes("/subagents/"))
+    const first = processOver(dying.store, roles)
+    const ended = new Promise<void>((resolve) => {
+      const onEvent = ({ agent: of, type }: RunEvent) => {
+        if (of === undefined && type === "tool-intent") dying.die()
+        if (of === "1-0" && type === "run-end") resolve()
+      }
+      void first.runtime.run({ task: "lead", runId: "r", onEvent })
+    })
+    await ended
+    const second = processOver(store, roles)
+    const result = await second.runtime.resume({ runId: "r", takeover: true })
+    expect(result).toMatchObject({ status: "done", turns: 4 })
+    expect([first.ran, second.ran]).toEqual([[{}], []])
+    const records = await eventsOf(second.runtime, "r")
+    expect(ofType(records, "run-end").map((record) => record.agent)).toEqual(["1-0", undefined])
+    expect(ofType(records, "agent-start")).toHaveLength(1)
+  })
+
   test("removing a run removes its agents, and a fork with an open call starts its own", async () => {
     const store = memoryStore()
     const { runtime } = processOver(store, three, pauses)

@@ -88,8 +88,8 @@ export function processOver(store: Store, roles: Roles, config: NodeRuntimeConfi
   return { ran, model, runtime }
 }
 
-/** A store whose process stops for ever at its next write once it has died, without an error. */
-export function mortalStore(inner: Store) {
+/** A store whose process stops for ever at its next write to one of these folders once it has died, without an error. */
+export function mortalStore(inner: Store, isGuarded: (path: string) => boolean = () => true) {
   let dies = false
   let isDead = () => {}
   const died = new Promise<void>((resolve) => {
@@ -102,6 +102,7 @@ export function mortalStore(inner: Store) {
   }
   const folder = (path: string) => {
     const inside = inner.folder(path)
+    if (!isGuarded(path)) return inside
     const { append } = inside
     const open = async (name: string, first: Uint8Array) => {
       const file = await guard(async () => append?.open(name, first) ?? null)
