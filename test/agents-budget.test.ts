@@ -1,9 +1,9 @@
 import { expect, test } from "vitest"
 import { native } from "../src/backends/native/index.ts"
 import { LonghaulError } from "../src/contract/error.ts"
+import type { RunEvent } from "../src/contract/event.ts"
 import type { Model } from "../src/contract/provider.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
-import type { Store } from "../src/contract/store.ts"
 import { createRuntime } from "../src/index.ts"
 import { resolveConfig } from "../src/runtime/config.ts"
 import { startRun } from "../src/runtime/handle.ts"
@@ -15,7 +15,7 @@ import { OwnerWatch } from "../src/runtime/runs/owner-watch.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
-import { agent, calls, part, playing } from "./support/agent-scene.ts"
+import { agent, calls, mortalStore, part, playing } from "./support/agent-scene.ts"
 
 const trees = Number(process.env.LONGHAUL_BUDGET_TREES ?? 2)
 const points = process.env.LONGHAUL_ALL_CRASHES === "1" ? 400 : 12
@@ -73,38 +73,6 @@ test("LOOP-10 20 trees under one $0.05 ledger, with random prices and failures, 
   }
 })
 
-/** A store whose process stops for ever before its nth write, without an error. */
-function dyingStore(inner: Store, at: number): { readonly store: Store; readonly died: Promise<void> } {
-  let count = 0
-  let die = () => {}
-  const died = new Promise<void>((resolve) => {
-    die = resolve
-  })
-  const guard = <Value>(work: () => Promise<Value>): Promise<Value> => {
-    if (count++ < at) return work()
-    die()
-    return new Promise(() => {})
-  }
-  const folder = (path: string) => {
-    const inside = inner.folder(path)
-    const { append } = inside
-    return {
-      ...inside,
-      create: (name: string, bytes: Uint8Array) => guard(() => inside.create(name, bytes)),
-      ...(append && {
-        append: {
-          ...append,
-          open: async (name: string, first: Uint8Array) => {
-            const file = await guard(() => append.open(name, first))
-            return file && { ...file, write: (bytes: Uint8Array) => guard(() => file.write(bytes)) }
-          },
-        },
-      }),
-    }
-  }
-  return { store: { ...inner, folder }, died }
-}
-
 /** Counts the dollars of all answers, also of those that no journal has. */
 function metered(model: Model, spend: (usd: number) => void): Model {
   return {
@@ -123,7 +91,7 @@ function metered(model: Model, spend: (usd: number) => void): Model {
   }
 }
 
-test("LOOP-10 a tree that dies at any write and is resumed spends at most one call more than its limit", {
+test("LOOP-10 a tree that dies after any record and is resumed spends at most one call more than its limit", {
   timeout,
 }, async () => {
   const busy = Array(50).fill({ ...calls(part("look")), usage: { ...usage, outputTokens: 150 } })
@@ -141,9 +109,13 @@ test("LOOP-10 a tree that dies at any write and is resumed spends at most one ca
       spent += usd
     }
     const config = { tools: [look], agents: {}, ...pricing }
-    const dying = dyingStore(inner, at * 2)
+    const dying = mortalStore(inner)
     const first = createRuntime({ ...config, store: dying.store, model: metered(playing(roles), spend) })
-    const end = first.run({ task: "lead", runId: "r", maxOutputTokens: 200 })
+    let records = 0
+    const onEvent = (event: RunEvent) => {
+      if ("seq" in event && ++records > at * 2) dying.die()
+    }
+    const end = first.run({ task: "lead", runId: "r", maxOutputTokens: 200, onEvent })
     await Promise.race([end, dying.died])
     // What is under way in the dead process stops with it.
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -5,7 +5,17 @@ import type { RunResult } from "../src/contract/result.ts"
 import { createMetricsObserver } from "../src/observe/metrics.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
-import { acting, agent, calls, eventsOf, part, pauses, processOver, resultsIn } from "./support/agent-scene.ts"
+import {
+  acting,
+  agent,
+  calls,
+  eventsOf,
+  mortalStore,
+  part,
+  pauses,
+  processOver,
+  resultsIn,
+} from "./support/agent-scene.ts"
 
 const ticketOf = ({ pause }: RunResult) => pause?.pendingToolCall?.ticket ?? ""
 const ofType = <Type extends RunRecord["type"]>(records: readonly RunRecord[], type: Type) =>
@@ -421,6 +431,29 @@ describe("a gated call of an agent", () => {
     expect(JSON.stringify(next.model.asked)).toContain("act was denied: Not that.")
   })
 
+  test("an earlier decision does not answer a later question of the same agent, also if the process dies in between", async () => {
+    const store = memoryStore()
+    const roles = {
+      lead: [calls(agent("one")), "Done."],
+      one: [calls(part("act", { n: 1 })), calls(part("act", { n: 2 })), "One."],
+    }
+    const paused = await processOver(store, roles, pauses).runtime.run({ task: "lead", runId: "r" })
+    const dying = mortalStore(store)
+    const second = processOver(dying.store, roles, pauses)
+    const onEvent = ({ agent: of, type }: RunEvent) => {
+      if (of === "1-0" && type === "run-pause") dying.die()
+    }
+    void second.runtime.resume({ runId: "r", decision: "approve", ticket: ticketOf(paused), onEvent })
+    await dying.died
+    const third = processOver(store, roles, pauses)
+    const asked = await third.runtime.resume({ runId: "r", takeover: true })
+    expect(asked.pause?.pendingToolCall).toMatchObject({ agent: "1-0", args: { n: 2 } })
+    expect([second.ran, third.ran]).toEqual([[{ n: 1 }], []])
+    const done = await third.runtime.resume({ runId: "r", decision: "approve", ticket: ticketOf(asked) })
+    expect(done.status).toBe("done")
+    expect(third.ran).toEqual([{ n: 2 }])
+  })
+
   test("`always` is for that agent only", async () => {
     const store = memoryStore()
     const roles = {
@@ -673,6 +706,28 @@ describe("stopping", () => {
       expect(noted - 2 + flagged).toBe(11)
       expect(keys.length).toBeGreaterThanOrEqual(noted - 2)
     }
+  })
+
+  test("an agent that ended before its start was durable is part of the run's history after a resume", async () => {
+    const store = memoryStore()
+    const roles = { lead: [calls(agent("one")), "Done."], one: [calls(part("act")), "One."] }
+    const dying = mortalStore(store, (path) => !path.includes("/subagents/"))
+    const first = processOver(dying.store, roles)
+    const ended = new Promise<void>((resolve) => {
+      const onEvent = ({ agent: of, type }: RunEvent) => {
+        if (of === undefined && type === "tool-intent") dying.die()
+        if (of === "1-0" && type === "run-end") resolve()
+      }
+      void first.runtime.run({ task: "lead", runId: "r", onEvent })
+    })
+    await ended
+    const second = processOver(store, roles)
+    const result = await second.runtime.resume({ runId: "r", takeover: true })
+    expect(result).toMatchObject({ status: "done", turns: 4 })
+    expect([first.ran, second.ran]).toEqual([[{}], []])
+    const records = await eventsOf(second.runtime, "r")
+    expect(ofType(records, "run-end").map((record) => record.agent)).toEqual(["1-0", undefined])
+    expect(ofType(records, "agent-start")).toHaveLength(1)
   })
 
   test("removing a run removes its agents, and a fork with an open call starts its own", async () => {

@@ -35,9 +35,9 @@ export const mutations = [
     tree("tools that a run disables are in none of its agents"),
   ),
   mutation(
-    "agents: a decision about one agent is valid for the question of another",
+    "agents: a decision is handed down to a later question",
     [[agents, "decided?.request.ticket === agent.ask.request.ticket ? decided : undefined", "decided"]],
-    tree("a second one is asked about afterwards"),
+    tree("an earlier decision does not answer a later question of the same agent"),
   ),
   mutation(
     "agents: `always` of one agent is valid for the whole run",
@@ -58,11 +58,6 @@ export const mutations = [
     "agents: a question is asked although gates deny it",
     [["src/runtime", "if (run.place?.deniesQuestions)\n        return", "if (run.place === null)\n        return"]],
     tree("LOOP-08 is denied with `gates: deny`"),
-  ),
-  mutation(
-    "agents: a run that is stopped leaves its agents running",
-    [[agents, 'else if (mode) below.stop({ kind: "cancel" }, mode)', ""]],
-    tree("a cancelled run cancels its agents"),
   ),
   mutation(
     "agents: the journals of agents stay when their run is removed",

@@ -16,7 +16,9 @@ import { defineTool } from "../../src/tools/kernel/define-tool.ts"
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-agents-"))
 const runtimes: Runtime[] = []
 afterAll(async () => {
-  await Promise.all(runtimes.splice(0).map((runtime) => runtime.close()))
+  const closed = Promise.all(runtimes.splice(0).map((runtime) => runtime.close()))
+  // A runtime whose store has died never closes.
+  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 2_000))])
   rmSync(scratch, { recursive: true, force: true })
 })
 
@@ -84,6 +86,38 @@ export function processOver(store: Store, roles: Roles, config: NodeRuntimeConfi
   })
   runtimes.push(runtime)
   return { ran, model, runtime }
+}
+
+/** A store whose process stops for ever at its next write to one of these folders once it has died, without an error. */
+export function mortalStore(inner: Store, isGuarded: (path: string) => boolean = () => true) {
+  let dies = false
+  let isDead = () => {}
+  const died = new Promise<void>((resolve) => {
+    isDead = resolve
+  })
+  const guard = <Value>(work: () => Promise<Value>): Promise<Value> => {
+    if (!dies) return work()
+    isDead()
+    return new Promise(() => {})
+  }
+  const folder = (path: string) => {
+    const inside = inner.folder(path)
+    if (!isGuarded(path)) return inside
+    const { append } = inside
+    const open = async (name: string, first: Uint8Array) => {
+      const file = await guard(async () => append?.open(name, first) ?? null)
+      return file && { ...file, write: (bytes: Uint8Array) => guard(() => file.write(bytes)) }
+    }
+    return {
+      ...inside,
+      create: (name: string, bytes: Uint8Array) => guard(() => inside.create(name, bytes)),
+      ...(append && { append: { ...append, open } }),
+    }
+  }
+  const die = () => {
+    dies = true
+  }
+  return { store: { ...inner, folder }, die, died }
 }
 
 /** All events of a run and its agents. */

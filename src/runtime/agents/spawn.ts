@@ -98,8 +98,11 @@ class Spawner {
           }
         : this.#waiting(job, agent)
     }
-    if (found && isOver(found.projection.status)) return conclude(found.projection)
-    if (found && this.#isUndecided(job, found.projection)) return this.#waiting(job, found.projection)
+    if (found && (isOver(found.projection.status) || this.#isUndecided(job, found.projection))) {
+      // A process that died may not have recorded the start, without which the run's history would not name the agent.
+      if (!this.#run.projection.agents.byId.has(job.agentId)) this.#recordStart(job)
+      return conclude(found.projection)
+    }
     if (!resumed) this.#count()
     const { slot } = this.#family
     const agent = await (slot ? slot.during(() => this.#work(job)) : this.#work(job))
@@ -251,6 +254,8 @@ class Spawner {
     }
     const description = redactor.text(request.description)
     journal.append({ type: "agent-start", agentId, callId, name: type.name, description, digest })
+    // The agent may work for long, and others look for it by this record. Nothing waits for it.
+    journal.flushSoon()
   }
 
   /** Durable before the result of the call, so that what the agent spent is never forgotten. */
