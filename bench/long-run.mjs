@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 
 const WINDOW = 32_000
 const GOAL = { growth: 1.1, memory: 1.2 }
@@ -52,7 +52,9 @@ async function measured(url, turns) {
 
 /** One run with a tool call in every turn, then a resume of it from its journal. */
 async function runTurns(url, turns) {
-  const { anthropic, createRuntime, defineTool, fsStore } = await import("../dist/hosts/node/index.js")
+  const { anthropic, createRuntime, defineTool, fsStore } = await import(
+    pathToFileURL(join(process.env.BENCH_DIST ?? join(import.meta.dirname, "../dist"), "hosts/node/index.js")).href
+  )
   const dir = mkdtempSync(join(tmpdir(), "longhaul-bench-long-"))
   const step = defineTool({
     name: "step",

@@ -57,13 +57,9 @@ for (const { label, bytes, gzipped } of bundles) say(`${label}: ${bytes} bytes m
 const lists = built && wanted("list of runs") ? await listFigures(dist, LISTED_RUNS, progress) : []
 if (lists.length > 0) say(`\n${listTable(lists, LISTED_RUNS)}`)
 
-if (built && !flags.json && wanted("following and waiting for runs")) {
-  const { stdout } = spawnSync(process.execPath, [join(import.meta.dirname, "follow.mjs")], {
-    encoding: "utf8",
-    env: { ...process.env, BENCH_DIST: dist },
-    stdio: ["ignore", "pipe", "inherit"],
-  })
-  say(`\n${stdout.trimEnd()}`)
+if (built && !flags.json) {
+  if (wanted("following and waiting for runs")) say(`\n${outputOf("follow.mjs")}`)
+  if (wanted("a run of 10,000 turns")) say(`\n${outputOf("long-run.mjs")}`)
 }
 
 const failures = Object.entries(results).flatMap(([name, { failures }]) => failures.map((text) => `${name}, ${text}`))
@@ -75,6 +71,16 @@ if (flags.json)
 
 const bad = [...lines, ...imports].filter((line) => line.verdict !== "met")
 process.exitCode = flags.assert && (bad.length > 0 || failures.length > 0) ? 1 : 0
+
+/** What a program of its own prints. */
+function outputOf(script) {
+  const { stdout } = spawnSync(process.execPath, [join(import.meta.dirname, script)], {
+    encoding: "utf8",
+    env: { ...process.env, BENCH_DIST: dist },
+    stdio: ["ignore", "pipe", "inherit"],
+  })
+  return stdout.trimEnd()
+}
 
 async function measureAll(names) {
   const all = {}
