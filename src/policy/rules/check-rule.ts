@@ -105,7 +105,9 @@ function checkTool(place: string, name: string, problems: Problems, options: Rul
   }
   const { tools = [] } = options
   if (name.includes("*") || builtInTools.includes(name) || tools.includes(name)) return
-  const meant = closest(name, [...builtInTools, ...tools])
+  // "Fetch" is a name that tools of hosts have, and no abbreviation of FetchData.
+  const candidates = builtInTools.filter((tool) => tool !== "FetchData")
+  const meant = closest(name, [...candidates, ...tools])
   if (meant === undefined && options.onlyKnownTools !== true) return
   const fix =
     meant === undefined ? "Use the name of a tool; state your own tools, or add a star." : `Did you mean ${meant}?`
