@@ -396,7 +396,13 @@ describe("observers", () => {
         { ...call("look"), usage },
         { parts: [{ text: '{"city":"Oslo"}' }], usage: { ...usage, cacheReadTokens: 7 } },
       ],
-      { observers: [observer], resolvePricing: () => ({ input: 2, output: 4 }), tools: [tool("look", () => 1)] },
+      {
+        observers: [observer],
+        resolvePricing: () => ({ input: 2, output: 4 }),
+        tools: [tool("look", () => 1)],
+        // A million tokens are more than the model's window is assumed to be.
+        compaction: false,
+      },
     )
     await runtime.run({ task: "x", outputSchema: city })
     expect(metrics.map(({ type }) => type)).toEqual([
