@@ -55,12 +55,12 @@ export const command: Command = {
     // Records are numbered per exchange, and only the last exchange can still be running.
     for (const node of values.after === undefined ? nodes.slice(0, -1) : []) await tree(node).printNew(-1)
 
-    const last = tree(nodeId)
-    if (!(await last.printNew(after))) {
-      throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
-    }
     const { signal, removeHandlers } = interruptSignal()
     try {
+      const last = tree(nodeId)
+      if (!(await last.printNew(after))) {
+        throw runNotFound(nodeId === "main" ? runId : `${runId}/${nodeId}`, opened.store.location)
+      }
       while (values.follow && !last.hasEnded) {
         if (!(await pause(signal))) return 130
         await last.printNew(after)
