@@ -516,7 +516,7 @@ describe("a gated call of an agent", () => {
     const result = await runtime.run({ task: "lead" })
     expect(result).toMatchObject({ status: "done" })
     expect(ran).toEqual([])
-    expect(JSON.stringify(model.asked)).toContain("act was denied: nobody can be asked by an agent")
+    expect(JSON.stringify(model.asked)).toContain("act was denied: an agent cannot ask a person")
   })
 
   test("a resume without a decision, and a cancel while it waits, run nothing", async () => {

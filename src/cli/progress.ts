@@ -166,6 +166,9 @@ class RunProgress implements Progress {
       case "metering":
         this.#usage = addUsage(this.#usage, event.usage)
         break
+      case "compaction":
+        if (event.usage) this.#usage = addUsage(this.#usage, event.usage)
+        break
       case "agent-start":
       case "agent-end":
         this.#line(`${indent}${colours.yellow("↳")} agent ${clip(describeRecord(event), 200)}`)

@@ -137,7 +137,7 @@ class Attempt implements AnswerSink {
   }
 }
 
-function asFailure(error: unknown) {
+export function asFailure(error: unknown): Failure {
   if (LonghaulError.is(error)) return error.toJSON()
   return new LonghaulError("internal", "The model's client failed unexpectedly.", { cause: error }).toJSON()
 }

@@ -178,7 +178,7 @@ class Spawner {
     return "lost"
   }
 
-  /** A new agent, or the one that the journal has: it is taken from whoever has it, because this process owns its run. */
+  /** A new agent, or the one that the journal has: it is taken from any other process, because this one owns its run. */
   async #opening(job: Job): Promise<Opening> {
     const { key, row, type, request, tools } = job
     const { watch } = this.#family.tree
@@ -207,7 +207,7 @@ class Spawner {
       return { ...(await resume(decided)), abandoned }
     } catch (error) {
       if (decided.args === undefined || !LonghaulError.is(error) || error.code !== "config_invalid") throw error
-      // The decision is already recorded above: it cannot be refused any more.
+      // The decision is already recorded above: it can no longer be refused.
       const { args: _, ...denied } = {
         ...decided,
         decision: "deny",

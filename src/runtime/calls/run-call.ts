@@ -201,7 +201,7 @@ export class CallRunner {
       }
       if (verdict.kind !== "ask") return verdict
       if (run.place?.deniesQuestions)
-        return { kind: "deny", reason: `nobody can be asked by an agent: ${verdict.question}` }
+        return { kind: "deny", reason: `an agent cannot ask a person: ${verdict.question}` }
       this.suspend(call, verdict)
       return { kind: "suspended" }
     } catch (error) {

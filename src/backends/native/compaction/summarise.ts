@@ -1,11 +1,11 @@
 import type { TurnHost } from "../../../contract/backend.ts"
 import type { Said } from "../../../contract/compaction.ts"
-import { type Failure, LonghaulError } from "../../../contract/error.ts"
 import type { Message } from "../../../contract/message.ts"
 import type { Answer, Model, Transport } from "../../../contract/provider.ts"
 import { delay } from "../../../lib/abort.ts"
 import { renderRecord } from "../../../lib/compaction/brief.ts"
 import { createRetry, type RetryPolicy } from "../../../lib/retry.ts"
+import { asFailure } from "../ask.ts"
 import type { Controls } from "../controls.ts"
 import { tokensAtMost } from "../token-bound.ts"
 import { summarised } from "./head.ts"
@@ -57,7 +57,7 @@ export async function summarise(
       return { text: extract(setup, covered, problem), facts: begun.text, answer }
     } catch (error) {
       if (controls.signal.aborted) return "interrupted"
-      const failure = failureOf(error)
+      const failure = asFailure(error)
       const delayMs = retry.delayAfter(failure)
       if (delayMs === null) return { text: extract(setup, covered, failure.message), facts: begun.text }
       host.emit({ type: "retry", turn, attempt: retry.attempt, delayMs, failure })
@@ -95,11 +95,6 @@ function extract({ host, meter }: Summarising, covered: ReturnType<typeof summar
 /** A text of as many tokens, with room for one that has more tokens than usual. */
 function charactersFor(tokens: number, { ratio }: ContextMeter): number {
   return Math.floor((CHARACTERS_PER_TOKEN * tokens) / Math.max(1, ratio))
-}
-
-function failureOf(error: unknown): Failure {
-  if (LonghaulError.is(error)) return error.toJSON()
-  return new LonghaulError("internal", "The model's client failed unexpectedly.", { cause: error }).toJSON()
 }
 
 const INSTRUCTIONS = `You write the summary with which an agent continues a long task after its earlier messages were removed. Write for that
