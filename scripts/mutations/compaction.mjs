@@ -47,22 +47,6 @@ export const mutations = [
     fault("stale usage"),
   ),
   mutation(
-    "compaction: the provider gets the array from before, in which it takes the messages as unchanged",
-    [
-      [
-        native,
-        "    this.#dialogue = dialogueOf(said)\n  }\n}",
-        "    this.#dialogue.refill(dialogueOf(said).messages)\n  }\n}",
-      ],
-      [
-        native,
-        "  add(message: Message): void {\n    if (message.role",
-        "  refill(messages: readonly Message[]): void {\n    this.#messages.splice(0, this.#messages.length, ...messages)\n  }\n\n  add(message: Message): void {\n    if (message.role",
-      ],
-    ],
-    whole("over a protocol the server gets the shortened results"),
-  ),
-  mutation(
     "compaction: the reserve of a compaction that was never finished does not count",
     [[journal, "this.spent.reserve(record.reserve)\n  }", "this.spent.refund()\n  }"]],
     fold("the reserve of a compaction that never ended is spent"),

@@ -104,8 +104,13 @@ export const mutations = [
   ),
   mutation(
     "money: the time limit starts no clock",
-    [[runtime, "if (timeMs !== undefined) controls.startClock(timeMs)", ""]],
+    [[runtime, "if (timeMs !== undefined) controls.startClock(timeMs, run.projection.activeMs)", ""]],
     limits("the time limit ends the run as run_timeout; a running tool gets the signal and is reported as unknown"),
+  ),
+  mutation(
+    "money: a resumed run gets its time again",
+    [[runtime, "controls.startClock(timeMs, run.projection.activeMs)", "controls.startClock(timeMs, 0)"]],
+    ["src/runtime/resume.test.ts", "that is used up stops a resumed run before it calls a model or a tool"],
   ),
   mutation(
     "money: a dollar limit without a price is accepted",

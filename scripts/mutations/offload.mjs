@@ -70,7 +70,7 @@ export const mutations = [
   ),
   mutation(
     "offload: references end with the process that has the setting",
-    [["src/runtime/resume-run.ts", "(wasOffered(run, fetchData.name) || hasOffloaded(run))", "false"]],
+    [["src/runtime/resume-run.ts", "(wasOffered(run, fetchData.name) || run.calls.hasOffloaded)", "false"]],
     whole("OFF-12 PAU-06 refs survive a resume by another runtime: only the run had the setting"),
     whole("a resume can turn offloading on, and off again"),
   ),
