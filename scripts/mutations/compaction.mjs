@@ -7,7 +7,6 @@ const lib = "src/lib/compaction"
 const runtime = "src/runtime"
 
 const fault = (name) => ["test/compaction-faults.test.ts", name]
-const whole = (name) => ["test/compaction-runtime.test.ts", name]
 const fold = (name) => ["src/journal/context-fold.test.ts", name]
 
 export const mutations = [

@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { expect, test } from "vitest"
+
+interface Mutation {
+  readonly name: string
+  readonly edits: readonly { readonly file: string; readonly find: string }[]
+}
+
+const repository = fileURLToPath(new URL("../..", import.meta.url))
+
+/** The sources of a file or folder that mutations look in. */
+function sourcesOf(place: string): readonly string[] {
+  const path = join(repository, place)
+  if (!statSync(path).isDirectory()) return [readFileSync(path, "utf8")]
+  const names = readdirSync(path, { recursive: true, encoding: "utf8" })
+  const sources = names.filter((name) => name.endsWith(".ts") && !/\.test(-d)?\.ts$/.test(name))
+  return sources.map((name) => readFileSync(join(path, name), "utf8"))
+}
+
+test("the text that each mutation changes is in the code", async () => {
+  const list = new URL("../../scripts/mutations/index.mjs", import.meta.url).href
+  const { mutations }: { readonly mutations: readonly Mutation[] } = await import(list)
+  const missing = mutations.flatMap(({ name, edits }) =>
+    edits.filter(({ file, find }) => !sourcesOf(file).some((text) => text.includes(find))).map(() => name),
+  )
+  expect(mutations.length).toBeGreaterThan(200)
+  expect(missing).toEqual([])
+})
