@@ -138,9 +138,10 @@ describe.each(wires)("$name", ({ name, stream, model }) => {
   }, 30_000)
 })
 
-test("pings keep a slow stream alive for ten times the idle deadline", async () => {
-  const pings = Array.from({ length: 15 }, () => ": ping\n\n")
-  const { result, asked } = await ask(openai({ ...settings, api: "chat", deadlines: { idleMs: 100 } }), {
+test("pings keep a slow stream alive for longer than the idle deadline", async () => {
+  // Far apart from the 20 ms between two pieces: a busy machine delays those.
+  const pings = Array.from({ length: 75 }, () => ": ping\n\n")
+  const { result, asked } = await ask(openai({ ...settings, api: "chat", deadlines: { idleMs: 1_000 } }), {
     body: [...pings, sse(chatText)],
   })
   expect(result).toMatchObject(done)
