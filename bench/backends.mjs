@@ -5,6 +5,7 @@ import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
+import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { createRuntime, fsStore } from "../dist/hosts/node/index.js"
 import { median } from "./measure.mjs"
@@ -31,6 +32,8 @@ const claudeEnv = {
   ANTHROPIC_BASE_URL: url,
   ANTHROPIC_API_KEY: "x",
 }
+const lab = { name: "lab", base_url: `${url}/v1`, wire_api: "responses", env_key: "LAB_KEY" }
+const codexEnv = { HOME: base, CODEX_HOME: join(base, ".codex"), LAB_KEY: "k" }
 const rows = {
   "claude-cli": {
     model: "claude-sonnet-4-5",
@@ -49,12 +52,12 @@ const rows = {
   codex: {
     model: "gpt-5.5",
     create: async () => {
-      const lab = { name: "lab", base_url: `${url}/v1`, wire_api: "responses", env_key: "LAB_KEY" }
-      const env = { HOME: base, CODEX_HOME: join(base, ".codex"), LAB_KEY: "k" }
-      mkdirSync(env.CODEX_HOME, { recursive: true })
+      mkdirSync(codexEnv.CODEX_HOME, { recursive: true })
+      const env = codexEnv
       const config = { model_provider: "lab", model_providers: { lab } }
       return (await import("../dist/backends/codex/index.js")).codex({ command: codexProgram, config, env })
     },
+    bare: bareCodex,
   },
 }
 
@@ -63,7 +66,7 @@ console.log(
   `${TURNS} commands, medians of ${REPEATED}; CPU in ms, start excluded; goal: 5 % of the program's CPU, or ${GOAL.ms} ms\n`,
 )
 console.log(
-  ["backend", "our process", "bare SDK", "our layer", "program", "verdict"].map((word) => word.padEnd(13)).join(""),
+  ["backend", "our process", "bare driver", "our layer", "program", "verdict"].map((word) => word.padEnd(13)).join(""),
 )
 for (const [name, row] of Object.entries(rows)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
@@ -118,6 +121,35 @@ async function bareClaude() {
     from ??= process.cpuUsage()
     String(chunk)
   }
+  return since(from)
+}
+
+/** The least that drives Codex: one thread, one turn, each line parsed, nothing asked. */
+async function bareCodex() {
+  const table = Object.entries(lab).map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+  const settings = ["-c", 'model_provider="lab"', "-c", `model_providers.lab={${table.join(",")}}`]
+  const options = { cwd: workspace, env: { PATH: process.env.PATH, ...codexEnv }, stdio: ["pipe", "pipe", "ignore"] }
+  const child = spawn(codexProgram, ["app-server", ...settings], options)
+  const send = (message) => child.stdin.write(`${JSON.stringify(message)}\n`)
+  const clientInfo = { name: "bench", title: "bench", version: "1" }
+  send({ id: 1, method: "initialize", params: { clientInfo, capabilities: { experimentalApi: true } } })
+  let from
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { id, method, result } = JSON.parse(line)
+    if (id === 1) {
+      send({ method: "initialized" })
+      const thread = { cwd: workspace, model: "gpt-5.5", approvalPolicy: "never", sandbox: "danger-full-access" }
+      send({ id: 2, method: "thread/start", params: thread })
+    } else if (id === 2) {
+      from = process.cpuUsage()
+      send({
+        id: 3,
+        method: "turn/start",
+        params: { threadId: result.thread.id, input: [{ type: "text", text: "Count." }] },
+      })
+    } else if (method === "turn/completed") break
+  }
+  child.stdin.end()
   return since(from)
 }
 
