@@ -550,7 +550,7 @@ export const promises: readonly Promised[] = [
     proof: [["test/backend-runtime.test.ts", "RES-16"]],
   },
   // Failures
-  { id: "FAIL-01", text: "A taxonomy of failures" },
+  { id: "FAIL-01", text: "A taxonomy of failures", proof: [["test/docs.test.ts", "FAIL-01"]] },
   {
     id: "FAIL-02",
     text: "Rate limits, overload and network are retryable; auth, billing and bad requests are not",
@@ -1083,7 +1083,11 @@ export const promises: readonly Promised[] = [
     text: "The content of an approval request is defined",
     proof: [["test/promises/approvals.test.ts", "APR-05"]],
   },
-  { id: "APR-06", text: "Shown arguments are redacted" },
+  {
+    id: "APR-06",
+    text: "Shown arguments are redacted",
+    proof: [["src/policy/redact/names.test.ts", "APR-06"]],
+  },
   {
     id: "APR-07",
     text: "A person can approve, deny with a reason, or always allow for this run",
