@@ -45,7 +45,7 @@ export async function runScripted(onPrompt: OnPrompt, scene: Scene = {}) {
 
 export const edit = (id: string, more: JsonObject = {}): JsonObject => ({
   ...{ toolCallId: id, title: "Editing", kind: "edit", status: "pending" },
-  rawInput: { path: "/work/a.txt", text: "new" },
+  rawInput: { path: "/project/a.txt", text: "new" },
   ...more,
 })
 

@@ -149,7 +149,7 @@ export function hostOf(
 
 export const openingRequest: OpenRequest = {
   runId: "run_1",
-  cwd: "/work",
+  cwd: "/project",
   tools: [{ name: "send", description: "Sends.", inputSchema: { type: "object" } }],
   mcpServers: {},
   settings: {},

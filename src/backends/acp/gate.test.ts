@@ -23,8 +23,8 @@ describe("a question of the agent", () => {
     })
     expect(chosen).toBe("id of allow_once")
     expect(stop).toEqual(done)
-    expect(host.told).toEqual(['call Edit {"path":"/work/a.txt","text":"new"}', "result ok", "text Done."])
-    expect(host.asked).toEqual([["Edit", { path: "/work/a.txt", text: "new" }, false]])
+    expect(host.told).toEqual(['call Edit {"path":"/project/a.txt","text":"new"}', "result ok", "text Done."])
+    expect(host.asked).toEqual([["Edit", { path: "/project/a.txt", text: "new" }, false]])
   })
 
   test("is cancelled if it offers only a permission for always", async () => {
@@ -57,7 +57,7 @@ describe("a question of the agent", () => {
         if (chosen.length === 0) chosen.push(await agent.askPermission(edit("c1")))
         agent.say("Done.")
       },
-      { host: new RecordingHost(() => ({ kind: "run", args: { path: "/work/b.txt" } })) },
+      { host: new RecordingHost(() => ({ kind: "run", args: { path: "/project/b.txt" } })) },
     )
     expect(chosen).toEqual(["id of reject_once"])
     expect(host.told).toContain("result denied")
@@ -181,7 +181,7 @@ describe("a call that waits for a person", () => {
       { host: new RecordingHost(suspend) },
     )
     expect(stop).toEqual({ reason: "suspended", resumeBy: "repeat" })
-    expect(host.told).toEqual(['call Edit {"path":"/work/a.txt","text":"new"}'])
+    expect(host.told).toEqual(['call Edit {"path":"/project/a.txt","text":"new"}'])
     expect(agent.sent("session/cancel")).toEqual([{ sessionId: "s1" }])
     expect(session.ref.resumable).toBe(true)
   })

@@ -45,7 +45,7 @@ describe("a session", () => {
   })
 
   test("that is loaded records nothing of the conversation that the agent repeats, also after its reply", async () => {
-    const ref = { backend: "acp:other", version: "1.2.3", id: "s1", cwd: "/work", resumable: true }
+    const ref = { backend: "acp:other", version: "1.2.3", id: "s1", cwd: "/project", resumable: true }
     let toldAll = () => {}
     const isRepeated = new Promise<void>((resolve) => {
       toldAll = resolve
@@ -99,7 +99,7 @@ describe("a session", () => {
   })
 
   test("that the agent does not have any more is lost", async () => {
-    const ref = { backend: "acp:other", version: "1.2.3", id: "s9", cwd: "/work", resumable: true }
+    const ref = { backend: "acp:other", version: "1.2.3", id: "s9", cwd: "/project", resumable: true }
     const agent = new ScriptedAgent({ "session/load": () => Promise.reject({ code: -32603, message: "unknown" }) })
     const from = { kind: "session", ref, turns: 1 } as const
     const opening = acp({ name: "other", command: "other" }).open({ ...openingRequest, from }, hostOf(agent))
@@ -108,7 +108,7 @@ describe("a session", () => {
 
   test("of Gemini is not loaded in the minute of its creation, which would damage it", async () => {
     const data = { createdAt: Date.now() }
-    const ref = { backend: "acp:gemini", version: "1.2.3", id: "s1", cwd: "/work", resumable: true, data }
+    const ref = { backend: "acp:gemini", version: "1.2.3", id: "s1", cwd: "/project", resumable: true, data }
     const agent = new ScriptedAgent({})
     const from = { kind: "session", ref, turns: 1 } as const
     const opening = acp({ name: "gemini", command: "gemini" }).open({ ...openingRequest, from }, hostOf(agent))
@@ -117,10 +117,10 @@ describe("a session", () => {
   })
 
   test.each([
-    ["copilot", "/work/.github/hooks"],
+    ["copilot", "/project/.github/hooks"],
     ["copilot", "/.github/hooks"],
-    ["opencode", "/work/.opencode/plugin"],
-    ["opencode", "/work/.opencode/plugins"],
+    ["opencode", "/project/.opencode/plugin"],
+    ["opencode", "/project/.opencode/plugins"],
   ])(
     "of %s is not opened where %s would run without a question, unless the workspace is trusted",
     async (name, file) => {
@@ -171,13 +171,13 @@ describe("an agent that misbehaves", () => {
     expect(stop).toMatchObject({
       failure: { code: "backend_crashed", message: expect.stringContaining("out of memory") },
     })
-    expect(host.told).toEqual(['call Edit {"path":"/work/a.txt","text":"new"}'])
+    expect(host.told).toEqual(['call Edit {"path":"/project/a.txt","text":"new"}'])
   })
 
   test("by methods that were not offered gets an error at once", async () => {
     let reply: JsonObject = {}
     await runScripted(async (agent) => {
-      reply = await agent.ask("fs/write_text_file", { sessionId: "s1", path: "/work/x", content: "x" })
+      reply = await agent.ask("fs/write_text_file", { sessionId: "s1", path: "/project/x", content: "x" })
       agent.say("Done.")
     })
     expect(reply).toMatchObject({ error: { code: -32601 } })
@@ -191,13 +191,13 @@ describe("an agent that misbehaves", () => {
   test("by acting without a question is recorded, with a warning where it should have asked", async () => {
     const { host } = await runScripted(
       (agent) => {
-        agent.update(announced(edit("c1", { rawInput: { path: "/work/a.txt", old_str: "a" } })))
+        agent.update(announced(edit("c1", { rawInput: { path: "/project/a.txt", old_str: "a" } })))
         agent.update(ended("c1"))
         agent.say("Done.")
       },
       { options: { name: "copilot", command: "copilot" } },
     )
-    const call = 'call Edit {"path":"/work/a.txt","old_str":"a"}'
+    const call = 'call Edit {"path":"/project/a.txt","old_str":"a"}'
     expect(host.told).toEqual([call, "warning call_not_asked", "result ok", "text Done."])
   })
 

@@ -37,14 +37,14 @@ const agents = [
 ] as const
 
 const written = {
-  copilot: { path: "/work/note.txt", file_text: "written" },
-  opencode: { filePath: "/work/note.txt", content: "written" },
-  gemini: { path: "/work/note.txt", oldText: "", newText: "written" },
+  copilot: { path: "/project/note.txt", file_text: "written" },
+  opencode: { filePath: "/project/note.txt", content: "written" },
+  gemini: { path: "/project/note.txt", oldText: "", newText: "written" },
 }
 const command = "echo hi > x.txt; cat x.txt"
 const commands = {
   copilot: { command, description: "run", sessionId: "s1" },
-  opencode: { command, description: "run", cwd: "/work" },
+  opencode: { command, description: "run", cwd: "/project" },
   gemini: { command },
 }
 
@@ -120,9 +120,9 @@ describe("the name of a tool", () => {
   })
 
   test("of a change of several files comes with all their paths, and with no single one", () => {
-    const content = ["/work/a", "/etc/b"].map((path) => ({ type: "diff", path, newText: "x" }))
+    const content = ["/project/a", "/etc/b"].map((path) => ({ type: "diff", path, newText: "x" }))
     const seen = merged(undefined, { id: "c1", kind: "edit", title: "Edits", content }, false)
-    expect(argumentsOf(seen)).toEqual({ args: { title: "Edits", paths: ["/work/a", "/etc/b"] }, inexact: true })
+    expect(argumentsOf(seen)).toEqual({ args: { title: "Edits", paths: ["/project/a", "/etc/b"] }, inexact: true })
   })
 
   test("of a command is decided by the text of the question if that differs from the announced one", () => {

@@ -3,10 +3,10 @@ import { hookInput, isSameCommand, isWithinPatch, mcpParts, ownCall } from "./ca
 
 const patch = "*** Begin Patch\n*** Add File: a.txt\n+hello\n*** End Patch\n"
 
-function asked(tool: string, input: object, cwd = "/work") {
+function asked(tool: string, input: object, cwd = "/project") {
   // Safe: written as JSON below.
   const question = { callId: "c", tool, input: input as never, cwd }
-  const { call, tool: own } = ownCall(question, ["lab", "lab__two"], "/work")
+  const { call, tool: own } = ownCall(question, ["lab", "lab__two"], "/project")
   return { name: call.name, args: call.args, effect: own.effect }
 }
 
@@ -16,8 +16,8 @@ describe("the call that a hook asks about", () => {
   })
 
   test("a command for another folder begins with cd, whatever the folder is called", () => {
-    expect(asked("Bash", { command: "rm x" }, "/work/it's here").args).toEqual({
-      command: "cd '/work/it'\\''s here' && rm x",
+    expect(asked("Bash", { command: "rm x" }, "/project/it's here").args).toEqual({
+      command: "cd '/project/it'\\''s here' && rm x",
     })
   })
 
@@ -77,7 +77,7 @@ describe("an approval request", () => {
 
   test.each([
     ["another command", "/bin/bash -lc 'rm x'", "ls"],
-    ["a program of the workspace as a shell", "/work/bash -lc ls", "ls"],
+    ["a program of the workspace as a shell", "/project/bash -lc ls", "ls"],
     ["a shell by its name only", "bash -lc ls", "ls"],
     ["other options", "/bin/bash -x ls", "ls"],
     ["more words", "/bin/bash -lc ls x", "ls"],
@@ -88,13 +88,13 @@ describe("an approval request", () => {
   })
 
   test("the changed files must all be named by the patch", () => {
-    expect(isWithinPatch(patch, "/work", ["/work/a.txt"])).toBe(true)
-    expect(isWithinPatch(patch, "/work", ["/work/sub/../a.txt"])).toBe(true)
-    expect(isWithinPatch(patch, "/work", ["/work/a.txt", "/work/b.txt"])).toBe(false)
-    expect(isWithinPatch(patch, "/work/sub", ["/work/a.txt"])).toBe(false)
-    expect(isWithinPatch(patch, "/work", [])).toBe(false)
-    expect(isWithinPatch("no patch", "/work", ["/work/a.txt"])).toBe(false)
+    expect(isWithinPatch(patch, "/project", ["/project/a.txt"])).toBe(true)
+    expect(isWithinPatch(patch, "/project", ["/project/sub/../a.txt"])).toBe(true)
+    expect(isWithinPatch(patch, "/project", ["/project/a.txt", "/project/b.txt"])).toBe(false)
+    expect(isWithinPatch(patch, "/project/sub", ["/project/a.txt"])).toBe(false)
+    expect(isWithinPatch(patch, "/project", [])).toBe(false)
+    expect(isWithinPatch("no patch", "/project", ["/project/a.txt"])).toBe(false)
     const moved = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-x\n+y\n*** End Patch\n"
-    expect(isWithinPatch(moved, "/work", ["/work/a.txt", "/work/b.txt"])).toBe(true)
+    expect(isWithinPatch(moved, "/project", ["/project/a.txt", "/project/b.txt"])).toBe(true)
   })
 })

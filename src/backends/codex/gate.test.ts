@@ -8,7 +8,7 @@ const run = (args: Json): Permit => ({ kind: "run", args })
 function gateWith(decide: (args: Json) => Permit = run) {
   const asked: string[] = []
   const refused: string[] = []
-  const facts = { ours: new Set(["tide", "view_image"]), servers: ["lab"], cwd: "/work", isSandboxed: true }
+  const facts = { ours: new Set(["tide", "view_image"]), servers: ["lab"], cwd: "/project", isSandboxed: true }
   const gate = new Gate(facts, {
     async ask({ call }) {
       asked.push(call.name)
@@ -16,11 +16,11 @@ function gateWith(decide: (args: Json) => Permit = run) {
     },
     refused: (callId) => refused.push(callId),
   })
-  const question = (tool: string, input: Json, callId = "c", cwd = "/work") =>
+  const question = (tool: string, input: Json, callId = "c", cwd = "/project") =>
     gate.question({ hook_event_name: "PreToolUse", tool_name: tool, tool_input: input, tool_use_id: callId, cwd })
   const command = (line: string, more: object = {}) =>
     gate.approval("item/commandExecution/requestApproval", {
-      ...{ kind: "command", itemId: "c", command: line, cwd: "/work" },
+      ...{ kind: "command", itemId: "c", command: line, cwd: "/project" },
       ...more,
     })
   return { gate, asked, refused, question, command }
@@ -80,10 +80,10 @@ test("a patch is accepted only for the files that it names, and not as a command
     gate.note({ type: "fileChange", id: "c", status: "inProgress", changes })
     return gate.approval("item/fileChange/requestApproval", { itemId: "c" })
   }
-  expect(change("/work/a.txt")).toEqual(declined)
+  expect(change("/project/a.txt")).toEqual(declined)
   await question("apply_patch", { command: patch })
-  expect(change("/work/a.txt")).toEqual(accepted)
-  expect(change("/work/b.txt")).toEqual(declined)
+  expect(change("/project/a.txt")).toEqual(accepted)
+  expect(change("/project/b.txt")).toEqual(declined)
   expect(command("/bin/bash -lc ls")).toEqual(declined)
 })
 

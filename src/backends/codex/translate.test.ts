@@ -19,11 +19,11 @@ test("the results of recorded items have a status and the output", () => {
     return [[status, output.map((part) => (part.type === "text" ? part.text : part.type)).join("|")]]
   })
   expect(outcomes).toEqual([
-    ["ok", "/work/sub\n"],
+    ["ok", "/project/sub\n"],
     ["ok", ""],
     ["error", expect.stringMatching(/Read-only file system\n\nExit code 1$/)],
     ["ok", ""],
-    ["ok", "add /work/q.txt"],
+    ["ok", "add /project/q.txt"],
     ["ok", 'calc says {"a":1}'],
     ["error", "Exit code 3"],
   ])

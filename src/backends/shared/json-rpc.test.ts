@@ -87,8 +87,8 @@ function connect(options: Partial<JsonRpcOptions> = {}) {
 
 test("a request and its reply have no jsonrpc field in an unversioned conversation", async () => {
   const { program, peer } = connect()
-  const reply = peer.request("thread/start", { cwd: "/work" })
-  expect(program.received).toEqual([{ id: 1, method: "thread/start", params: { cwd: "/work" } }])
+  const reply = peer.request("thread/start", { cwd: "/project" })
+  expect(program.received).toEqual([{ id: 1, method: "thread/start", params: { cwd: "/project" } }])
   program.write({ id: 1, result: { thread: "t" } })
   expect(await reply).toEqual({ thread: "t" })
 })
