@@ -7,7 +7,7 @@ import { isWhole, runCommandAsTask, runWithPlanted, usageOfTwoPrompts } from "./
 const bench = benchOf(placedGemini)
 
 describe("acp:gemini passes the cases of all backends", () => {
-  // Gemini CLI itself repeats a failed request for about two minutes, and cannot be told otherwise.
+  // Gemini CLI repeats failed requests by itself, for longer than the usual limit of these tests.
   test.each(casesOf(bench, smokeCases))("%s", async (_, each) => each.run(bench), 300_000)
 })
 
