@@ -71,6 +71,8 @@ export function describeRecord(record: RunRecord): string {
       return `turn ${record.turn}, a summary is requested${reserved(record.reserve)}`
     case "compaction":
       return describeCompaction(record)
+    case "extensions":
+      return record.extensions.map(({ name, tools }) => `${name} (${counted(tools.length, "tool")})`).join(", ")
     case "checkpoint":
       return counted(Object.keys(record.files).length, "file")
     case "run-pause":

@@ -23,6 +23,8 @@ export interface Capabilities {
   readonly metering: "call" | "turn" | "end" | "none"
   /** It reports dollars. False: the runtime computes them from its price table. */
   readonly reportsCost: boolean
+  /** It connects to MCP servers itself. Absent: the runtime does, and offers their tools to it. */
+  readonly mcpServers?: "own"
   /** The tools that it runs itself. */
   readonly ownTools: readonly OwnTool[]
   /** How far the policy reaches, tool by tool. The first entry that matches a name applies. */

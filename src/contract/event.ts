@@ -2,6 +2,7 @@ import type { AgentQuestion, RecordedAgents } from "./agents.ts"
 import type { Feature, ToolEnforcement } from "./capabilities.ts"
 import type { Compaction, RecordedCompaction, StoredResult } from "./compaction.ts"
 import type { Failure } from "./error.ts"
+import type { RecordedExtension, ToolFilter } from "./extension.ts"
 import type { Json, JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
 import type { ModelSettings } from "./model-settings.ts"
@@ -64,6 +65,8 @@ export type RecordBody =
       readonly model?: string
       readonly enforcement?: readonly ToolEnforcement[]
     }
+  /** What the run draws on from here on: replaces an earlier entry of the same name. */
+  | { readonly type: "extensions"; readonly extensions: readonly RecordedExtension[] }
   /** `paths`: the affected files. `inbox`: the message that could not be read. */
   | {
       readonly type: "warning"
@@ -286,6 +289,8 @@ export interface RecordedInput extends ModelSettings {
   readonly compaction?: RecordedCompaction | false
   /** Present if the run may start agents. */
   readonly agents?: RecordedAgents
+  /** The tools of extensions that it may use. Absent: all. */
+  readonly extensionTools?: ToolFilter
   /** The name of its type, if this is an agent of a run. */
   readonly agentType?: string
   readonly metadata?: JsonObject

@@ -8,6 +8,7 @@ import type { CompactionSettings } from "./compaction.ts"
 import type { Environment } from "./env.ts"
 import type { Failure } from "./error.ts"
 import type { RunEvent } from "./event.ts"
+import type { Extension } from "./extension.ts"
 import type { Hooks } from "./hooks.ts"
 import type { AsJson, Json, JsonObject, JsonSchema } from "./json.ts"
 import type { McpServers } from "./mcp.ts"
@@ -41,8 +42,10 @@ export interface RuntimeConfig {
   /** Tried in order: a failure that may not repeat elsewhere continues the run on the next entry. Instead of `backend`. */
   readonly chain?: readonly ChainEntry[]
   readonly selection?: Selection
-  /** MCP servers whose tools the backend offers to its model. */
+  /** MCP servers whose tools the model gets. */
   readonly mcpServers?: McpServers
+  /** Sources of tools and instructions. */
+  readonly extensions?: readonly Extension[]
   /** Times for backends that run outside this process. */
   readonly deadlines?: Partial<BackendDeadlines>
   readonly tools?: readonly Tool[]
@@ -159,6 +162,8 @@ export type RunInput = ModelSettings & {
   readonly selection?: Selection
   /** Added to those of the runtime. */
   readonly mcpServers?: McpServers
+  /** Added to those of the runtime; one of the same name replaces the runtime's. */
+  readonly extensions?: readonly Extension[]
   /** Continues a session that the backend's vendor has stored, for example one that a person began in its program. */
   readonly providerSessionId?: string
   readonly tools?: readonly Tool[]
@@ -231,6 +236,8 @@ export interface ResumeInput {
   /** Continues the run on another backend, with its journal. */
   readonly backend?: Backend | string
   readonly mcpServers?: McpServers
+  /** The run's own extensions, which its journal cannot store. They are opened anew: their instructions may differ. */
+  readonly extensions?: readonly Extension[]
   readonly tools?: readonly Tool[]
   readonly outputSchema?: JsonSchema | StandardSchema
   /** All of them count from the start of the run. */

@@ -56,6 +56,7 @@ type LifeRecordType =
   | "interrupt"
   | "cancel"
   | "checkpoint"
+  | "extensions"
   | "compaction-request"
   | "compaction-start"
   | "compaction"

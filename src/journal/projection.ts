@@ -1,6 +1,7 @@
 import type { ToolEnforcement } from "../contract/capabilities.ts"
 import type { Failure } from "../contract/error.ts"
 import type { ForkOrigin, RecordedInput, RunRecord, Target } from "../contract/event.ts"
+import type { RecordedExtension } from "../contract/extension.ts"
 import type { Message } from "../contract/message.ts"
 import type { AlwaysScope, RecordedPolicy } from "../contract/policy.ts"
 import type {
@@ -48,6 +49,8 @@ export class RunProjection {
   limits: Limits | undefined
   /** The available tools when the run started. */
   tools: readonly { readonly name: string; readonly digest: string }[] = []
+  /** What the run draws on, by name. */
+  readonly extensions = new Map<string, RecordedExtension>()
   backend = ""
   model: string | undefined
   /** The last choice: `model` is then updated by what the backend reports. */
@@ -149,6 +152,9 @@ export class RunProjection {
       case "compaction-start":
       case "compaction":
         this.#compact(record)
+        break
+      case "extensions":
+        for (const extension of record.extensions) this.extensions.set(extension.name, extension)
         break
       case "checkpoint":
         this.checkpoint = record.files

@@ -4,6 +4,7 @@ import type { BackendEnv } from "../contract/backend-env.ts"
 import type { Brand } from "../contract/brand.ts"
 import type { Environment } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
+import type { Extension, ToolFilter } from "../contract/extension.ts"
 import type { Hooks, ToolException } from "../contract/hooks.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { McpServers } from "../contract/mcp.ts"
@@ -32,6 +33,7 @@ import { agentTools } from "./agents/agent-tools.ts"
 import { type CheckedAgents, checkedAgents, checkTypeTools, ownTools } from "./agents/settings.ts"
 import { type BackendSource, Backends } from "./backends/backends.ts"
 import type { TargetSource } from "./backends/targets.ts"
+import { checkedExtensions, drawsOnMore, type ServerExtension, toolFilter } from "./extensions/settings.ts"
 import { checkedSelection, checkedServers, resolveDeadlines } from "./input/backend-settings.ts"
 import { type CheckedCompaction, checkedCompaction } from "./input/compaction.ts"
 import { checkShapes, list } from "./input/shapes.ts"
@@ -52,6 +54,8 @@ export interface Defaults {
   readonly backends?: BackendSource
   /** What the host gives to backends, in addition to the transport. */
   readonly backendEnv?: Omit<BackendEnv, "transport" | "brand" | "deadlines">
+  /** Connects to the MCP servers that a backend does not connect to itself. */
+  readonly servers?: ServerExtension
   /** SHA-256 as hex, if the host has a faster implementation. */
   digest?(text: string): string
   /** The artifact store if the configuration names none; absent: artifacts are not kept. */
@@ -85,6 +89,10 @@ export interface ResolvedConfig {
   readonly latencies: Map<string, number>
   readonly selection: Selection
   readonly mcpServers: McpServers
+  readonly serverExtension?: ServerExtension
+  readonly extensions: readonly Extension[]
+  /** The tools of extensions that runs may use. */
+  readonly extensionTools: ToolFilter
   readonly deadlines: BackendDeadlines
   readonly backendEnv: BackendEnv
   /** The tools that runs may use, apart from FetchData. */
@@ -136,6 +144,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
   warnOfWeakSecrets(redactorOf().weak, logger)
   const compaction = checkedCompaction(config.compaction, resolveModel)
+  const extensions = checkedExtensions(config.extensions)
   const { agents, tools, selected } = selectedTools(config, offloads(compaction))
   const { toolError } = config.hooks ?? {}
   const reporting = {
@@ -168,6 +177,9 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     latencies: new Map(),
     selection: checkedSelection(config.selection),
     mcpServers: checkedServers(config.mcpServers),
+    ...(defaults.servers && { serverExtension: defaults.servers }),
+    extensions,
+    extensionTools: toolFilter(config),
     deadlines,
     backendEnv: { ...defaults.backendEnv, transport, brand, deadlines },
     tools,
@@ -204,13 +216,12 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
 }
 
 /** The tools of the runtime, with those for its agents. `selected`: with FetchData, too, if results are offloaded. */
-function selectedTools({ tools = [], agents: given, allowedTools, disabledTools = [] }: RuntimeConfig, isOn: boolean) {
+function selectedTools(config: RuntimeConfig, isOn: boolean) {
+  const { tools = [], agents: given, allowedTools, disabledTools = [] } = config
   const agents = given && checkedAgents(given)
   const all = [...tools, ...(agents ? agentTools(agents) : [])]
-  const selected = selectTools(withFetchData(all, isOn, allowedTools), {
-    disabled: disabledTools,
-    ...(allowedTools && { allowed: allowedTools }),
-  })
+  const filter = { disabled: disabledTools, ...(allowedTools && { allowed: allowedTools }) }
+  const selected = selectTools(withFetchData(all, isOn, allowedTools), filter, drawsOnMore(config))
   const own = selected.filter((tool) => tool !== fetchData)
   if (agents) checkTypeTools(agents, own)
   return { agents, tools: own, selected: isOn ? selected : own }
@@ -291,6 +302,7 @@ export const configKeys = keys<RuntimeConfig>()(
   "chain",
   "selection",
   "mcpServers",
+  "extensions",
   "deadlines",
   "tools",
   "allowedTools",

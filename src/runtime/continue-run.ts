@@ -8,6 +8,7 @@ import { recalledAgents } from "./agents/settings.ts"
 import { type RunTarget, recalledChain } from "./backends/targets.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { earlierExchanges, exchangesFrom, nodeAfter } from "./conversation.ts"
+import { toolFilter } from "./extensions/settings.ts"
 import { type CheckedInput, checkInput, toolsWith } from "./input/input.ts"
 import { fetchData } from "./offload/fetch-data.ts"
 import { asksToOffload } from "./offload/settings.ts"
@@ -38,7 +39,10 @@ export async function nextExchange(
     key,
     async input() {
       const before = await earlierExchanges(config, last)
-      const checked = await checkInput(config, key, await recalled(config, found.projection, text, options))
+      const { projection } = found
+      const { extensionTools = {} } = projection.input ?? noInput
+      const filter = options.allowedTools || options.disabledTools ? toolFilter(options) : extensionTools
+      const checked = await checkInput(config, key, await recalled(config, projection, text, options), filter)
       return { ...checked, before }
     },
   }
@@ -88,7 +92,7 @@ async function recalled(
   const there = new Set([...toolsWith(config, agents), fetchData, ...(given.tools ?? [])].map(({ name }) => name))
   const allowedTools = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
   // Recorded with references, and redacted again with the rest of the input.
-  const { metadata, system, agents: figures, agentType: _______, ...settings } = recorded
+  const { metadata, system, agents: figures, agentType: _______, extensionTools: ________, ...settings } = recorded
   const { expand } = config.redactorOf(chain)
   return {
     ...settings,

@@ -29,7 +29,7 @@ import { markTake } from "./runs/run-index.ts"
 /** A run that this process owns. */
 export interface OpenRun {
   readonly key: RunKey
-  readonly input: CheckedInput
+  input: CheckedInput
   readonly folder: Folder
   readonly journal: Journal
   /** The fold over the durable records. */
@@ -128,7 +128,7 @@ export async function openRun(
     ...(opening.known && { known: opening.known }),
     ...(config.owner && { owner: config.owner }),
   })
-  const { chain, entry, mcpServers } = input
+  const { chain, entry, mcpServers, extensions } = input
   const { runId, nodeId, agent } = key
   const target = chain[entry] ?? chain[0]
   const below = opening.isNew ? none : await agentsBelow(config, key, projection)
@@ -151,7 +151,7 @@ export async function openRun(
       },
     ),
     policy,
-    redactor: config.redactorOf(withSummariser(input), mcpServers),
+    redactor: config.redactorOf(withSummariser(input), mcpServers, extensions.all),
     target,
     left: opening.isNew ? sessionGiven(input, target) : sessionLeft(projection, target, input.cwd),
     openBefore: projection.openCalls.map(({ callId }) => callId),
@@ -225,6 +225,7 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
       ...(input.unknownOutcome !== "tell" && { unknownOutcome: input.unknownOutcome }),
       ...recordedPolicy(input.policies[0]),
       ...(input.ownCompaction !== undefined && { compaction: input.ownCompaction }),
+      ...(Object.keys(input.extensions.filter).length > 0 && { extensionTools: input.extensions.filter }),
       ...(input.agents && input.agentType === undefined && { agents: recordedAgents(input.agents) }),
       ...(input.agentType !== undefined && { agentType: input.agentType }),
       ...(metadata && { metadata }),

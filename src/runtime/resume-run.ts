@@ -22,6 +22,7 @@ import { callDigest } from "./calls/decide.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
 import { callKey } from "./entry.ts"
+import { checkedExtensions, drawnOn } from "./extensions/settings.ts"
 import { checkedServers } from "./input/backend-settings.ts"
 import { checkedCompaction } from "./input/compaction.ts"
 import { workingDirectory } from "./input/cwd.ts"
@@ -104,10 +105,10 @@ function redactedAnswer(
   config: ResolvedConfig,
   key: RunKey,
   { ask }: RunProjection,
-  { chain, mcpServers }: CheckedInput,
+  { chain, mcpServers, extensions }: CheckedInput,
   given: ResumeInput,
 ): ResumeInput {
-  const redactor = config.redactorOf(chain, mcpServers)
+  const redactor = config.redactorOf(chain, mcpServers, extensions.all)
   const { answer, args } = given
   const clean = redactor.json(args)
   if (args !== undefined && clean !== undefined && ask && redactor.expand(clean) === undefined) {
@@ -140,11 +141,13 @@ async function recalledInput(
   const agents = recalledAgents(config.agents, input.agents, given.agents)
   const schema = given.outputSchema ?? input.outputSchema
   const form = schema && outputForm({ messages, outputSchema: schema, outputMode: input.outputMode ?? "strict" })
+  const target = await recalledChain(config.targets, run, given)
+  const servers = { ...config.mcpServers, ...checkedServers(given.mcpServers) }
   return {
     messages,
     ...(system !== undefined && { system }),
-    ...(await recalledChain(config.targets, run, given)),
-    mcpServers: { ...config.mcpServers, ...checkedServers(given.mcpServers) },
+    ...target,
+    ...drawnOn(config, target.chain, servers, checkedExtensions(given.extensions), input.extensionTools ?? {}),
     settings: modelSettings(input),
     ...(form && { form }),
     ...(agents && { agents }),
@@ -312,6 +315,7 @@ const resumeKeys = keys<ResumeInput>()(
   "model",
   "backend",
   "mcpServers",
+  "extensions",
   "tools",
   "outputSchema",
   "limits",

@@ -16,6 +16,7 @@ import { finishOpenCalls } from "./calls/finish-open-calls.ts"
 import { closeRun } from "./close-run.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { RunControls } from "./controls.ts"
+import { OpenExtensions } from "./extensions/open-extensions.ts"
 import { RunHooks } from "./hooks.ts"
 import { type CheckedInput, checkInput } from "./input/input.ts"
 import { newRun, type Opening, type OpenRun, openRun } from "./open-run.ts"
@@ -120,6 +121,7 @@ async function openAndDrive(
     if (!LonghaulError.is(error)) throw error
     return failedToBegin(key, config.store.location, redacted(config, error))
   }
+  const extensions = new OpenExtensions(config, run)
   const { agents } = run.input
   const ownFamily = family ?? (agents && agentHost && rootFamily(agents, agentHost, run.agentsBelow))
   if (agents && ownFamily) run.agents = agentPowers(config, run, agents, ownFamily, executeRun)
@@ -127,11 +129,12 @@ async function openAndDrive(
   const { timeMs } = run.input.limits
   if (timeMs !== undefined) controls.startClock(timeMs, run.projection.activeMs)
   try {
-    const stop = opening.isNew ? undefined : await takeUp(config, run, opening)
+    const stop = (await extensions.open()) ?? (opening.isNew ? undefined : await takeUp(config, run, opening))
     const result = await closeRun(config, run, stop ?? (await attempt(config, run)))
     if (controls.cause?.kind !== "lost") await enterEnded(config, run, opening)
     return result
   } finally {
+    await extensions.close()
     await ended()
   }
 }

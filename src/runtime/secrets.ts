@@ -1,4 +1,5 @@
 import type { Failure } from "../contract/error.ts"
+import type { Extension } from "../contract/extension.ts"
 import type { Json } from "../contract/json.ts"
 import type { McpServers } from "../contract/mcp.ts"
 import type { Model } from "../contract/provider.ts"
@@ -6,8 +7,12 @@ import type { Logger, RuntimeConfig } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
 import { createRedactor, type Redactor } from "../policy/redact/redactor.ts"
 
-/** Returns the redactor for runs with these models and MCP servers: it knows their secrets, and the runtime's. */
-export type RedactorOf = (targets?: readonly { readonly model?: Model }[], servers?: McpServers) => Redactor
+/** Returns the redactor for runs with these models, MCP servers and extensions: it knows their secrets, and the runtime's. */
+export type RedactorOf = (
+  targets?: readonly { readonly model?: Model }[],
+  servers?: McpServers,
+  extensions?: readonly Extension[],
+) => Redactor
 
 type Named = Readonly<Record<string, string>>
 
@@ -37,14 +42,15 @@ export function redactorSource(
     byModel = new WeakMap()
   }
 
-  const redactorOf: RedactorOf = (targets = [], servers = {}) => {
+  const redactorOf: RedactorOf = (targets = [], servers = {}, extensions = []) => {
     if (!isFixed) refresh()
     const [model = ownModel, ...others] = targets.flatMap((target) => target.model ?? [])
-    const isPlain = others.length === 0 && Object.keys(servers).length === 0
+    const isPlain = others.length === 0 && Object.keys(servers).length === 0 && extensions.length === 0
     const known = isPlain ? byModel.get(model ?? none) : undefined
     if (known) return known
     const credentials = [model, ...others].map((each) => prefixed("model", credentialsOf(each)))
-    const redactor = createRedactor(declared, Object.assign({}, own, ...credentials, serverSecrets(servers)))
+    const drawn = extensions.map((extension) => prefixed(extension.name, credentialsOf(extension)))
+    const redactor = createRedactor(declared, Object.assign({}, own, ...credentials, ...drawn, serverSecrets(servers)))
     if (isPlain) byModel.set(model ?? none, redactor)
     return redactor
   }
@@ -114,10 +120,10 @@ function valuesOf(secrets: NonNullable<RuntimeConfig["secrets"]>): Record<string
   return values
 }
 
-/** A model of a third party may fail here as anywhere. */
-function credentialsOf(model: Model | undefined): Named {
+/** A model or an extension of a third party may fail here as anywhere. */
+function credentialsOf(source: Pick<Model | Extension, "credentials"> | undefined): Named {
   try {
-    return model?.credentials?.() ?? {}
+    return source?.credentials?.() ?? {}
   } catch {
     return {}
   }

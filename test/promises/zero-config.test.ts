@@ -63,6 +63,7 @@ test("BK-19 HOST-01 no configuration key is required, and each can be set", asyn
     chain: ["native"],
     selection: { strategy: "cost_optimized", preferred: "native", requires: ["tools"] },
     mcpServers: {},
+    extensions: [],
     deadlines: { openMs: 1000, replyMs: 1000, stopMs: 1000, idleMs: 1000 },
     tools: [],
     policy: { mode: "ask" },

@@ -107,6 +107,7 @@ function capabilitiesOf({ provider, naming, enforcement, reportsCost }: AcpAgent
       ...(["interrupt", "structured_output", "mcp"] as const),
     ],
     models: "own",
+    mcpServers: "own",
     history: "brief",
     resume: "session",
     suspend: { ours: "settle", own: "repeat" },

@@ -16,6 +16,7 @@ export const capabilities: Capabilities = {
     "mcp",
   ],
   models: "own",
+  mcpServers: "own",
   history: "brief",
   resume: "session",
   suspend: { ours: "replay", own: "replay" },

@@ -64,6 +64,7 @@ const capabilities: Capabilities = {
     ...(["interrupt", "structured_output", "mcp"] as const),
   ],
   models: "own",
+  mcpServers: "own",
   history: "messages",
   resume: "session",
   suspend: { ours: "settle", own: "settle" },

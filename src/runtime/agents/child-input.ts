@@ -5,6 +5,7 @@ import { canonicalJson } from "../../lib/json.ts"
 import { createDispatcher } from "../../tools/kernel/dispatch.ts"
 import { chainOf } from "../backends/targets.ts"
 import { type ResolvedConfig, resolveLimits } from "../config.ts"
+import { noExtensions } from "../extensions/settings.ts"
 import type { CheckedInput } from "../input/input.ts"
 import { fetchData } from "../offload/fetch-data.ts"
 import type { OpenRun } from "../open-run.ts"
@@ -13,10 +14,12 @@ import { agentTools, isAgentTool } from "./agent-tools.ts"
 import type { CheckedAgents, NamedType } from "./settings.ts"
 
 /** What an agent always has in common with the one that started it, also when it is resumed. */
-export function inheritedInput({ input }: OpenRun): Pick<CheckedInput, "policies" | "mcpServers" | "slice" | "agents"> {
+export function inheritedInput({ input }: OpenRun): Pick<CheckedInput, Inherited> {
   const { policies, mcpServers, slice, agents } = input
-  return { policies, mcpServers, ...(slice && { slice }), ...(agents && { agents }) }
+  return { policies, mcpServers, extensions: noExtensions, ...(slice && { slice }), ...(agents && { agents }) }
 }
+
+type Inherited = "policies" | "mcpServers" | "extensions" | "slice" | "agents"
 
 /** The input of a new agent: its own system and the prompt, no messages of the one that starts it. */
 export async function childInput(
@@ -30,12 +33,14 @@ export async function childInput(
   const messages: readonly Message[] = [{ role: "user", content: [{ type: "text", text: prompt }] }]
   const form = schema && outputForm({ messages, outputSchema: schema })
   const target = await targetOf(config, run, type)
-  const redactor = config.redactorOf(target.chain, run.input.mcpServers)
+  const { instructions, mcpServers, extensions } = run.input
+  const redactor = config.redactorOf(target.chain, mcpServers, extensions.all)
   return {
     ...inheritedInput(run),
     ...target,
     messages: redactor.json(messages),
-    system: redactor.text(type.system),
+    // It has the tools of the extensions, so it needs their instructions.
+    system: [redactor.text(type.system), ...(instructions === undefined ? [] : [instructions])].join("\n\n"),
     settings: { ...settings, ...(type.effort && { effort: type.effort }) },
     ...(form && { form }),
     dispatcher: createDispatcher(tools, config.reporting),

@@ -1,5 +1,6 @@
 import type { RecordedCompaction } from "../../contract/compaction.ts"
 import { LonghaulError } from "../../contract/error.ts"
+import type { ToolFilter } from "../../contract/extension.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import type { McpServers } from "../../contract/mcp.ts"
 import type { Message } from "../../contract/message.ts"
@@ -19,6 +20,7 @@ import { agentsOfRun, type CheckedAgents, checkTypeTools } from "../agents/setti
 import { requirementsOf, selectBackend } from "../backends/select.ts"
 import { type Chain, chainOf } from "../backends/targets.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
+import { checkedExtensions, drawnOn, drawsOnMore, type RunExtensions, toolFilter } from "../extensions/settings.ts"
 import { fetchData } from "../offload/fetch-data.ts"
 import { offloads, withFetchData } from "../offload/settings.ts"
 import { type OutputForm, outputForm } from "../output.ts"
@@ -37,7 +39,11 @@ export interface CheckedInput {
   readonly chain: Chain
   /** The entry of the chain that continues or starts it. */
   readonly entry: number
+  /** Those that the backend connects to itself. */
   readonly mcpServers: McpServers
+  readonly extensions: RunExtensions
+  /** What the extensions have added to `system`, once they are open. */
+  readonly instructions?: string
   /** The vendor's session that the run continues. */
   readonly providerSessionId?: string
   readonly settings: ModelSettings
@@ -78,7 +84,13 @@ export function runKey(config: ResolvedConfig, input: RunInput): RunKey {
   return { workspaceId: config.workspaceId, runId: input?.runId ?? newRunId(), nodeId: input?.nodeId ?? "main" }
 }
 
-export async function checkInput(config: ResolvedConfig, key: RunKey, input: RunInput): Promise<CheckedInput> {
+/** `filter`: the tools of extensions that it may use. */
+export async function checkInput(
+  config: ResolvedConfig,
+  key: RunKey,
+  input: RunInput,
+  filter: ToolFilter = toolFilter(input),
+): Promise<CheckedInput> {
   if (typeof input === "string") throw taskAlone()
   checkKeys("run", input, inputKeys)
   checkTools(input.tools)
@@ -90,7 +102,7 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   if (effort !== undefined) oneOf("effort", effort, efforts)
   requireJson("metadata", metadata)
   requireJson("messages", input.messages)
-  const mcpServers = { ...config.mcpServers, ...checkedServers(input.mcpServers) }
+  const servers = { ...config.mcpServers, ...checkedServers(input.mcpServers) }
   const compaction = checkedCompaction(input.compaction, config.resolveModel, config.compaction)
   const agents = agentsOfRun(config.agents, input.agents, input.disabledTools)
   const dispatcher = dispatcherOf(config, input, agents, offloads(compaction))
@@ -98,7 +110,8 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   // FetchData reads what the run already has: it needs no feature of a backend.
   const tools = dispatcher.listTools().filter(({ name }) => dispatcher.tool(name) !== fetchData)
   const chain = await selectedChain(config, input, tools)
-  const redactor = config.redactorOf(chain, mcpServers)
+  const drawn = drawnOn(config, chain, servers, checkedExtensions(input.extensions), filter)
+  const redactor = config.redactorOf(chain, drawn.mcpServers, drawn.extensions.all)
   const form = outputForm(input)
   const cwd = workingDirectory(config.workspace, input.cwd ?? ".")
   return {
@@ -106,7 +119,7 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     ...(system !== undefined && { system: redactor.text(system) }),
     chain,
     entry: 0,
-    mcpServers,
+    ...drawn,
     ...(input.providerSessionId !== undefined && { providerSessionId: input.providerSessionId }),
     settings: modelSettings(input),
     ...(form && { form }),
@@ -170,18 +183,16 @@ async function messagesOf(config: ResolvedConfig, input: RunInput, cwd: string):
 /** A run can only restrict the tools of its runtime, and may add tools of its own. `fetches`: it offloads results. */
 function dispatcherOf(
   config: ResolvedConfig,
-  { tools = [], allowedTools, disabledTools }: Pick<RunInput, "tools" | "allowedTools" | "disabledTools">,
+  input: RunInput,
   agents: CheckedAgents | undefined,
   fetches: boolean,
 ): Dispatcher {
+  const { tools = [], allowedTools, disabledTools } = input
   const own = toolsWith(config, agents)
   const isSame = own === config.tools && fetches === offloads(config.compaction)
   if (isSame && tools.length === 0 && !allowedTools && !disabledTools) return config.dispatcher
-  const selection = {
-    ...(allowedTools && { allowed: allowedTools }),
-    ...(disabledTools && { disabled: disabledTools }),
-  }
-  return fetchingDispatcher(config, [...own, ...tools], selection, fetches)
+  const moreComeLater = drawsOnMore(config) || drawsOnMore(input)
+  return fetchingDispatcher(config, [...own, ...tools], toolFilter(input), fetches, moreComeLater)
 }
 
 /** A dispatcher of the selected tools, with FetchData if the run has results to fetch and its runtime allows it. */
@@ -190,8 +201,9 @@ export function fetchingDispatcher(
   tools: readonly Tool[],
   selection: Parameters<typeof selectTools>[1],
   fetches: boolean,
+  moreComeLater = false,
 ): Dispatcher {
-  const selected = selectTools(withFetchData(tools, fetches, selection.allowed), selection)
+  const selected = selectTools(withFetchData(tools, fetches, selection.allowed), selection, moreComeLater)
   const mayFetch = fetches && config.mayFetch
   return createDispatcher(mayFetch ? selected : selected.filter((tool) => tool !== fetchData), config.reporting)
 }
@@ -216,6 +228,7 @@ const inputKeys = keys<RunInput>()(
   "chain",
   "selection",
   "mcpServers",
+  "extensions",
   "providerSessionId",
   "temperature",
   "maxOutputTokens",

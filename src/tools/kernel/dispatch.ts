@@ -188,12 +188,16 @@ const optionKeys = keys<DispatcherOptions>()(
   "redact",
 )
 
-/** The allowed tools that are not disabled. An unknown allowed name is an error that would otherwise go unnoticed. */
+/**
+ * The allowed tools that are not disabled. An unknown allowed name is an error that would otherwise go unnoticed, unless more
+ * tools come later.
+ */
 export function selectTools(
   tools: readonly Tool[],
   { allowed, disabled = [] }: Pick<DispatcherOptions, "allowed" | "disabled">,
+  moreComeLater = false,
 ): readonly Tool[] {
-  const unknown = allowed?.find((name) => !tools.some((tool) => tool.name === name))
+  const unknown = moreComeLater ? undefined : allowed?.find((name) => !tools.some((tool) => tool.name === name))
   if (unknown !== undefined) {
     throw new LonghaulError(
       "config_invalid",

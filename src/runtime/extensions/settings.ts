@@ -1,0 +1,98 @@
+import type { Capabilities } from "../../contract/capabilities.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import type { Extension, ToolFilter } from "../../contract/extension.ts"
+import type { McpServers } from "../../contract/mcp.ts"
+import type { RunInput } from "../../contract/run.ts"
+import { list } from "../input/shapes.ts"
+
+/** What a run draws on. */
+export interface RunExtensions {
+  readonly all: readonly Extension[]
+  /** Opened anew, although the run's journal may have an earlier version of them. */
+  readonly anew: readonly Extension[]
+  readonly filter: ToolFilter
+}
+
+/** Nothing of its own: an agent has the open extensions of its run. */
+export const noExtensions: RunExtensions = { all: [], anew: [], filter: {} }
+
+/** Creates the extension for MCP servers that the runtime connects to. */
+export type ServerExtension = (servers: McpServers) => Extension
+
+export function checkedExtensions(extensions: unknown): readonly Extension[] {
+  const known = list("extensions", extensions).map((extension, index): Extension => {
+    const isObject = typeof extension === "object" && extension !== null
+    if (isObject && "open" in extension && typeof extension.open === "function") {
+      // Its other members are checked where they are used.
+      return extension as Extension
+    }
+    throw new LonghaulError("config_invalid", `extensions[${index}] has no function open.`, {
+      fix: "Make each extension with a function such as skills() or mcp().",
+    })
+  })
+  const twice = known.find(({ name }, index) => known.findIndex((other) => other.name === name) !== index)
+  if (twice === undefined) return known
+  throw new LonghaulError("config_invalid", `Two extensions have the name ${twice.name}.`, {
+    fix: "Give one of them another name.",
+  })
+}
+
+/** The runtime's extensions and those of a run, which replace others of the same name. */
+function mergedExtensions(runtime: readonly Extension[], run: readonly Extension[]): readonly Extension[] {
+  return [...runtime.filter(({ name }) => !run.some((own) => own.name === name)), ...run]
+}
+
+/** True if a run gets tools that are not known before it begins. */
+export function drawsOnMore({
+  extensions = [],
+  mcpServers = {},
+}: Pick<RunInput, "extensions" | "mcpServers">): boolean {
+  return extensions.length > 0 || Object.keys(mcpServers).length > 0
+}
+
+export function toolFilter({
+  allowedTools,
+  disabledTools,
+}: Pick<RunInput, "allowedTools" | "disabledTools">): ToolFilter {
+  return { ...(allowedTools && { allowed: allowedTools }), ...(disabledTools && { disabled: disabledTools }) }
+}
+
+/** A run can only restrict the tools of its runtime. */
+function narrowed(runtime: ToolFilter, run: ToolFilter): ToolFilter {
+  const disabled = [...(runtime.disabled ?? []), ...(run.disabled ?? [])]
+  const allowed = runtime.allowed && run.allowed ? both(runtime.allowed, run.allowed) : (run.allowed ?? runtime.allowed)
+  return { ...(allowed && { allowed }), ...(disabled.length > 0 && { disabled }) }
+}
+
+function both(some: readonly string[], others: readonly string[]): readonly string[] {
+  return some.filter((name) => others.includes(name))
+}
+
+/** What the runtime provides for the runs that draw on something. */
+interface Source {
+  readonly extensions: readonly Extension[]
+  readonly extensionTools: ToolFilter
+  readonly serverExtension?: ServerExtension
+}
+
+/**
+ * The MCP servers that the backends of a chain connect to themselves, and the extensions of the run: the others are among
+ * them. `given`: the caller's.
+ */
+export function drawnOn(
+  source: Source,
+  chain: readonly { readonly backend: { readonly capabilities: Capabilities } }[],
+  servers: McpServers,
+  given: readonly Extension[],
+  filter: ToolFilter,
+): { readonly mcpServers: McpServers; readonly extensions: RunExtensions } {
+  const { serverExtension } = source
+  const isPassedOn = chain.every(({ backend }) => backend.capabilities.mcpServers === "own")
+  const ours = Object.keys(servers).length > 0 && !isPassedOn && serverExtension ? [serverExtension(servers)] : []
+  const all = mergedExtensions(mergedExtensions(source.extensions, ours), given)
+  if (all.length === 0) return { mcpServers: servers, extensions: noExtensions }
+  return {
+    mcpServers: ours.length > 0 ? {} : servers,
+    extensions: { all, anew: given, filter: narrowed(source.extensionTools, filter) },
+  }
+}
