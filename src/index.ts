@@ -1,12 +1,18 @@
 import { native } from "./backends/native/index.ts"
 import type { RuntimeConfig } from "./contract/run.ts"
 import type { Runtime } from "./contract/runtime.ts"
+import { mcpServers } from "./extensions/mcp/later.ts"
 import { assembleRuntime } from "./runtime/runtime.ts"
 import { memoryStore } from "./stores/memory.ts"
 
 /** The portable runtime: you pass store, environment, model and backend as values. */
 export function createRuntime(config: RuntimeConfig = {}): Runtime {
-  return assembleRuntime(config, { store: memoryStore, backend: native, again: createRuntime })
+  return assembleRuntime(config, {
+    store: memoryStore,
+    backend: native,
+    servers: mcpServers,
+    again: createRuntime,
+  })
 }
 
 export type * from "./contract/agents.ts"
@@ -39,6 +45,7 @@ export type * from "./contract/store.ts"
 export {
   type AgentRequest,
   type Effect,
+  type InnerCall,
   type Risk,
   type Tool,
   type ToolContext,

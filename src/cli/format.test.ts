@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
+import { withEscapes } from "../lib/text/hidden-characters.ts"
 import { invocation } from "./arguments.ts"
 import { clip, dollars, duration, modelLabel, shortArguments, tokens, visible } from "./format.ts"
-import { withEscapes } from "./hidden-characters.ts"
 
 test("characters that control a terminal are made visible; line feeds, tabs and letters stay", () => {
   expect(visible("a\u001b[2Jb\r\nc\td\u0007\u009b\u202eé灯")).toBe("a␛[2Jb\nc\td␇\ufffd\ufffdé灯")

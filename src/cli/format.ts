@@ -3,7 +3,7 @@ import type { RunRecord, SteerReason } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
 import type { Usage } from "../contract/result.ts"
 import type { RunState } from "../contract/runtime.ts"
-import { hiddenCharacters } from "./hidden-characters.ts"
+import { hiddenCharacters } from "../lib/text/hidden-characters.ts"
 import type { Colours } from "./output.ts"
 
 /**

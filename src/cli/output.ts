@@ -1,5 +1,5 @@
 import picocolors from "picocolors"
-import { withEscapes } from "./hidden-characters.ts"
+import { withEscapes } from "../lib/text/hidden-characters.ts"
 
 /** The subset of a stream that the command line needs, so that tests can replace the terminal. */
 export interface TextStream {

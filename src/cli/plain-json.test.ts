@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { countAttacks } from "../../test/support/count-attacks.ts"
-import { withEscapes } from "./hidden-characters.ts"
+import { withEscapes } from "../lib/text/hidden-characters.ts"
 
 countAttacks("terminal characters in JSON")
 

@@ -2,9 +2,9 @@
 export interface Brand {
   /** Prefix of the ids of published schemas. Not used yet: no schema is published. */
   readonly schemaPrefix: string
-  /** Client name sent to MCP servers. Not used yet: there is no MCP client. */
+  /** Client name sent to MCP servers. */
   readonly mcpClientName: string
-  /** Client version sent to Codex and ACP agents. Not sent to MCP servers yet: there is no MCP client. */
+  /** Client version sent to MCP servers, Codex and ACP agents. */
   readonly mcpClientVersion: string
   /** Prefix of temporary folders. Not used yet: the library creates none. */
   readonly tempdirPrefix: string

@@ -1,16 +1,48 @@
 /** MCP servers by name. */
 export type McpServers = Readonly<Record<string, McpServer>>
 
-export type McpServer =
-  | {
-      readonly command: string
-      readonly args?: readonly string[]
-      /** Variables for the server, in addition to PATH, HOME, locale and similar. */
-      readonly env?: Readonly<Record<string, string>>
-    }
-  | {
-      /** Default `http`. */
-      readonly type?: "http" | "sse"
-      readonly url: string
-      readonly headers?: Readonly<Record<string, string>>
-    }
+export type McpServer = McpProgram | McpRemote
+
+/** A server that is started as a program and speaks on its standard input and output. */
+export interface McpProgram extends McpServerSettings {
+  readonly type?: "stdio"
+  readonly command: string
+  readonly args?: readonly string[]
+  /** Variables for the server, in addition to PATH, HOME, locale and similar. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** A server at an address. */
+export interface McpRemote extends McpServerSettings {
+  /** Default `http`. */
+  readonly type?: "http" | "sse"
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Called before every request, and once more if the server answers 401. Its headers take precedence over `headers`. */
+  readonly headersProvider?: () => HeaderValues | Promise<HeaderValues>
+  /** How to obtain tokens. Default: those of `longhaul mcp login`, if there are any. */
+  readonly auth?: McpClientCredentials
+  /** Sends every request on its own and expects no session and no stream from the server. */
+  readonly preferBindingTransport?: boolean
+}
+
+type HeaderValues = Readonly<Record<string, string>>
+
+/** Settings that only the runtime's own connection has: a server with one of them is not passed on to another program. */
+export interface McpServerSettings {
+  /** The run fails if the server is not available. Default: a warning, and none of its tools. */
+  readonly required?: boolean
+  /** For one call, counted again after each progress report. Default 60 s; at most ten times as long in all. */
+  readonly timeoutMs?: number
+  /** Believes what the server says about the effects of its tools. Default false: no call is repeated. */
+  readonly trustHints?: boolean
+  /** Lets the server request answers of the run's model. Default false. */
+  readonly allowSampling?: boolean
+}
+
+/** Tokens for a program rather than a person. */
+export interface McpClientCredentials {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly scope?: string
+}

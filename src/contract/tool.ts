@@ -20,6 +20,8 @@ export interface ToolSpec {
 
 /** A complete tool: `defineTool` fills in omitted fields. */
 export interface Tool extends ToolSpec {
+  /** Its name in policies, if it is another one: `mcp:<server>/<tool>`. */
+  readonly policyName?: string
   readonly effect: Effect
   /** May run in parallel with others of the same step. */
   readonly concurrent: boolean
@@ -34,6 +36,8 @@ export interface Tool extends ToolSpec {
    * Present if a person answers the call: returns the question, and `run` is not called. The run pauses for the answer.
    */
   readonly question?: (args: Json) => string
+  /** Present if it calls other tools: the tool of a call. Policies, approvals and hooks see that one. May throw a `ToolError`. */
+  readonly inner?: (args: Json) => InnerCall
   /** Present if the author passed a Standard Schema: validates and transforms; absent: `inputSchema` decides. */
   readonly validate?: (args: Json) => Promise<ToolInput>
   run(args: unknown, context: ToolContext): unknown
@@ -42,6 +46,14 @@ export interface Tool extends ToolSpec {
    * is unknown, unless the effect allows a repetition.
    */
   readonly resume?: (args: unknown, context: ToolContext) => unknown
+}
+
+/** A call that is made through another tool. */
+export interface InnerCall {
+  readonly tool: Tool
+  readonly args: Json
+  /** The arguments of the outer call with other arguments of the inner one. */
+  outer(args: Json): Json
 }
 
 /** Validated arguments, or every reason why they are invalid. */
@@ -100,6 +112,8 @@ export type ToolErrorCode =
   | "timeout"
   | "aborted"
   | "io"
+  /** It may or may not have taken effect. */
+  | "outcome_unknown"
   | "internal"
 
 /** Thrown by a tool to inform the model; anything else a tool throws reaches the model as `internal` only. */

@@ -1,7 +1,7 @@
 import { BlockedError, LonghaulError } from "../contract/error.ts"
 import { Aborter, delay } from "../lib/abort.ts"
 import { isJsonObject } from "../lib/json.ts"
-import { policyToolName } from "../lib/mcp-tool-name.ts"
+import { policyToolName } from "../lib/mcp-servers.ts"
 import { checkOutput } from "../policy/service/run-tool.ts"
 import type { ToolPolicy, ToolUse } from "../policy/service/tool-use.ts"
 import type {

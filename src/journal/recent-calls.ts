@@ -1,4 +1,5 @@
 import type { RunRecord } from "../contract/event.ts"
+import { isJsonObject } from "../lib/json.ts"
 import { newCall } from "./parts.ts"
 import type { ProjectedCall } from "./projected-call.ts"
 
@@ -16,7 +17,7 @@ export function dropOldest(calls: Set<string> | Map<string, unknown>): void {
 export class RecentCalls {
   /** The number of all calls. */
   count = 0
-  /** The MCP servers of the backend that any call used. */
+  /** The MCP servers that any call used. */
   readonly servers = new Set<string>()
   /** True if any result is stored next to the run, so that the conversation contains a reference to it. */
   hasOffloaded = false
@@ -32,9 +33,9 @@ export class RecentCalls {
   }
 
   add(record: RunRecord & { readonly type: "tool-call" }): ProjectedCall {
-    const { callId, name } = record
+    const { callId } = record
     const call = newCall(record)
-    const [, server] = /^mcp:(.+?)\//.exec(name) ?? []
+    const [, server] = /^mcp(?::|__)(.+?)(?:\/|__)/.exec(innerName(record)) ?? []
     if (server !== undefined) this.servers.add(server)
     if (!this.#calls.has(callId)) this.count++
     this.#calls.set(callId, call)
@@ -58,4 +59,9 @@ export class RecentCalls {
       return
     }
   }
+}
+
+/** A call that was made through CallTool has the name of the tool in its arguments. */
+function innerName({ name, args }: Pick<ProjectedCall, "name" | "args">): string {
+  return name === "CallTool" && isJsonObject(args) && typeof args.name === "string" ? args.name : name
 }

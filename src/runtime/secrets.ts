@@ -5,6 +5,7 @@ import type { McpServers } from "../contract/mcp.ts"
 import type { Model } from "../contract/provider.ts"
 import type { Logger, RuntimeConfig } from "../contract/run.ts"
 import type { Store } from "../contract/store.ts"
+import { serverCredentials } from "../lib/mcp-servers.ts"
 import { createRedactor, type Redactor } from "../policy/redact/redactor.ts"
 
 /** Returns the redactor for runs with these models, MCP servers and extensions: it knows their secrets, and the runtime's. */
@@ -50,7 +51,10 @@ export function redactorSource(
     if (known) return known
     const credentials = [model, ...others].map((each) => prefixed("model", credentialsOf(each)))
     const drawn = extensions.map((extension) => prefixed(extension.name, credentialsOf(extension)))
-    const redactor = createRedactor(declared, Object.assign({}, own, ...credentials, ...drawn, serverSecrets(servers)))
+    const redactor = createRedactor(
+      declared,
+      Object.assign({}, own, ...credentials, ...drawn, prefixed("mcp", serverCredentials(servers))),
+    )
     if (isPlain) byModel.set(model ?? none, redactor)
     return redactor
   }
@@ -128,18 +132,6 @@ function credentialsOf(source: Pick<Model | Extension, "credentials"> | undefine
     return {}
   }
 }
-
-/** Headers and variables of MCP servers, as far as they can be secrets. */
-function serverSecrets(servers: McpServers): Named {
-  const values = Object.entries(servers).flatMap(([name, server]) =>
-    Object.entries(("url" in server ? server.headers : server.env) ?? {}).flatMap(([key, value]) =>
-      value.length < SHORTEST_SECRET ? [] : [[`mcp/${name}/${key}`, value.replace(/^Bearer /i, "")]],
-    ),
-  )
-  return Object.fromEntries(values)
-}
-
-const SHORTEST_SECRET = 8
 
 function prefixed(source: string, values: Named): Named {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${source}/${name}`, value]))

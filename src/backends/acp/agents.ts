@@ -2,7 +2,7 @@ import type { OwnTool, ToolEnforcement } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { mcpSafe } from "../../lib/mcp-tool-name.ts"
+import { mcpSafe } from "../../lib/mcp-servers.ts"
 import { kindTools, type SeenCall, type ToolNaming } from "./tools.ts"
 
 /** What has to be known of one agent, beyond the protocol. */

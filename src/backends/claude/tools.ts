@@ -1,6 +1,6 @@
 import type { OwnTool, ToolEnforcement } from "../../contract/capabilities.ts"
 import type { ToolSpec } from "../../contract/tool.ts"
-import { mcpSafe, policyToolName } from "../../lib/mcp-tool-name.ts"
+import { mcpSafe, policyToolName } from "../../lib/mcp-servers.ts"
 
 /** The tools of Claude Code that a session has. Others wait for later events or talk to other sessions. */
 export const ownTools: readonly OwnTool[] = [

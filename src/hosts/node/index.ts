@@ -7,6 +7,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import type { Runtime } from "../../contract/runtime.ts"
 import type { Tool } from "../../contract/tool.ts"
+import { mcpServers } from "../../extensions/mcp/later.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
 import { checkKeys, keys, oneOf } from "../../lib/known-keys.ts"
 import { secretsIn } from "../../policy/redact/names.ts"
@@ -69,6 +70,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       model: (name) => namedModel(name, variables),
       ...(defaultModel !== undefined && { defaultModel }),
       backends: namedBackends,
+      servers: mcpServers,
       backendEnv: backendHost({ workspace, ...given.deadlines, variables: () => variables }),
       digest: sha256,
       secretValues: () => secretsIn(process.env),

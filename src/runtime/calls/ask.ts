@@ -5,7 +5,7 @@ import { askPerson } from "../../policy/ask-person.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { maskedArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
-import { callDigest, type DecideOptions, type Question, type Verdict } from "./decide.ts"
+import { callDigest, type DecideOptions, type Question, seenCall, type Verdict } from "./decide.ts"
 
 /** Decides about a call as it was decided first: by what the runtime knows of its tool. */
 export type DecideAgain = (call: ToolCall, options: DecideOptions) => Promise<Verdict>
@@ -87,20 +87,22 @@ async function verdictOf(
 }
 
 function answerOf(
-  { policy, controls, key, input, target, redactor }: OpenRun,
+  run: OpenRun,
   call: ToolCall,
   { question, always }: Question,
   requestId: string,
 ): Promise<ApprovalDecision> {
+  const { policy, controls, key, target, redactor } = run
+  const { name, args, policyName, risk = "high" } = seenCall(run, call)
   const request = {
     requestId,
     runId: key.runId,
     nodeId: key.nodeId,
     ...(key.agent !== undefined && { agent: key.agent }),
     callId: call.callId,
-    tool: call.name,
-    args: redactor.shown(call.args),
-    tier: policy.rules.tier(call.name) ?? input.dispatcher.tool(call.name)?.risk ?? "high",
+    tool: name,
+    args: redactor.shown(args),
+    tier: policy.rules.tier(policyName) ?? risk,
     model: target.modelName ?? null,
     question,
     ...(always && { always }),

@@ -7,11 +7,12 @@ import * as pipeline from "../../policy/pipeline.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
-import { callDigest, policyCall } from "./decide.ts"
+import { callDigest, policyCall, seenCall } from "./decide.ts"
 
 /** True if the policy may withhold outputs of a tool, so that nothing of them is passed on before it has decided. */
-export function scansOutput({ policy }: OpenRun, tool: string): boolean {
-  return policy.services.length > 0 || policy.rules.scansOutput(tool)
+export function scansOutput(run: OpenRun, call: ToolCall): boolean {
+  const { services, rules } = run.policy
+  return services.length > 0 || rules.scansOutput(seenCall(run, call).policyName)
 }
 
 /** Applies the policy to the output of one call. */
@@ -60,7 +61,8 @@ export class OutputCheck {
 
   /** The reason to withhold an output. */
   async #scan(output: ServiceOutput): Promise<DecisionReason | undefined> {
-    const { name, args } = this.#call
+    const { name } = this.#call
+    const { args } = seenCall(this.#run, this.#call)
     const call = policyCall(this.#config, this.#run, this.#call)
     // Only a call that this process can run has an output.
     if (call === undefined) return undefined

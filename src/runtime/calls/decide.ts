@@ -5,7 +5,7 @@ import type { HookedCall, HookedRun } from "../../contract/hooks.ts"
 import type { Json } from "../../contract/json.ts"
 import type { AlwaysScope, AskVia, PolicyCall } from "../../contract/policy.ts"
 import type { AskReason } from "../../contract/result.ts"
-import type { Tool } from "../../contract/tool.ts"
+import type { InnerCall, Risk, Tool } from "../../contract/tool.ts"
 import { canonicalJson, jsonCopy } from "../../lib/json.ts"
 import { outsideWorkspace } from "../../policy/confine-call.ts"
 import { noRules } from "../../policy/no-rules.ts"
@@ -39,8 +39,8 @@ export interface DecideOptions {
 /** True if `decide` would allow every call of a tool, whatever its arguments. */
 export function allowsAtOnce({ hooks, input, policy }: OpenRun, name: string): boolean {
   const tool = input.dispatcher.tool(name)
-  if (hooks.has("gateBeforeTool") || tool?.question !== undefined) return false
-  return tool === undefined || pipeline.allowsAtOnce(policy, name, tool.risk)
+  if (hooks.has("gateBeforeTool") || tool?.question !== undefined || tool?.inner !== undefined) return false
+  return tool === undefined || pipeline.allowsAtOnce(policy, tool.policyName ?? name, tool.risk)
 }
 
 /** Decides whether a call may run: the policy first, then the tool's own question, then the gate. The strictest one decides. */
@@ -111,14 +111,15 @@ async function decideByPolicy(
   { isApproved = false }: DecideOptions,
 ): Promise<Verdict> {
   const { policy, journal, projection, input } = run
-  if (pipeline.allowsAtOnce(policy, call.name, risk)) return { kind: "allow", args: call.args }
+  const seen = seenCall(run, call)
+  if (pipeline.allowsAtOnce(policy, seen.policyName, seen.risk ?? risk)) return { kind: "allow", args: call.args }
   const asked = policyCall(config, run, call)
   // A call whose secrets this process does not have is not run at all.
   if (asked === undefined) return { kind: "allow", args: call.args }
-  const mask = (value: Json) => (value === asked.args ? call.args : maskedArgs(config, run, call, value))
+  const mask = (value: Json) => (value === asked.args ? call.args : maskedArgs(config, run, call, seen.outer(value)))
   const digest = (value: Json) => callDigest(config, { ...call, args: mask(value) }, input.recordedCwd)
   const allowed = [...(input.before?.allowed ?? []), ...projection.allowed]
-  const facts = { risk, allowed, isApproved, digest, mask }
+  const facts = { risk: seen.risk ?? risk, allowed, isApproved, digest, mask }
   const decision = await pipeline.decideCall(policy, asked, facts)
   const { verdict, reasons } = decision
   const isRewritten = decision.args !== asked.args && digest(decision.args) !== digest(asked.args)
@@ -141,11 +142,12 @@ async function decideByPolicy(
 }
 
 /** Undefined: there is no gate, or it allows the call. A gate that fails denies it. */
-async function askGate({ hooks }: OpenRun, call: ToolCall, { edited = false, isApproved }: DecideOptions) {
+async function askGate(open: OpenRun, call: ToolCall, { edited = false, isApproved }: DecideOptions) {
+  const { hooks } = open
   // A person has approved the gate's own question: only changed arguments pass the gate again.
   if (!hooks.has("gateBeforeTool") || (isApproved && !edited)) return undefined
   const gate = await hooks.call("gateBeforeTool", (hook, run) =>
-    hook.gateBeforeTool?.({ ...hookedCall(run, call), edited }),
+    hook.gateBeforeTool?.({ ...hookedCall(run, shownCall(open, call)), edited }),
   )
   if (gate?.allow === true) return undefined
   if (gate?.allow === false) {
@@ -158,10 +160,11 @@ async function askGate({ hooks }: OpenRun, call: ToolCall, { edited = false, isA
 /** Rules see what would run. Undefined if this process does not have the secrets of the call. */
 export function policyCall(config: ResolvedConfig, run: OpenRun, call: ToolCall): PolicyCall | undefined {
   const { key, input } = run
-  const args = realArgs(config, run, call)
-  if (args === undefined) return undefined
+  const real = realArgs(config, run, call)
+  if (real === undefined) return undefined
+  const { policyName, args } = seenCall(run, { ...call, args: real })
   return {
-    tool: call.name,
+    tool: policyName,
     args,
     callId: call.callId,
     cwd: input.cwd,
@@ -170,6 +173,46 @@ export function policyCall(config: ResolvedConfig, run: OpenRun, call: ToolCall)
     ...(run.place && { agent: run.place.name }),
     backend: run.target.backend.name,
     sandboxed: config.env.shell?.isSandboxRequired === true,
+  }
+}
+
+/** A call as policies and hooks see it: the inner one, if its tool calls others. */
+interface SeenCall {
+  readonly name: string
+  readonly policyName: string
+  readonly args: Json
+  /** Undefined for a tool that the backend runs itself. */
+  readonly risk: Risk | undefined
+  /** The arguments of the call with other arguments of the seen one. */
+  outer(args: Json): Json
+}
+
+export function seenCall({ input }: OpenRun, { name, args }: CallFacts): SeenCall {
+  const tool = input.dispatcher.tool(name)
+  const inner = tool && innerOf(tool, args)
+  const seen = inner?.tool ?? tool
+  const itself = (changed: Json) => changed
+  return {
+    name: seen?.name ?? name,
+    policyName: seen?.policyName ?? seen?.name ?? name,
+    args: inner?.args ?? args,
+    risk: seen?.risk,
+    outer: inner?.outer ?? itself,
+  }
+}
+
+/** The same call with the name and the arguments that people and hooks see. */
+export function shownCall(run: OpenRun, call: ToolCall): ToolCall {
+  const { name, args } = seenCall(run, call)
+  return name === call.name ? call : { ...call, name, args }
+}
+
+/** Undefined where there is no such tool: the validation of the call reports that. */
+function innerOf(tool: Tool, args: Json): InnerCall | undefined {
+  try {
+    return tool.inner?.(args)
+  } catch {
+    return undefined
   }
 }
 

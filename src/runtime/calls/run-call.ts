@@ -13,7 +13,16 @@ import { Offload } from "../offload/offload.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, type DecideAgain, waitForApproval } from "./ask.ts"
 import { OutputCheck, scansOutput } from "./check-output.ts"
-import { allowsAtOnce, callDigest, decide, environmentFor, hookedCall, type Question, type Verdict } from "./decide.ts"
+import {
+  allowsAtOnce,
+  callDigest,
+  decide,
+  environmentFor,
+  hookedCall,
+  type Question,
+  shownCall,
+  type Verdict,
+} from "./decide.ts"
 import { Overflow } from "./overflow.ts"
 import { Turnstile } from "./turnstile.ts"
 
@@ -107,7 +116,7 @@ export class CallRunner {
       if (effect !== "none") await journal.flush()
       if (controls.stopping) return this.record(call, notStarted(call), 0, effect)
       if (hooks.has("preToolCall")) {
-        await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, call)))
+        await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, shownCall(this.#run, call))))
       }
       const started = performance.now()
       const dispatched = await this.#dispatch(call, resumed)
@@ -118,7 +127,9 @@ export class CallRunner {
       const inDoubt = effect !== "none" && controls.signal.aborted && outcome.status === "error" && !agent
       const recorded = this.record(call, inDoubt ? unknown(call) : outcome, performance.now() - started, effect)
       if (hooks.has("postToolCall")) {
-        await hooks.call("postToolCall", (hook, at) => hook.postToolCall?.(hookedCall(at, call), recorded))
+        await hooks.call("postToolCall", (hook, at) =>
+          hook.postToolCall?.(hookedCall(at, shownCall(this.#run, call)), recorded),
+        )
       }
       return recorded
     } catch (error) {
@@ -239,7 +250,7 @@ export class CallRunner {
       // A failed agent, or one that was stopped with its run, reports more than its tool could.
       return agent?.kind === "ended" && outcome.status !== "ok" ? agent.outcome : outcome
     }
-    if (!scansOutput(this.#run, call.name)) return dispatch(context, keep, this.#offload.of(call))
+    if (!scansOutput(this.#run, call)) return dispatch(context, keep, this.#offload.of(call))
     const check = new OutputCheck(this.#config, this.#run, call, keep)
     const quiet = { ...context, progress: () => {} }
     const outcome = await dispatch(quiet, check.keep, this.#offload.of(call, check.passes))

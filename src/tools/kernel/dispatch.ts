@@ -134,6 +134,9 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       return { status: "ok", output: cutParts(parts, limits, keep && (await kept(parts, tool.name, context, keep))) }
     } catch (error) {
       const toolError = readToolError(error)
+      if (toolError?.code === "outcome_unknown" && tool.effect !== "none") {
+        return { ...failed(toolError.code, toolError.message), status: "unknown" }
+      }
       if (toolError !== undefined) return failed(toolError.code, toolError.message)
       if (step === "run" && context.signal.aborted) return stopped(tool, errorLimits)
       report(tool.name, () => describeException(error, tool.name, step, context, redact))
@@ -279,6 +282,7 @@ const toolErrorCodes: Readonly<Record<ToolErrorCode, true>> = {
   timeout: true,
   aborted: true,
   io: true,
+  outcome_unknown: true,
   internal: true,
 }
 

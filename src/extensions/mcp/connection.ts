@@ -1,0 +1,209 @@
+import type {
+  CallToolResult,
+  Client,
+  GetPromptResult,
+  Tool as McpTool,
+  Progress,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplateType,
+  Transport,
+} from "@modelcontextprotocol/client"
+import type { BackendEnv } from "../../contract/backend-env.ts"
+import { LonghaulError } from "../../contract/error.ts"
+import type { JsonObject } from "../../contract/json.ts"
+import type { McpProgram, McpRemote, McpServer } from "../../contract/mcp.ts"
+import { serverFetch } from "./http-fetch.ts"
+import { LineTransport } from "./line-transport.ts"
+
+/** What a connection needs from its surroundings. */
+export interface ConnectionOptions {
+  readonly name: string
+  readonly server: McpServer
+  readonly host: Pick<BackendEnv, "spawn" | "brand">
+  readonly runId: string
+  readonly cwd: string
+  readonly signal: AbortSignal
+  /** Answers the server's requests: declares capabilities and sets handlers. */
+  readonly serve?: (sdk: typeof import("@modelcontextprotocol/client")) => Served
+  readonly fetch?: typeof fetch
+  /** Tokens for the server's requests. */
+  readonly authProvider?: import("@modelcontextprotocol/client").OAuthClientProvider
+}
+
+/** The capabilities that the client declares, and the handlers that they need. */
+export interface Served {
+  readonly capabilities: JsonObject
+  register(client: Client): void
+}
+
+export interface CallOptions {
+  readonly signal: AbortSignal
+  progress(message: string): void
+}
+
+/** Time for a server to come up. */
+const CONNECT_MS = 10_000
+const CALL_MS = 60_000
+
+/**
+ * One server, connected on first use and again after it was lost. A request is repeated only if the server refused it unheard.
+ */
+export class ServerConnection {
+  readonly name: string
+  readonly server: McpServer
+  readonly #options: ConnectionOptions
+  #connected: Promise<Client> | undefined
+
+  constructor(options: ConnectionOptions) {
+    this.name = options.name
+    this.server = options.server
+    this.#options = options
+  }
+
+  /** Rejects with the reason if the server does not come up in time. */
+  async connect(): Promise<Client> {
+    this.#connected ??= this.#open()
+    try {
+      return await this.#connected
+    } catch (error) {
+      this.#connected = undefined
+      throw error
+    }
+  }
+
+  async tools(): Promise<readonly McpTool[]> {
+    const client = await this.connect()
+    if (!client.getServerCapabilities()?.tools) return []
+    return (await client.listTools(undefined, this.#limits())).tools
+  }
+
+  async callTool(name: string, args: JsonObject, { signal, progress }: CallOptions): Promise<CallToolResult> {
+    const onprogress = (at: Progress) => progress(describe(at))
+    return this.#request((client) =>
+      client.callTool({ name, arguments: { ...args } }, { ...this.#limits(), signal, onprogress }),
+    )
+  }
+
+  async resources(): Promise<{
+    readonly resources: readonly Resource[]
+    readonly templates: readonly ResourceTemplateType[]
+  }> {
+    return this.#request(async (client) => {
+      if (!client.getServerCapabilities()?.resources) return { resources: [], templates: [] }
+      const { resources } = await client.listResources(undefined, this.#limits())
+      const { resourceTemplates } = await client.listResourceTemplates(undefined, this.#limits())
+      return { resources, templates: resourceTemplates }
+    })
+  }
+
+  async readResource(uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
+    return this.#request((client) => client.readResource({ uri }, { ...this.#limits(), signal }))
+  }
+
+  async prompts(): Promise<readonly Prompt[]> {
+    return this.#request(async (client) =>
+      client.getServerCapabilities()?.prompts ? (await client.listPrompts(undefined, this.#limits())).prompts : [],
+    )
+  }
+
+  async prompt(name: string, args: Readonly<Record<string, string>>): Promise<GetPromptResult> {
+    return this.#request((client) => client.getPrompt({ name, arguments: { ...args } }, this.#limits()))
+  }
+
+  async close(): Promise<void> {
+    const connected = this.#connected
+    this.#connected = undefined
+    await connected?.then((client) => client.close()).catch(() => {})
+  }
+
+  #limits() {
+    const timeout = this.server.timeoutMs ?? CALL_MS
+    return { timeout, resetTimeoutOnProgress: true, maxTotalTimeout: timeout * 10 }
+  }
+
+  /** A lost session is opened again once: the server has not heard the request. */
+  async #request<T>(send: (client: Client) => Promise<T>): Promise<T> {
+    const client = await this.connect()
+    try {
+      return await send(client)
+    } catch (error) {
+      if (!(await isLostSession(error))) throw error
+      if ((await this.#connected) === client) this.#connected = undefined
+      client.close().catch(() => {})
+      return send(await this.connect())
+    }
+  }
+
+  async #open(): Promise<Client> {
+    const { host, serve, signal } = this.#options
+    const sdk = await import("@modelcontextprotocol/client")
+    const served = serve?.(sdk)
+    const isProgram = "command" in this.server
+    const client = new sdk.Client(
+      { name: host.brand.mcpClientName, version: host.brand.mcpClientVersion },
+      {
+        capabilities: served?.capabilities ?? {},
+        // On a program's channel the question for the revision could hang an older server.
+        ...(!isProgram && { versionNegotiation: { mode: "auto" as const } }),
+      },
+    )
+    served?.register(client)
+    const transport = await this.#transport(sdk)
+    client.onclose = () => {
+      this.#connected = undefined
+    }
+    try {
+      await client.connect(transport, { timeout: CONNECT_MS, signal })
+      return client
+    } catch (error) {
+      await transport.close().catch(() => {})
+      throw error
+    }
+  }
+
+  async #transport(sdk: typeof import("@modelcontextprotocol/client")): Promise<Transport> {
+    const { server } = this
+    if ("command" in server) return new LineTransport(await this.#start(server))
+    const url = addressOf(this.name, server)
+    const { authProvider, fetch = globalThis.fetch } = this.#options
+    const options = {
+      fetch: serverFetch(server, fetch),
+      requestInit: { headers: { ...server.headers } },
+      ...(authProvider && { authProvider }),
+    }
+    return server.type === "sse"
+      ? new sdk.SSEClientTransport(url, options)
+      : new sdk.StreamableHTTPClientTransport(url, options)
+  }
+
+  #start({ command, args = [], env = {} }: McpProgram) {
+    const { host, cwd, runId } = this.#options
+    if (host.spawn) {
+      const install = `Install the MCP server ${this.name}: ${command} was not found.`
+      return host.spawn({ command, args, cwd, runId, passEnv: [], env, install })
+    }
+    throw new LonghaulError("config_invalid", `The MCP server ${this.name} is a program, and this host starts none.`, {
+      fix: 'Use createRuntime of "longhaul/node", or a server with a url.',
+    })
+  }
+}
+
+function addressOf(name: string, { url }: McpRemote): URL {
+  if (URL.canParse(url)) return new URL(url)
+  throw new LonghaulError("config_invalid", `The url of the MCP server ${name} is not a URL.`, {
+    fix: "Pass an address such as https://example.com/mcp.",
+  })
+}
+
+function describe({ progress, total, message }: Progress): string {
+  const figures = total === undefined ? String(progress) : `${progress} of ${total}`
+  return message === undefined ? figures : `${message} (${figures})`
+}
+
+/** The server no longer knows the session, so it has not looked at the request. */
+async function isLostSession(error: unknown): Promise<boolean> {
+  const { SdkHttpError } = await import("@modelcontextprotocol/client")
+  return error instanceof SdkHttpError && error.status === 404
+}

@@ -1,0 +1,30 @@
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
+import type { SceneSettings } from "./answers.mjs"
+
+interface SceneMessage {
+  readonly id?: number | string
+  readonly method: string
+  readonly params: {
+    readonly clientInfo: object
+    readonly capabilities: { readonly sampling?: object; readonly elicitation?: object; readonly roots?: object }
+  }
+}
+
+export interface HttpSceneSettings extends SceneSettings {
+  readonly stateless?: boolean
+  /** The status with which a request is refused. */
+  readonly refuse?: (request: IncomingMessage, message: SceneMessage | undefined) => number
+  /** True: the connection is cut instead of an answer. */
+  readonly cut?: (message: SceneMessage) => boolean
+}
+
+export function serveScene(settings?: HttpSceneSettings): Promise<{
+  readonly url: string
+  readonly requests: readonly {
+    readonly method: string
+    readonly headers: IncomingHttpHeaders
+    readonly message?: SceneMessage
+  }[]
+  forget(): void
+  close(): Promise<void>
+}>
