@@ -16,8 +16,17 @@ export interface BackendEnv {
   variable?(name: string): string | undefined
   /** Whether there is a file or a folder at an absolute path. Absent: this host has no files. */
   exists?(path: string): Promise<boolean>
+  /** Tokens of logins, which outlive the process. Absent: this host keeps none. */
+  readonly tokens?: TokenStore
   /** A private folder that outlives the process, for a vendor's state. Created on first use. */
   stateFolder?(name: string): string
+}
+
+/** Texts by key, readable for this user only. */
+export interface TokenStore {
+  read(key: string): Promise<string | undefined>
+  write(key: string, value: string): Promise<void>
+  delete(key: string): Promise<void>
 }
 
 /** Times in milliseconds. */

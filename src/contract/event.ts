@@ -122,8 +122,8 @@ export type RecordBody =
       /** From the request to the end of its answer. */
       readonly durationMs?: number
     }
-  /** Usage that a backend reports apart from the steps of its model. */
-  | { readonly type: "metering"; readonly usage: Usage; readonly model?: string }
+  /** Usage that a backend reports apart from the steps of its model, or that another part of the run caused (`source`). */
+  | { readonly type: "metering"; readonly usage: Usage; readonly model?: string; readonly source?: string }
   /** A person must decide about a call. `question`: shown to them. `ticket`: identifies this question only. */
   | {
       readonly type: "approval-request"

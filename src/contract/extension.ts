@@ -1,6 +1,7 @@
 import type { BackendEnv } from "./backend-env.ts"
 import type { Environment } from "./env.ts"
 import type { Json } from "./json.ts"
+import type { Message } from "./message.ts"
 import type { Store } from "./store.ts"
 import type { Tool } from "./tool.ts"
 
@@ -37,8 +38,25 @@ export interface ExtensionRun {
   readonly contextTokens?: number
   /** What it returned when the run began. Absent: the run begins, or the caller passed the extension again. */
   readonly recorded?: RecordedExtension
+  /** Asks the run's model something, apart from its conversation and within its budget. Absent: its backend has no such model. */
+  readonly sample?: (request: SampleRequest) => Promise<SampleAnswer>
   /** Records a warning of the run. */
   warn(code: string, message: string): void
+}
+
+/** A question to the model. */
+export interface SampleRequest {
+  /** Who asks, for the journal. */
+  readonly source: string
+  readonly system?: string
+  readonly messages: readonly Message[]
+  readonly maxOutputTokens: number
+}
+
+export interface SampleAnswer {
+  readonly text: string
+  /** As the provider calls it. */
+  readonly model: string
 }
 
 /** What an extension gives to a run. */

@@ -20,8 +20,8 @@ export interface McpRemote extends McpServerSettings {
   readonly headers?: Readonly<Record<string, string>>
   /** Called before every request, and once more if the server answers 401. Its headers take precedence over `headers`. */
   readonly headersProvider?: () => HeaderValues | Promise<HeaderValues>
-  /** How to obtain tokens. Default: those of `longhaul mcp login`, if there are any. */
-  readonly auth?: McpClientCredentials
+  /** How to obtain tokens. Default: by a person's login with `longhaul mcp login`. */
+  readonly auth?: McpAuth
   /** Sends every request on its own and expects no session and no stream from the server. */
   readonly preferBindingTransport?: boolean
 }
@@ -40,9 +40,18 @@ export interface McpServerSettings {
   readonly allowSampling?: boolean
 }
 
-/** Tokens for a program rather than a person. */
-export interface McpClientCredentials {
-  readonly clientId: string
-  readonly clientSecret: string
+export interface McpAuth {
+  /** `login`: a person logs in, once. `client-credentials`: the program is known to the server. Default `login`. */
+  readonly grant?: "login" | "client-credentials"
+  /** Absent: the client registers itself, if the server lets it. */
+  readonly clientId?: string
+  readonly clientSecret?: string
+  /** Instead of a secret: a private key in PEM format, with its algorithm, such as `ES256`. */
+  readonly privateKey?: string
+  readonly algorithm?: string
+  /** The address of a document that describes the client. Servers that support it need no registration. */
+  readonly clientMetadataUrl?: string
   readonly scope?: string
+  /** Instead of all of these: an `OAuthClientProvider` of `@modelcontextprotocol/client`. */
+  readonly provider?: object
 }

@@ -26,8 +26,12 @@ export function serverCredentials(servers: McpServers): Readonly<Record<string, 
 
 function valuesOf(server: McpServer): readonly (readonly [string, string])[] {
   if ("command" in server) return Object.entries(server.env ?? {})
-  const secret = server.auth?.clientSecret
-  return [...Object.entries(server.headers ?? {}), ...(secret === undefined ? [] : [["clientSecret", secret] as const])]
+  const { clientSecret, privateKey } = server.auth ?? {}
+  return Object.entries({
+    ...server.headers,
+    ...(clientSecret !== undefined && { clientSecret }),
+    ...(privateKey !== undefined && { privateKey }),
+  })
 }
 
 const SHORTEST_SECRET = 8

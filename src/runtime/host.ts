@@ -22,6 +22,7 @@ import { compactionFacts } from "./compaction/facts.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { Entry } from "./entry.ts"
 import type { OpenRun } from "./open-run.ts"
+import { boundOf } from "./pricing.ts"
 
 /** The prices of the run's model, and of the model that writes summaries. Null: unknown. */
 export interface Prices {
@@ -235,7 +236,7 @@ export class SessionHost implements TurnHost {
   async #reserved(bound: () => TurnBound, pricing: Pricing | null): Promise<Reserve | undefined> {
     const { ledger, controls } = this.#run
     this.#refund()
-    this.#reserve = ledger.limited ? await ledger.reserve(bounded(bound(), pricing), controls.signal) : undefined
+    this.#reserve = ledger.limited ? await ledger.reserve(boundOf(bound(), pricing), controls.signal) : undefined
     return this.#reserve
   }
 
@@ -279,13 +280,3 @@ export class SessionHost implements TurnHost {
     return { ...event, usage }
   }
 }
-
-function bounded({ inputTokens, outputTokens }: TurnBound, pricing: Pricing | null): Reserve {
-  const tokens = inputTokens + outputTokens
-  if (pricing === null) return { tokens, usd: null }
-  // Cache writes may cost more than input, so the bound is the most expensive way to count the tokens.
-  const atMost = (usage: Partial<Usage>) => costOf({ ...nothing, ...usage, outputTokens }, pricing) ?? 0
-  return { tokens, usd: Math.max(atMost({ inputTokens }), atMost({ cacheWriteTokens: inputTokens })) }
-}
-
-const nothing: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null }

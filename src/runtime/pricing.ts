@@ -1,7 +1,10 @@
+import type { TurnBound } from "../contract/backend.ts"
 import { LonghaulError } from "../contract/error.ts"
+import type { Reserve } from "../contract/event.ts"
 import type { Pricing } from "../contract/pricing.ts"
+import type { Usage } from "../contract/result.ts"
 import type { ModelName, RuntimeConfig } from "../contract/run.ts"
-import { lookUpPricing } from "../observe/price.ts"
+import { costOf, lookUpPricing } from "../observe/price.ts"
 
 /** Returns the price of a model; null: unknown. Returns a promise only while the price is not cached. */
 export type PriceList = (model: ModelName) => Pricing | null | Promise<Pricing | null>
@@ -44,3 +47,14 @@ async function findPricing(
   }
   return own === undefined ? lookUpPricing(provider, id, new Date()) : own
 }
+
+/** The most that a call can cost. */
+export function boundOf({ inputTokens, outputTokens }: TurnBound, pricing: Pricing | null): Reserve {
+  const tokens = inputTokens + outputTokens
+  if (pricing === null) return { tokens, usd: null }
+  // Cache writes may cost more than input, so the bound is the most expensive way to count the tokens.
+  const atMost = (usage: Partial<Usage>) => costOf({ ...nothing, ...usage, outputTokens }, pricing) ?? 0
+  return { tokens, usd: Math.max(atMost({ inputTokens }), atMost({ cacheWriteTokens: inputTokens })) }
+}
+
+const nothing: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null }

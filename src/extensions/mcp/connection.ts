@@ -16,20 +16,21 @@ import type { JsonObject } from "../../contract/json.ts"
 import type { McpProgram, McpRemote, McpServer } from "../../contract/mcp.ts"
 import { serverFetch } from "./http-fetch.ts"
 import { LineTransport } from "./line-transport.ts"
+import { authProviderOf, type LoginPage, SavedLogin } from "./oauth.ts"
 
 /** What a connection needs from its surroundings. */
 export interface ConnectionOptions {
   readonly name: string
   readonly server: McpServer
-  readonly host: Pick<BackendEnv, "spawn" | "brand">
+  readonly host: Pick<BackendEnv, "spawn" | "brand" | "tokens">
   readonly runId: string
   readonly cwd: string
   readonly signal: AbortSignal
   /** Answers the server's requests: declares capabilities and sets handlers. */
-  readonly serve?: (sdk: typeof import("@modelcontextprotocol/client")) => Served
+  readonly serve?: () => Served
   readonly fetch?: typeof fetch
-  /** Tokens for the server's requests. */
-  readonly authProvider?: import("@modelcontextprotocol/client").OAuthClientProvider
+  /** Present if a person is there who can log in. */
+  readonly page?: LoginPage
 }
 
 /** The capabilities that the client declares, and the handlers that they need. */
@@ -46,6 +47,8 @@ export interface CallOptions {
 /** Time for a server to come up. */
 const CONNECT_MS = 10_000
 const CALL_MS = 60_000
+/** A server that asks for more rights again and again gets no more than these. */
+const MOST_LOGINS = 3
 
 /**
  * One server, connected on first use and again after it was lost. A request is repeated only if the server refused it unheard.
@@ -55,6 +58,9 @@ export class ServerConnection {
   readonly server: McpServer
   readonly #options: ConnectionOptions
   #connected: Promise<Client> | undefined
+  /** Ends a login that the server asked for. Undefined: nobody can log in. */
+  #finishLogin: (() => Promise<void>) | undefined
+  #logins = 0
 
   constructor(options: ConnectionOptions) {
     this.name = options.name
@@ -129,6 +135,7 @@ export class ServerConnection {
     try {
       return await send(client)
     } catch (error) {
+      if (await this.#hasLoggedIn(error)) return this.#request(send)
       if (!(await isLostSession(error))) throw error
       if ((await this.#connected) === client) this.#connected = undefined
       client.close().catch(() => {})
@@ -136,10 +143,19 @@ export class ServerConnection {
     }
   }
 
+  /** True if the server asked for a login, or for more rights, and a person has logged in. */
+  async #hasLoggedIn(error: unknown): Promise<boolean> {
+    const { UnauthorizedError } = await import("@modelcontextprotocol/client")
+    if (!(error instanceof UnauthorizedError) || !this.#finishLogin || this.#logins >= MOST_LOGINS) return false
+    this.#logins++
+    await this.#finishLogin()
+    return true
+  }
+
   async #open(): Promise<Client> {
     const { host, serve, signal } = this.#options
     const sdk = await import("@modelcontextprotocol/client")
-    const served = serve?.(sdk)
+    const served = serve?.()
     const isProgram = "command" in this.server
     const client = new sdk.Client(
       { name: host.brand.mcpClientName, version: host.brand.mcpClientVersion },
@@ -150,16 +166,19 @@ export class ServerConnection {
       },
     )
     served?.register(client)
-    const transport = await this.#transport(sdk)
     client.onclose = () => {
       this.#connected = undefined
     }
-    try {
-      await client.connect(transport, { timeout: CONNECT_MS, signal })
-      return client
-    } catch (error) {
-      await transport.close().catch(() => {})
-      throw error
+    for (;;) {
+      const transport = await this.#transport(sdk)
+      try {
+        await client.connect(transport, { timeout: CONNECT_MS, signal })
+        return client
+      } catch (error) {
+        const isRetried = await this.#hasLoggedIn(error)
+        await transport.close().catch(() => {})
+        if (!isRetried) throw error
+      }
     }
   }
 
@@ -167,15 +186,21 @@ export class ServerConnection {
     const { server } = this
     if ("command" in server) return new LineTransport(await this.#start(server))
     const url = addressOf(this.name, server)
-    const { authProvider, fetch = globalThis.fetch } = this.#options
+    const { host, fetch = globalThis.fetch, page } = this.#options
+    const authProvider = await authProviderOf(this.name, server, host, page)
     const options = {
       fetch: serverFetch(server, fetch),
       requestInit: { headers: { ...server.headers } },
       ...(authProvider && { authProvider }),
     }
-    return server.type === "sse"
-      ? new sdk.SSEClientTransport(url, options)
-      : new sdk.StreamableHTTPClientTransport(url, options)
+    const transport =
+      server.type === "sse"
+        ? new sdk.SSEClientTransport(url, options)
+        : new sdk.StreamableHTTPClientTransport(url, options)
+    if (page && authProvider instanceof SavedLogin) {
+      this.#finishLogin = async () => transport.finishAuth(await authProvider.returned())
+    }
+    return transport
   }
 
   #start({ command, args = [], env = {} }: McpProgram) {

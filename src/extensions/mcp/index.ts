@@ -10,9 +10,10 @@ import { definitionsOf, visible } from "./definitions.ts"
 import { areTooMany, namesOf, searchedTools } from "./many-tools.ts"
 import { changedTools, Pins } from "./pins.ts"
 import { resourceTools } from "./resources.ts"
+import { type RequestHandlers, serverRequests } from "./server-requests.ts"
 import { serverTool } from "./tools.ts"
 
-export interface McpOptions {
+export interface McpOptions extends RequestHandlers {
   readonly servers: McpServers
   /** Default `mcp`. */
   readonly name?: string
@@ -36,15 +37,17 @@ export function mcp(options: McpOptions): Extension {
   }
 }
 
-const optionKeys = keys<McpOptions>()("servers", "name", "pins", "fetch")
+const optionKeys = keys<McpOptions>()("servers", "name", "pins", "fetch", "samplingHandler", "elicit")
 
 type Settled = McpOptions & Required<Pick<McpOptions, "pins">>
 
-async function open(run: ExtensionRun, { servers, pins, fetch }: Settled): Promise<OpenedExtension> {
+async function open(run: ExtensionRun, options: Settled): Promise<OpenedExtension> {
+  const { servers, pins, fetch } = options
   const { host, runId, cwd, signal } = run
-  const connections = Object.entries(servers).map(
-    ([name, server]) => new ServerConnection({ name, server, host, runId, cwd, signal, ...(fetch && { fetch }) }),
-  )
+  const connections = Object.entries(servers).map(([name, server]) => {
+    const serve = () => serverRequests(run, name, server, options)
+    return new ServerConnection({ name, server, host, runId, cwd, signal, serve, ...(fetch && { fetch }) })
+  })
   const close = async () => {
     await Promise.all(connections.map((connection) => connection.close()))
   }
@@ -140,3 +143,12 @@ function describe(error: unknown): string {
 }
 
 const LONGEST_INSTRUCTIONS = 4_000
+
+export {
+  DEFAULT_SAMPLING_MAX_DEPTH,
+  type Elicitation,
+  type ElicitationAnswer,
+  type RequestHandlers,
+  type SamplingRequest,
+  type SamplingResult,
+} from "./server-requests.ts"

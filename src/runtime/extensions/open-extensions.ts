@@ -6,6 +6,7 @@ import { plainText } from "../../lib/content.ts"
 import { createDispatcher } from "../../tools/kernel/dispatch.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { type OpenRun, toolDigest } from "../open-run.ts"
+import { sampler } from "./sample.ts"
 import { scopedStore } from "./scoped-store.ts"
 
 /** The extensions of one run, while this process works on it. */
@@ -63,6 +64,7 @@ export class OpenExtensions {
   #runFor(recorded: RecordedExtension | undefined): ExtensionRun {
     const { key, input, controls, journal, target } = this.#run
     const { workspaceId, runId, nodeId } = key
+    const sample = sampler(this.#config, this.#run)
     const contextTokens = target.model?.contextTokens ?? target.backend.capabilities.contextTokens
     return {
       runId,
@@ -75,6 +77,7 @@ export class OpenExtensions {
       signal: AbortSignal.any([controls.signal, this.#ended.signal]),
       ...(contextTokens > 0 && { contextTokens }),
       ...(recorded && { recorded }),
+      ...(sample && { sample }),
       warn: (code, message) => {
         journal.append({ type: "warning", code, message: this.#run.redactor.text(message) })
       },

@@ -3,6 +3,7 @@ import { lstat } from "node:fs/promises"
 import { join } from "node:path"
 import type { BackendEnv } from "../../../contract/backend-env.ts"
 import { errnoOf } from "../errno.ts"
+import { fileTokens } from "../mcp/token-store.ts"
 import { defaultSpillFolder, defaultStoreRoot } from "../store/state-folder.ts"
 import type { Programs } from "./programs.ts"
 
@@ -14,7 +15,7 @@ export interface BackendHostOptions {
   variables(): Readonly<Record<string, string | undefined>>
 }
 
-type HostParts = Required<Pick<BackendEnv, "spawn" | "loopback" | "variable" | "exists" | "stateFolder">>
+type HostParts = Required<Pick<BackendEnv, "spawn" | "loopback" | "variable" | "exists" | "stateFolder" | "tokens">>
 
 /** Processes, sockets and folders for backends. Loaded on first use: most runtimes start no program. */
 export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHostOptions): HostParts {
@@ -36,6 +37,7 @@ export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHos
         // What cannot be looked at may be there.
         (error) => !["ENOENT", "ENOTDIR"].includes(errnoOf(error)),
       ),
+    tokens: fileTokens(join(defaultStoreRoot(), "mcp-logins")),
     stateFolder(name) {
       const folder = join(defaultStoreRoot(), "backends", name)
       mkdirSync(folder, { recursive: true, mode: 0o700 })
