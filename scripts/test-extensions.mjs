@@ -26,7 +26,14 @@ function install() {
   mkdirSync(folder)
   writeFileSync(join(folder, "package.json"), `{ "private": true, "type": "module", "dependencies": ${packages} }`)
   // Without a lock file: it may name hosts. Scripts: the one of `node` puts its binary in place.
-  const options = ["--no-package-lock", "--no-audit", "--no-fund", "--progress", "--loglevel=error", "--foreground-scripts"]
+  const options = [
+    "--no-package-lock",
+    "--no-audit",
+    "--no-fund",
+    "--progress",
+    "--loglevel=error",
+    "--foreground-scripts",
+  ]
   const { status, error } = spawnSync("npm", ["install", ...options], { cwd: folder, stdio: "inherit" })
   if (error) throw error
   if (status !== 0) process.exit(status ?? 1)

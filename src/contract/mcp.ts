@@ -52,6 +52,8 @@ export interface McpAuth {
   /** The address of a document that describes the client. Servers that support it need no registration. */
   readonly clientMetadataUrl?: string
   readonly scope?: string
+  /** Accepts an issuer other than the address of its metadata, as servers of the revision 2025-03-26 may have. Default false. */
+  readonly allowOtherIssuer?: boolean
   /** Instead of all of these: an `OAuthClientProvider` of `@modelcontextprotocol/client`. */
   readonly provider?: object
 }

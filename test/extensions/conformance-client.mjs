@@ -44,6 +44,7 @@ function serverOf() {
   if (scenario === "auth/pre-registration") {
     return { url, auth: { clientId: context.client_id, clientSecret: context.client_secret } }
   }
+  if (scenario === "auth/2025-03-26-oauth-metadata-backcompat") return { url, auth: { allowOtherIssuer: true } }
   return { url, auth: { clientMetadataUrl: "https://conformance-test.local/client-metadata.json" } }
 }
 
@@ -83,10 +84,22 @@ const connection = new ServerConnection({
   serve: () => serverRequests(run, "suite", server, { elicit }),
 })
 
-const tools = await connection.tools()
+/** Servers that a client must refuse: it fails, and that is the right end. */
+const refused = ["auth/resource-mismatch", "auth/scope-retry-limit"]
 const given = { add_numbers: { a: 5, b: 3 } }
-for (const { name } of tools) {
-  const result = await connection.callTool(name, given[name] ?? {}, { signal, progress() {} })
-  console.log(name, JSON.stringify(result.content).slice(0, 200))
+
+async function drive() {
+  for (const { name } of await connection.tools()) {
+    await connection.callTool(name, given[name] ?? {}, { signal, progress() {} })
+  }
 }
+
+const error = await drive().then(
+  () => undefined,
+  (reason) => reason,
+)
 await connection.close()
+if (refused.includes(scenario) !== (error !== undefined)) {
+  console.error(error ?? "The server was not refused.")
+  process.exit(1)
+}

@@ -48,7 +48,7 @@ export interface CallOptions {
 const CONNECT_MS = 10_000
 const CALL_MS = 60_000
 /** A server that asks for more rights again and again gets no more than these. */
-const MOST_LOGINS = 3
+const MOST_LOGINS = 2
 
 /**
  * One server, connected on first use and again after it was lost. A request is repeated only if the server refused it unheard.
@@ -192,6 +192,7 @@ export class ServerConnection {
       fetch: serverFetch(server, fetch),
       requestInit: { headers: { ...server.headers } },
       ...(authProvider && { authProvider }),
+      ...(server.auth?.allowOtherIssuer && { skipIssuerMetadataValidation: true }),
     }
     const transport =
       server.type === "sse"
