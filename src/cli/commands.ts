@@ -29,7 +29,10 @@ export const commands: CommandTable = {
     load: () => import("./commands/crashtest.ts"),
   },
   simulate: { summary: "Serve a simulated model provider.", load: () => import("./commands/simulate.ts") },
-  mcp: { summary: "Serve the tools to an MCP client.", load: () => import("./commands/mcp.ts") },
+  mcp: {
+    summary: "Serve the tools to an MCP client, or use MCP servers of others.",
+    load: () => import("./commands/mcp.ts"),
+  },
   doctor: { summary: "Check what is available to runs on this machine.", load: () => import("./commands/doctor.ts") },
   init: { summary: "Write a config file and an example program.", load: () => import("./commands/init.ts") },
   completion: { summary: "Print a shell completion script.", load: () => import("./commands/completion.ts") },

@@ -1,7 +1,16 @@
 import { resolve } from "node:path"
 import type { AgentTools } from "../../hosts/node/agent-tools.ts"
 import { newNonce } from "../../lib/id.ts"
-import { type Command, commonOptions, noPositionals, numberOption, parseCommandLine, UsageError } from "../arguments.ts"
+import {
+  type Command,
+  commonOptions,
+  noPositionals,
+  numberOption,
+  parseCommandLine,
+  storeOption,
+  UsageError,
+} from "../arguments.ts"
+import type { Subcommand } from "../mcp/subcommand.ts"
 import type { Output } from "../output.ts"
 import { aborted, givenToken, listening, stopSignal } from "../serving.ts"
 import { version } from "../version.ts"
@@ -22,19 +31,44 @@ const options = {
   http: { type: "boolean", help: "Serve streamable HTTP instead of stdin and stdout." },
   host: { type: "string", value: "<address>", help: "With --http: address to listen on. Default: 127.0.0.1." },
   port: { type: "string", value: "<n>", help: "With --http: port to listen on. Default: any free one." },
+  "mcp-config": { type: "string", value: "<file>", help: "File with the servers of others. Default: .mcp.json." },
+  ...storeOption,
   ...commonOptions,
 } as const
 
+/** For the servers of others. Each is loaded when it is called. */
+const subcommands: Readonly<Record<string, () => Promise<{ readonly subcommand: Subcommand }>>> = {
+  list: () => import("../mcp/list.ts"),
+  tools: () => import("../mcp/tools.ts"),
+  call: () => import("../mcp/call.ts"),
+  accept: () => import("../mcp/accept.ts"),
+  login: () => import("../mcp/login.ts"),
+  logout: () => import("../mcp/logout.ts"),
+}
+
 export const command: Command = {
-  summary: "Serve the tools to an MCP client until the client disconnects or Ctrl-C.",
-  usage: "[options]",
+  summary: "Serve the tools to an MCP client until it disconnects or Ctrl-C; or use the MCP servers of others.",
+  usage:
+    "[options] [list | tools <server> | call <server> <tool> ['<args>'] | accept <server> | login <server> | logout <server>]",
   options,
+  completes: Object.keys(subcommands),
   notes: [
+    "Without a subcommand, the tools of longhaul are served.",
+    "list     List the servers of the file. Nothing is started.",
+    "tools    Show the tools, prompts and resources of a server.",
+    "call     Call a tool once, outside any run and any policy.",
+    "accept   Accept the tools of a server as they are, after they have changed.",
+    "login    Log in at a server with a browser. Runs use the login from then on.",
+    "logout   Delete the login at a server.",
+    "A <server> is a name in the file, or an address.",
     "Without --http, stdin and stdout are reserved for the client, and --json writes its one line to stderr.",
     `With --http, every request needs a bearer token: the value of ${tokenName}, else a new one that is printed.`,
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("mcp", args, options)
+    const [name, ...rest] = positionals
+    const load = name !== undefined && Object.hasOwn(subcommands, name) ? subcommands[name] : undefined
+    if (load) return (await load()).subcommand.run(rest, values, output)
     noPositionals("mcp", positionals)
     const port = numberOption("port", values.port, { from: 0, to: 65_535, whole: true })
     if (!values.http && (values.host !== undefined || port !== undefined)) {

@@ -1,0 +1,35 @@
+import type { JsonObject } from "../../contract/json.ts"
+import { resultParts } from "../../extensions/mcp/content.ts"
+import { attachmentLabel } from "../../lib/content.ts"
+import { isJsonObject } from "../../lib/json.ts"
+import { UsageError } from "../arguments.ts"
+import { visible } from "../format.ts"
+import { noMore, type Subcommand, serverNamed, withServer } from "./subcommand.ts"
+
+export const subcommand: Subcommand = {
+  async run(positionals, values, output) {
+    noMore("call", positionals, 3)
+    const [server, tool, text = "{}"] = positionals
+    const chosen = await serverNamed("call", server, values)
+    if (tool === undefined) throw new UsageError("Missing tool for mcp call.", "See `longhaul mcp tools <server>`.")
+    const args = argumentsOf(text)
+    const signal = new AbortController().signal
+    const result = await withServer(chosen, (connection) =>
+      connection.callTool(tool, args, { signal, progress: (message) => output.complain(visible(message)) }),
+    )
+    if (values.json) output.printJson({ server: chosen.name, tool, ...result })
+    else {
+      for (const part of resultParts(result))
+        output.print(part.type === "text" ? visible(part.text) : attachmentLabel(part))
+    }
+    return result.isError ? 1 : 0
+  },
+}
+
+function argumentsOf(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isJsonObject(value)) return value
+  } catch {}
+  throw new UsageError("The arguments of the tool are not a JSON object.", `Quote them: '{"path":"."}'.`)
+}

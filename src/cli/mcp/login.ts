@@ -1,0 +1,29 @@
+import { loopbackPage } from "../../hosts/node/mcp/login-page.ts"
+import { UsageError } from "../arguments.ts"
+import { visible } from "../format.ts"
+import { stopSignal } from "../serving.ts"
+import { noMore, type Subcommand, serverNamed, withServer } from "./subcommand.ts"
+
+export const subcommand: Subcommand = {
+  async run(positionals, values, output) {
+    noMore("login", positionals, 1)
+    const chosen = await serverNamed("login", positionals[0], values)
+    const { name, server } = chosen
+    if ("command" in server) {
+      throw new UsageError(`${name} is a program: it has no login.`, "Give it what it needs in env.")
+    }
+    const { signal } = stopSignal()
+    const page = await loopbackPage((url) => {
+      if (values.json) output.printJson({ type: "login", server: name, url: url.href })
+      else output.print(`Open this address in a browser and log in:\n\n  ${url.href}\n\nPress Ctrl-C to stop.`)
+    }, signal)
+    try {
+      const tools = await withServer(chosen, (connection) => connection.tools(), { page, signal })
+      if (values.json) output.printJson({ type: "logged-in", server: name, tools: tools.length })
+      else output.print(`Logged in at ${visible(name)}, which has ${tools.length} tools.`)
+      return 0
+    } finally {
+      await page.close()
+    }
+  },
+}

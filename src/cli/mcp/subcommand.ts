@@ -1,0 +1,72 @@
+import { resolve } from "node:path"
+import type { McpServer } from "../../contract/mcp.ts"
+import { ServerConnection } from "../../extensions/mcp/connection.ts"
+import type { LoginPage } from "../../extensions/mcp/oauth.ts"
+import { backendHost } from "../../hosts/node/backends/environment.ts"
+import { readMcpServers } from "../../hosts/node/mcp/config-file.ts"
+import { defaultBrand } from "../../lib/brand.ts"
+import { closest } from "../../lib/closest.ts"
+import { UsageError } from "../arguments.ts"
+import type { Output } from "../output.ts"
+
+/** One subcommand of `mcp` for the servers of others. It returns the exit code. */
+export interface Subcommand {
+  run(positionals: readonly string[], values: McpValues, output: Output): Promise<number>
+}
+
+export interface McpValues {
+  readonly "mcp-config"?: string
+  readonly store?: string
+  readonly json?: boolean
+}
+
+export const defaultMcpFile = ".mcp.json"
+
+export function configPath(values: McpValues): string {
+  return values["mcp-config"] ?? defaultMcpFile
+}
+
+/** A server of the file, or one at a given address. */
+export async function serverNamed(
+  command: string,
+  name: string | undefined,
+  values: McpValues,
+): Promise<{ readonly name: string; readonly server: McpServer }> {
+  if (name === undefined) {
+    throw new UsageError(`Missing server for mcp ${command}.`, "Name a server of the file, or give its address.")
+  }
+  if (URL.canParse(name)) return { name: new URL(name).hostname.replace(/[^A-Za-z0-9_-]/g, "_"), server: { url: name } }
+  const path = configPath(values)
+  const servers = await readMcpServers(path)
+  const server = servers[name]
+  if (server !== undefined && Object.hasOwn(servers, name)) return { name, server }
+  const names = Object.keys(servers)
+  const meant = closest(name, names)
+  throw new UsageError(
+    `${path} has no server ${JSON.stringify(name)}.`,
+    meant === undefined ? `Use one of: ${names.join(", ") || "(there are none)"}.` : `Did you mean ${meant}?`,
+  )
+}
+
+/** Connects to a server, and closes the connection afterwards, whatever happens. */
+export async function withServer<T>(
+  { name, server }: { readonly name: string; readonly server: McpServer },
+  work: (connection: ServerConnection) => Promise<T>,
+  options: { readonly page?: LoginPage; readonly signal?: AbortSignal } = {},
+): Promise<T> {
+  const { signal = new AbortController().signal, page } = options
+  const cwd = resolve(".")
+  const host = { ...backendHost({ workspace: cwd, variables: () => process.env }), brand: defaultBrand }
+  const connection = new ServerConnection({ name, server, host, runId: "cli", cwd, signal, ...(page && { page }) })
+  try {
+    return await work(connection)
+  } finally {
+    await connection.close()
+  }
+}
+
+export function noMore(command: string, positionals: readonly string[], most: number): void {
+  const extra = positionals[most]
+  if (extra === undefined) return
+  throw new UsageError(`Unexpected argument for mcp ${command}: ${JSON.stringify(extra)}.`, "Remove it.")
+}
