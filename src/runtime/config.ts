@@ -38,7 +38,7 @@ import { checkShapes, list } from "./input/shapes.ts"
 import { fetchData } from "./offload/fetch-data.ts"
 import { mayFetch, offloads, withFetchData } from "./offload/settings.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
-import { type RedactorOf, redactedLogger, redactorSource, UndeclaredTokens } from "./secrets.ts"
+import { type RedactorOf, RunSecrets, redactedLogger, redactorSource, UndeclaredTokens } from "./secrets.ts"
 
 /** The defaults that a composition root provides in addition to the caller's configuration. */
 export interface Defaults {
@@ -95,6 +95,7 @@ export interface ResolvedConfig {
   /** The receivers of exceptions that tools throw. */
   readonly reporting: Pick<DispatcherOptions, "logger" | "onException">
   readonly redactorOf: RedactorOf
+  readonly runSecrets: RunSecrets
   readonly undeclared: UndeclaredTokens
   readonly limits: Limits
   /** Absent: runs start no agents unless they say so. */
@@ -132,7 +133,8 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const backends = new Backends(givenBackends(config), defaults.backend, defaults.backends)
   if (typeof config.backend === "string") backends.require(config.backend)
   const ownModel = ownModelOf(config, defaults, resolveModel)
-  const redactorOf = redactorSource(config, store, defaults.secretValues?.() ?? {}, ownModel)
+  const runSecrets = new RunSecrets()
+  const redactorOf = redactorSource(config, store, defaults.secretValues?.() ?? {}, ownModel, runSecrets)
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
   warnOfWeakSecrets(redactorOf().weak, logger)
   const compaction = checkedCompaction(config.compaction, resolveModel)
@@ -175,6 +177,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     dispatcher: createDispatcher(selected, reporting),
     reporting,
     redactorOf,
+    runSecrets,
     undeclared: new UndeclaredTokens(),
     limits: resolveLimits(config.limits, defaultLimits),
     ...(agents && { agents }),

@@ -151,7 +151,7 @@ export async function openRun(
       },
     ),
     policy,
-    redactor: config.redactorOf(withSummariser(input), mcpServers),
+    redactor: config.redactorOf(withSummariser(input), mcpServers, key),
     target,
     left: opening.isNew ? sessionGiven(input, target) : sessionLeft(projection, target, input.cwd),
     openBefore: projection.openCalls.map(({ callId }) => callId),

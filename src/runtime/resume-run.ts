@@ -29,7 +29,7 @@ import { type CheckedInput, checkedSlice, fetchingDispatcher, toolsWith } from "
 import { fetchData } from "./offload/fetch-data.ts"
 import { asksToOffload } from "./offload/settings.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
-import { outputForm } from "./output.ts"
+import { outputForm, redactedForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
 import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 import type { ReleasedRuns } from "./runs/released-runs.ts"
@@ -107,7 +107,7 @@ function redactedAnswer(
   { chain, mcpServers }: CheckedInput,
   given: ResumeInput,
 ): ResumeInput {
-  const redactor = config.redactorOf(chain, mcpServers)
+  const redactor = config.redactorOf(chain, mcpServers, key)
   const { answer, args } = given
   const clean = redactor.json(args)
   if (args !== undefined && clean !== undefined && ask && redactor.expand(clean) === undefined) {
@@ -140,13 +140,17 @@ async function recalledInput(
   const agents = recalledAgents(config.agents, input.agents, given.agents)
   const schema = given.outputSchema ?? input.outputSchema
   const form = schema && outputForm({ messages, outputSchema: schema, outputMode: input.outputMode ?? "strict" })
+  const recalled = await recalledChain(config.targets, run, given)
+  const mcpServers = { ...config.mcpServers, ...checkedServers(given.mcpServers) }
+  const redactor = config.redactorOf(recalled.chain, mcpServers, run)
   return {
     messages,
     ...(system !== undefined && { system }),
-    ...(await recalledChain(config.targets, run, given)),
-    mcpServers: { ...config.mcpServers, ...checkedServers(given.mcpServers) },
+    ...recalled,
+    mcpServers,
     settings: modelSettings(input),
-    ...(form && { form }),
+    // A recorded one has references already.
+    ...(form && { form: given.outputSchema ? redactedForm(redactor, form) : form }),
     ...(agents && { agents }),
     dispatcher: recalledTools(config, run, available ?? [...toolsWith(config, agents), ...(given.tools ?? [])], given),
     limits: resolveLimits(given.limits, run.limits),

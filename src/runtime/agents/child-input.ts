@@ -8,7 +8,7 @@ import { type ResolvedConfig, resolveLimits } from "../config.ts"
 import type { CheckedInput } from "../input/input.ts"
 import { fetchData } from "../offload/fetch-data.ts"
 import type { OpenRun } from "../open-run.ts"
-import { outputForm } from "../output.ts"
+import { outputForm, redactedForm } from "../output.ts"
 import { agentTools, isAgentTool } from "./agent-tools.ts"
 import type { CheckedAgents, NamedType } from "./settings.ts"
 
@@ -30,14 +30,14 @@ export async function childInput(
   const messages: readonly Message[] = [{ role: "user", content: [{ type: "text", text: prompt }] }]
   const form = schema && outputForm({ messages, outputSchema: schema })
   const target = await targetOf(config, run, type)
-  const redactor = config.redactorOf(target.chain, run.input.mcpServers)
+  const redactor = config.redactorOf(target.chain, run.input.mcpServers, run.key)
   return {
     ...inheritedInput(run),
     ...target,
     messages: redactor.json(messages),
     system: redactor.text(type.system),
     settings: { ...settings, ...(type.effort && { effort: type.effort }) },
-    ...(form && { form }),
+    ...(form && { form: redactedForm(redactor, form) }),
     dispatcher: createDispatcher(tools, config.reporting),
     limits: resolveLimits(type.limits, { turns: DEFAULT_TURNS }),
     compaction,

@@ -21,7 +21,7 @@ import { type Chain, chainOf } from "../backends/targets.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
 import { fetchData } from "../offload/fetch-data.ts"
 import { offloads, withFetchData } from "../offload/settings.ts"
-import { type OutputForm, outputForm } from "../output.ts"
+import { type OutputForm, outputForm, redactedForm } from "../output.ts"
 import { attachedParts } from "./attachments.ts"
 import { checkedSelection, checkedServers } from "./backend-settings.ts"
 import { type CheckedCompaction, checkedCompaction, recordedCompaction } from "./compaction.ts"
@@ -98,7 +98,7 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
   // FetchData reads what the run already has: it needs no feature of a backend.
   const tools = dispatcher.listTools().filter(({ name }) => dispatcher.tool(name) !== fetchData)
   const chain = await selectedChain(config, input, tools)
-  const redactor = config.redactorOf(chain, mcpServers)
+  const redactor = config.redactorOf(chain, mcpServers, key)
   const form = outputForm(input)
   const cwd = workingDirectory(config.workspace, input.cwd ?? ".")
   return {
@@ -109,11 +109,11 @@ export async function checkInput(config: ResolvedConfig, key: RunKey, input: Run
     mcpServers,
     ...(input.providerSessionId !== undefined && { providerSessionId: input.providerSessionId }),
     settings: modelSettings(input),
-    ...(form && { form }),
+    ...(form && { form: redactedForm(redactor, form) }),
     dispatcher,
     limits: resolveLimits(input.limits, config.limits),
     compaction,
-    ...(input.compaction !== undefined && { ownCompaction: recordedCompaction(input.compaction) }),
+    ...(input.compaction !== undefined && { ownCompaction: redactor.json(recordedCompaction(input.compaction)) }),
     ...(input.slice && { slice: checkedSlice(input.slice) }),
     unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
     policies: input.policy ? [checkRunPolicy(input.policy)] : [],
