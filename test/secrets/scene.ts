@@ -31,7 +31,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true })
 })
 
-export const values = (from: Readonly<Record<string, Sentinel>>) =>
+const values = (from: Readonly<Record<string, Sentinel>>) =>
   Object.fromEntries(Object.entries(from).map(([name, { value }]) => [name, value]))
 
 /** What an outsider could see, by sink. */
