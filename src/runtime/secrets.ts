@@ -19,6 +19,13 @@ export type RedactorOf = (
   run?: { readonly runId: string },
 ) => Redactor
 
+/** What a runtime has to mask secrets with. */
+export interface Redaction {
+  readonly redactorOf: RedactorOf
+  readonly runSecrets: RunSecrets
+  readonly undeclared: UndeclaredTokens
+}
+
 type Named = Readonly<Record<string, string>>
 
 /**
@@ -74,6 +81,12 @@ export function redactorSource(
   // Declared secrets that cannot be masked are reported when the runtime is created, not by its first run.
   redactorOf()
   return redactorOf
+}
+
+export function redactionOf(...[config, store, found, ownModel]: Parameters<typeof redactorSource>): Redaction {
+  const runSecrets = new RunSecrets()
+  const redactorOf = redactorSource(config, store, found, ownModel, runSecrets)
+  return { redactorOf, runSecrets, undeclared: new UndeclaredTokens() }
 }
 
 /** Redacts before it shortens: the start of a secret would no longer be recognised. */
