@@ -81,7 +81,7 @@ const attacks: readonly Attack[] = [
   ["patch: a quoted name that does not end", around('diff --git "', "\\\\", "\n"), tried(parsePatch)],
   ["patch: a here-document without its end", around("cat <<", " ", "\n"), tried(parsePatch)],
   ["patch: fences", around("", "```\n"), tried(parsePatch)],
-  ["edit: a text that is nowhere", around("", "aaaa\n"), (text) => closestLines(text, fill("aaab\n", 2000))],
+  ["edit: a text that is nowhere", around("", "aaaa\n"), (text) => closestLines(text, fill("aaab\n", 2000), String)],
   ["page: open tags", around("", "<a "), readPage],
   ["page: attributes without an end", around("<a", ' b="c'), readPage],
   ["page: quotes by turns", around("<a", " b='\" c=\"'"), readPage],

@@ -1,134 +1,16 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, beforeEach, expect, test, vi } from "vitest"
-import type { RunEvent } from "../src/contract/event.ts"
-import type { Model } from "../src/contract/provider.ts"
-import {
-  createRuntime,
-  defineTool,
-  fsStore,
-  LonghaulError,
-  type NodeRuntimeConfig,
-  native,
-  type Runtime,
-  serve,
-  ToolError,
-} from "../src/hosts/node/index.ts"
+import { expect, test } from "vitest"
+import { createRuntime, defineTool, LonghaulError, type Runtime, ToolError } from "../src/hosts/node/index.ts"
 import { RunProjection } from "../src/journal/projection.ts"
-import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
+import type { ScriptedStep } from "../src/testing/index.ts"
 import { bashTool } from "../src/tools/index.ts"
-import {
-  declared,
-  leaksIn,
-  ofEnvironment,
-  ofModel,
-  ofStore,
-  ofWebhook,
-  type Sentinel,
-  sentinels,
-  tokens,
-} from "./secrets/sentinels.ts"
+import { cleanups, expectNoLeak, filesBelow, root, scene } from "./secrets/scene.ts"
+import { declared, ofRunWebhook, type Sentinel, sentinels, tokens } from "./secrets/sentinels.ts"
 
-let root = ""
-const cleanups: (() => unknown)[] = []
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "longhaul-secrets-"))
-  vi.stubEnv("SERVICE_TOKEN", ofEnvironment.SERVICE_TOKEN.value)
-  vi.stubEnv("DATABASE_URL", `postgres://app:${ofEnvironment.DATABASE_URL.value}@db.internal/app`)
-})
-afterEach(async () => {
-  vi.unstubAllEnvs()
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-  rmSync(root, { recursive: true, force: true })
-})
+const ofRun: readonly Sentinel[] = Object.values(ofRunWebhook)
 
-const values = (from: Readonly<Record<string, Sentinel>>) =>
-  Object.fromEntries(Object.entries(from).map(([name, { value }]) => [name, value]))
-
-/** What an outsider could see, by sink. */
-interface Sinks {
-  readonly events: RunEvent[]
-  readonly logs: unknown[]
-  readonly hooks: unknown[]
-  readonly webhooks: string[]
-  readonly requests: unknown[]
-  readonly results: unknown[]
-}
-
-/** A runtime that knows every sentinel that can be known, with all its sinks. */
-async function scene(steps: readonly ScriptedStep[], extra: Partial<NodeRuntimeConfig> = {}) {
-  const sinks: Sinks = { events: [], logs: [], hooks: [], webhooks: [], requests: [], results: [] }
-  const receiver = await serve(async (request) => {
-    sinks.webhooks.push(await request.text())
-    return new Response()
-  })
-  cleanups.push(() => receiver.close())
-  const log = (...logged: unknown[]) => sinks.logs.push(logged)
-  const scripted = scriptedModel(steps)
-  const model: Model = {
-    ...scripted,
-    credentials: () => values(ofModel),
-    converse(setup) {
-      sinks.requests.push(setup.system)
-      const conversation = scripted.converse(setup)
-      return {
-        async call(messages, sink, signal) {
-          sinks.requests.push(structuredClone(messages))
-          const answer = await conversation.call(messages, sink, signal)
-          return { ...answer, requestId: `req-${asked}`, model: `model-${asked}` }
-        },
-      }
-    },
-  }
-  let asked = ""
-  const runtime = createRuntime({
-    store: { ...fsStore(join(root, "store")), credentials: () => values(ofStore) },
-    workspace: root,
-    model,
-    backend: native({ retry: { attempts: 3, firstMs: 1, longestMs: 1 } }),
-    secrets: { ...values(declared), RETURNED: () => declared.RETURNED?.value ?? "" },
-    webhook: {
-      url: `${receiver.url}/hook`,
-      secret: ofWebhook.secret.value,
-      headers: { "x-auth": ofWebhook.header.value },
-    },
-    webhookAllow: [new URL(receiver.url).host],
-    logger: { debug: log, info: log, warn: log, error: log },
-    observers: [{ recordEvent: (event) => sinks.events.push(event) }],
-    hooks: {
-      toolError: (exception) => sinks.hooks.push(exception),
-      postToolCall: (call, outcome) => void sinks.hooks.push([call, outcome]),
-      postRun: (result) => void sinks.hooks.push(result),
-    },
-    ...extra,
-  })
-  cleanups.push(() => runtime.close())
-  return { runtime, sinks, model: scripted, echoAsIds: (text: string) => (asked = text) }
-}
-
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { recursive: true })
-    .map((name) => join(folder, String(name)))
-    .filter((path) => statSync(path).isFile())
-}
-
-/** Texts as a listener of deltas puts them together. */
-function streamedTexts(events: readonly RunEvent[]): string[] {
-  const texts = new Map<string, string>()
-  for (const event of events) if ("delta" in event) texts.set(event.id, (texts.get(event.id) ?? "") + event.delta)
-  return [...texts.values()]
-}
-
-function expectNoLeak(sentinel: Sentinel, sinks: Sinks): void {
-  const files = filesBelow(join(root, "store")).map((path) => [path, readFileSync(path, "utf8")] as const)
-  const shown = Object.entries(sinks).map(([name, sink]) => [name, JSON.stringify(sink)] as const)
-  const streamed = streamedTexts(sinks.events).map((text) => ["deltas", text] as const)
-  for (const [sink, text] of [...files, ...shown, ...streamed])
-    expect([sink, leaksIn(text, sentinel)]).toEqual([sink, []])
-}
-
-test.each(sentinels.map((sentinel) => [sentinel.kind, sentinel] as const))(
+test.each([...sentinels, ...ofRun].map((sentinel) => [sentinel.kind, sentinel] as const))(
   "%s appears in no journal, inbox, state, event, log, webhook, prompt, error or result, in any spelling; tools get it",
   async (_, sentinel) => {
     const text = sentinel.sent.map((spelling) => `<${spelling}>`).join(" and ")
@@ -137,8 +19,8 @@ test.each(sentinels.map((sentinel) => [sentinel.kind, sentinel] as const))(
     const input = { type: "object" } as const
     const echo = defineTool({
       name: "echo",
-      description: "Echoes.",
-      input,
+      description: `Echoes ${text}.`,
+      input: { type: "object", properties: { command: { type: "string", description: text, default: text } } },
       effect: "once",
       async run(args, { progress }) {
         received.push(args)
@@ -161,7 +43,7 @@ test.each(sentinels.map((sentinel) => [sentinel.kind, sentinel] as const))(
     })
     const called = (name: string) => ({ toolCall: { name, args: { command: text, [text]: [text] } } })
     const failing = new LonghaulError("overloaded", text, { requestId: text, data: { body: text }, fix: text })
-    const { runtime, sinks, echoAsIds } = await scene(
+    const { runtime, sinks, webhook, echoAsIds } = await scene(
       [
         {
           parts: [
@@ -180,13 +62,25 @@ test.each(sentinels.map((sentinel) => [sentinel.kind, sentinel] as const))(
       { tools: [echo, refuse, crash] },
     )
     echoAsIds(text)
-    elsewhere = runtime.with({ observers: [] })
+    // Only the runtime that got it knows a run's own webhook.
+    const isOfRun = ofRun.includes(sentinel)
+    elsewhere = isOfRun ? runtime : runtime.with({ observers: [] })
     cleanups.push(() => elsewhere?.close())
     const messages = [
       { role: "user" as const, content: text },
       { role: "assistant" as const, content: text },
     ]
-    const started = await runtime.start({ runId: "r", task: text, system: text, messages, metadata: { [text]: text } })
+    const started = await runtime.start({
+      runId: "r",
+      task: text,
+      system: text,
+      messages,
+      metadata: { [text]: text },
+      outputSchema: { type: "object", description: text, properties: { [text]: { const: text } } },
+      outputMode: "forward",
+      compaction: { instructions: text },
+      ...(isOfRun && { webhook }),
+    })
     const ended = await runtime.waitFor("r")
     await runtime.close()
     sinks.results.push(started, ended, await runtime.runs())

@@ -4,6 +4,7 @@ import { mutation } from "./mutation.mjs"
 const redact = "src/policy/redact"
 const sinks = (name) => ["test/secrets.test.ts", name]
 const resumed = (name) => ["test/secrets-resume.test.ts", name]
+const cut = (name) => ["test/secrets-cut.test.ts", name]
 const nowhere = sinks("a declared secret appears in no journal")
 
 export const mutations = [
@@ -96,5 +97,79 @@ export const mutations = [
     "secrets: long command output is saved as it is",
     [["src/runtime/calls/overflow.ts", "shell.run({ redact: redactor.stream, ...command })", "shell.run(command)"]],
     sinks("a known value in the long output of a command"),
+  ),
+  mutation(
+    "secrets: a run does not know the secrets of its own webhook",
+    [["src/runtime/webhooks/sender.ts", "if (given) this.#config.runSecrets.keep(key.runId, given)", ""]],
+    sinks("the secret of a run's own webhook appears in no journal"),
+  ),
+  mutation(
+    "secrets: the input of a run is masked without its own webhook",
+    [
+      [
+        "src/runtime/input/input.ts",
+        "config.redactorOf(chain, mcpServers, key)",
+        "config.redactorOf(chain, mcpServers)",
+      ],
+    ],
+    sinks("the secret of a run's own webhook appears in no journal"),
+  ),
+  mutation(
+    "secrets: an answer to a resumed run is masked without its own webhook",
+    [
+      [
+        "src/runtime/resume-run.ts",
+        "config.redactorOf(chain, mcpServers, key)",
+        "config.redactorOf(chain, mcpServers)",
+      ],
+    ],
+    ["test/secrets-webhook.test.ts", "a run that is resumed elsewhere"],
+  ),
+  mutation(
+    "secrets: a model gets tool definitions as they are",
+    [["src/runtime/prepare.ts", "redactedTools(redactor, dispatcher.listTools())", "dispatcher.listTools().slice()"]],
+    nowhere,
+  ),
+  mutation(
+    "secrets: the output schema of a run is recorded as it is",
+    [["src/runtime/input/input.ts", "{ form: redactedForm(redactor, form) }", "{ form }"]],
+    nowhere,
+  ),
+  mutation(
+    "secrets: instructions for summaries are recorded as they are",
+    [
+      [
+        "src/runtime/input/input.ts",
+        "redactor.json(recordedCompaction(input.compaction))",
+        "recordedCompaction(input.compaction)",
+      ],
+    ],
+    nowhere,
+  ),
+  mutation(
+    "secrets: a tool cuts a text before it is masked",
+    [["src/tools/before-cut.ts", "if (text.length <= maxCharacters) return text", "if (true) return text"]],
+    cut("Grep in a long line"),
+  ),
+  mutation(
+    "secrets: Read cuts a line before it is masked",
+    [["src/tools/read/line-collector.ts", "missing === 0 ? redact(text)", "missing === 0 ? text"]],
+    cut("Read in a long line"),
+  ),
+  mutation(
+    "secrets: WebFetch shows parts of a page that was not masked as a whole",
+    [
+      [
+        "src/tools/web/web-page.ts",
+        "redact(truncated ? withoutHalfWord(decoded) : decoded)",
+        "truncated ? withoutHalfWord(decoded) : decoded",
+      ],
+    ],
+    cut("WebFetch at the start of a part"),
+  ),
+  mutation(
+    "secrets: the context of a tool does not mask",
+    [["src/runtime/calls/run-call.ts", "    redact: run.redactor.cut,\n", "    redact: (text) => text,\n"]],
+    cut("a known value in long lines that Read and Grep cut"),
   ),
 ]

@@ -76,6 +76,11 @@ export interface ToolContext {
   /** Reports progress; ephemeral, never journalled. */
   progress(message: string): void
   /**
+   * Masks the secrets in a text. Results are masked anyway, but a tool that shortens its output must do this before: part of a
+   * secret is not recognised.
+   */
+  readonly redact?: (text: string) => string
+  /**
    * Runs an agent below the current one and resolves to its answer, as a text for the model; one agent per call. In `resume` it
    * takes up the agent that the call started before. Rejects with a `ToolError` if the agent fails. Absent: agents are off here.
    */

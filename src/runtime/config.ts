@@ -40,7 +40,7 @@ import { checkShapes, list } from "./input/shapes.ts"
 import { fetchData } from "./offload/fetch-data.ts"
 import { mayFetch, offloads, withFetchData } from "./offload/settings.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
-import { type RedactorOf, redactedLogger, redactorSource, UndeclaredTokens } from "./secrets.ts"
+import { type Redaction, redactedLogger, redactionOf } from "./secrets.ts"
 
 /** The defaults that a composition root provides in addition to the caller's configuration. */
 export interface Defaults {
@@ -75,7 +75,7 @@ export interface Defaults {
 }
 
 /** The configuration after validation, with all defaults applied, frozen. */
-export interface ResolvedConfig {
+export interface ResolvedConfig extends Redaction {
   readonly workspace: string
   readonly store: Store
   readonly workspaceId: string
@@ -102,8 +102,6 @@ export interface ResolvedConfig {
   readonly dispatcher: Dispatcher
   /** The receivers of exceptions that tools throw. */
   readonly reporting: Pick<DispatcherOptions, "logger" | "onException">
-  readonly redactorOf: RedactorOf
-  readonly undeclared: UndeclaredTokens
   readonly limits: Limits
   /** Absent: runs start no agents unless they say so. */
   readonly agents?: CheckedAgents
@@ -140,7 +138,8 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const backends = new Backends(givenBackends(config), defaults.backend, defaults.backends)
   if (typeof config.backend === "string") backends.require(config.backend)
   const ownModel = ownModelOf(config, defaults, resolveModel)
-  const redactorOf = redactorSource(config, store, defaults.secretValues?.() ?? {}, ownModel)
+  const redaction = redactionOf(config, store, defaults.secretValues?.() ?? {}, ownModel)
+  const { redactorOf } = redaction
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
   warnOfWeakSecrets(redactorOf().weak, logger)
   const compaction = checkedCompaction(config.compaction, resolveModel)
@@ -186,8 +185,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     mayFetch: mayFetch(config.allowedTools, config.disabledTools ?? []),
     dispatcher: createDispatcher(selected, reporting),
     reporting,
-    redactorOf,
-    undeclared: new UndeclaredTokens(),
+    ...redaction,
     limits: resolveLimits(config.limits, defaultLimits),
     ...(agents && { agents }),
     compaction,

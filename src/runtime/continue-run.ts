@@ -1,5 +1,7 @@
+import type { RecordedCompaction } from "../contract/compaction.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RecordedInput } from "../contract/event.ts"
+import type { Json } from "../contract/json.ts"
 import type { ContinueInput, RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { RunProjection } from "../journal/projection.ts"
@@ -92,12 +94,16 @@ async function recalled(
   const there = new Set([...toolsWith(config, agents), fetchData, ...(given.tools ?? [])].map(({ name }) => name))
   const allowedTools = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
   // Recorded with references, and redacted again with the rest of the input.
-  const { metadata, system, agents: figures, agentType: _______, extensionTools: ________, ...settings } = recorded
+  const { metadata, system, outputSchema, compaction, ...others } = recorded
+  const { agents: figures, agentType: _______, extensionTools: ________, ...settings } = others
   const { expand } = config.redactorOf(chain)
+  const restored = <Value extends Json>(value: Value) => expand(value) ?? value
   return {
     ...settings,
-    ...(system !== undefined && { system: expand(system) ?? system }),
-    ...(metadata && { metadata: expand(metadata) ?? metadata }),
+    ...(system !== undefined && { system: restored(system) }),
+    ...(metadata && { metadata: restored(metadata) }),
+    ...(outputSchema && { outputSchema: restored(outputSchema) }),
+    ...(compaction !== undefined && { compaction: withInstructions(compaction, restored) }),
     ...(limits && { limits }),
     ...agentInput(figures),
     allowedTools: [
@@ -109,6 +115,14 @@ async function recalled(
     chain: given.chain ?? chain.map(chainEntry),
     task,
   }
+}
+
+function withInstructions(
+  compaction: RecordedCompaction | false,
+  restored: (text: string) => string,
+): RecordedCompaction | false {
+  if (compaction === false || compaction.instructions === undefined) return compaction
+  return { ...compaction, instructions: restored(compaction.instructions) }
 }
 
 function agentInput(recorded: RecordedInput["agents"]): Pick<RunInput, "agents" | "disabledTools"> {

@@ -64,7 +64,7 @@ export function startRun(
     result,
     interrupt: (mode = "graceful") => !over && controls.stop({ kind: "cancel" }, mode),
     release: () => !over && controls.release(),
-    steer: (text) => !over && controls.steer(config.redactorOf().text(text)),
+    steer: (text) => !over && controls.steer(config.redactorOf([], {}, key).text(text)),
     compact: () => !over && controls.compact(),
     text: () => textOf(events),
     [Symbol.asyncIterator]: () => events[Symbol.asyncIterator](),

@@ -128,7 +128,7 @@ export async function openRun(
     ...(opening.known && { known: opening.known }),
     ...(config.owner && { owner: config.owner }),
   })
-  const { chain, entry, mcpServers, extensions } = input
+  const { chain, entry } = input
   const { runId, nodeId, agent } = key
   const target = chain[entry] ?? chain[0]
   const below = opening.isNew ? none : await agentsBelow(config, key, projection)
@@ -151,7 +151,7 @@ export async function openRun(
       },
     ),
     policy,
-    redactor: config.redactorOf(withSummariser(input), mcpServers, extensions.all),
+    redactor: config.redactorOf(withSummariser(input), input, key),
     target,
     left: opening.isNew ? sessionGiven(input, target) : sessionLeft(projection, target, input.cwd),
     openBefore: projection.openCalls.map(({ callId }) => callId),

@@ -8,6 +8,7 @@ import { whyNotJson } from "../lib/json.ts"
 import { schemaIssues } from "../lib/json-schema.ts"
 import { oneOf } from "../lib/known-keys.ts"
 import { describeStandardIssue, isStandardSchema } from "../lib/standard-schema.ts"
+import type { Redactor } from "../policy/redact/redactor.ts"
 import { findJson } from "./find-json.ts"
 
 /** The form that a run's answer must have. */
@@ -27,6 +28,12 @@ export function outputForm({ outputSchema, outputMode = "strict" }: RunInput): O
     (what, fix, cause) => new LonghaulError("config_invalid", `The run has ${what}.`, { fix, cause }),
   )
   return { schema, mode: outputMode, ...(isStandardSchema(outputSchema) && { standard: outputSchema }) }
+}
+
+/** Secrets in the schema become references, as they do in the answer that is checked against it. */
+export function redactedForm({ json }: Pick<Redactor, "json">, form: OutputForm): OutputForm {
+  const schema = json(form.schema)
+  return schema === form.schema ? form : { ...form, schema }
 }
 
 /** The result of checking an answer. */

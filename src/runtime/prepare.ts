@@ -5,6 +5,7 @@ import type { Message } from "../contract/message.ts"
 import type { ProjectedCall } from "../journal/projected-call.ts"
 import { renderBrief } from "../lib/compaction/brief.ts"
 import type { OpenRun } from "./open-run.ts"
+import { redactedTools } from "./secrets.ts"
 
 /** The conversation of a run, and the message that the model has to answer next. */
 export interface Prepared {
@@ -34,11 +35,12 @@ export function historyOrigin({ projection }: OpenRun, { messages }: Prepared): 
 }
 
 /** What a backend gets to open a session. */
-export function openRequest({ key, input, target, ledger }: OpenRun, from: HistoryOrigin | SessionOrigin): OpenRequest {
+export function openRequest(run: OpenRun, from: HistoryOrigin | SessionOrigin): OpenRequest {
+  const { key, input, target, ledger, redactor } = run
   const { system, cwd, limits, settings, form, dispatcher, mcpServers } = input
   const model = target.model ?? target.modelName
   const own = new Set(target.backend.capabilities.ownTools.map(({ name }) => name))
-  const tools = dispatcher.listTools()
+  const tools = redactedTools(redactor, dispatcher.listTools())
   return {
     runId: key.runId,
     cwd,

@@ -30,7 +30,7 @@ import { type CheckedInput, checkedSlice, fetchingDispatcher, toolsWith } from "
 import { fetchData } from "./offload/fetch-data.ts"
 import { asksToOffload } from "./offload/settings.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
-import { outputForm } from "./output.ts"
+import { outputForm, redactedForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
 import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 import type { ReleasedRuns } from "./runs/released-runs.ts"
@@ -105,10 +105,10 @@ function redactedAnswer(
   config: ResolvedConfig,
   key: RunKey,
   { ask }: RunProjection,
-  { chain, mcpServers, extensions }: CheckedInput,
+  { chain, ...drawn }: CheckedInput,
   given: ResumeInput,
 ): ResumeInput {
-  const redactor = config.redactorOf(chain, mcpServers, extensions.all)
+  const redactor = config.redactorOf(chain, drawn, key)
   const { answer, args } = given
   const clean = redactor.json(args)
   if (args !== undefined && clean !== undefined && ask && redactor.expand(clean) === undefined) {
@@ -143,13 +143,17 @@ async function recalledInput(
   const form = schema && outputForm({ messages, outputSchema: schema, outputMode: input.outputMode ?? "strict" })
   const target = await recalledChain(config.targets, run, given)
   const servers = { ...config.mcpServers, ...checkedServers(given.mcpServers) }
+  const own = checkedExtensions(given.extensions)
+  const drawn = drawnOn(config, target.chain, servers, own, input.extensionTools ?? {})
+  const redactor = config.redactorOf(target.chain, drawn, run)
   return {
     messages,
     ...(system !== undefined && { system }),
     ...target,
-    ...drawnOn(config, target.chain, servers, checkedExtensions(given.extensions), input.extensionTools ?? {}),
+    ...drawn,
     settings: modelSettings(input),
-    ...(form && { form }),
+    // A recorded one has references already.
+    ...(form && { form: given.outputSchema ? redactedForm(redactor, form) : form }),
     ...(agents && { agents }),
     dispatcher: recalledTools(config, run, available ?? [...toolsWith(config, agents), ...(given.tools ?? [])], given),
     limits: resolveLimits(given.limits, run.limits),

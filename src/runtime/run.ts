@@ -97,8 +97,8 @@ function patience({ signal }: RunControls): { readonly signal: AbortSignal; rele
 
 const POST_RUN_GRACE_MS = 5_000
 
-function redacted(config: ResolvedConfig, error: LonghaulError): LonghaulError {
-  const failure = redactFailure(config.redactorOf(), error.toJSON())
+function redacted(config: ResolvedConfig, key: RunKey, error: LonghaulError): LonghaulError {
+  const failure = redactFailure(config.redactorOf([], {}, key), error.toJSON())
   return new LonghaulError(failure.code, failure.message, failure)
 }
 
@@ -119,7 +119,7 @@ async function openAndDrive(
     if (!opening.isNew) await recordWaitingMessages(run)
   } catch (error) {
     if (!LonghaulError.is(error)) throw error
-    return failedToBegin(key, config.store.location, redacted(config, error))
+    return failedToBegin(key, config.store.location, redacted(config, key, error))
   }
   const extensions = new OpenExtensions(config, run)
   const { agents } = run.input

@@ -4,7 +4,7 @@ import { createRuntime } from "../index.ts"
 import { createRedactor } from "../policy/redact/redactor.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { scriptedModel } from "../testing/index.ts"
-import { redactFailure, redactorSource, UndeclaredTokens } from "./secrets.ts"
+import { RunSecrets, redactedTools, redactFailure, redactorSource, UndeclaredTokens } from "./secrets.ts"
 
 test("kept arguments belong to exactly one call with exactly these arguments", () => {
   const undeclared = new UndeclaredTokens()
@@ -81,4 +81,46 @@ test("a secret in structured output is masked, even if the backend has not let i
   })
   const result = await runtime.run({ task: "x", outputSchema: { type: "object" } })
   expect(result).toMatchObject({ status: "done", data: { key: "{{secret:KEY}}" } })
+})
+
+test("the redactor of a run knows the secrets of its own webhooks, and is built once for each model", () => {
+  const runs = new RunSecrets()
+  const redactorOf = redactorSource({}, memoryStore(), {}, undefined, runs)
+  const run = { runId: "r" }
+  expect(redactorOf([], {}, run)).toBe(redactorOf())
+  const url = "https://hooks.example/?token=token-in-the-query"
+  runs.keep("r", { url, secret: ["first-secret", "second-secret"], headers: { authorization: "Bearer header-token" } })
+  runs.keep("r", { url: "https://hooks.example/", secret: "third-secret" })
+  const redactor = redactorOf([], {}, run)
+  expect(redactorOf([], {}, run)).toBe(redactor)
+  const text = "first-secret second-secret third-secret header-token token-in-the-query"
+  expect(redactor.text(text).replaceAll("{{secret:webhook/", "{")).toBe(
+    "{{secret:former/webhook/secret1}} {secret2}} {secret1}} {authorization}} {url/token}}",
+  )
+  expect([redactorOf().text(text), redactorOf([], {}, { runId: "other" })]).toEqual([text, redactorOf()])
+})
+
+test("a webhook without secrets needs no redactor of its own", () => {
+  const runs = new RunSecrets()
+  const redactorOf = redactorSource({}, memoryStore(), {}, undefined, runs)
+  runs.keep("r", { url: "https://hooks.example/path", secretRef: "NAME", headers: { "content-type": "text/plain" } })
+  expect(redactorOf([], {}, { runId: "r" })).toBe(redactorOf())
+})
+
+test("tool definitions are masked except for their names, once, and without a secret they are passed on as they are", () => {
+  const redactor = createRedactor({ KEY: "correct-horse-battery" })
+  const plain = { name: "plain", description: "Plain.", inputSchema: { type: "object" } }
+  const inputSchema = { properties: { "correct-horse-battery": { enum: ["correct-horse-battery"] } } }
+  const telling = { name: "correct-horse-battery", description: "Takes correct-horse-battery.", inputSchema }
+  const specs = [plain, telling]
+  const masked = redactedTools(redactor, specs)
+  expect(masked[0]).toBe(plain)
+  expect(masked[1]).toEqual({
+    name: "correct-horse-battery",
+    description: "Takes {{secret:KEY}}.",
+    inputSchema: { properties: { "{{secret:KEY}}": { enum: ["{{secret:KEY}}"] } } },
+  })
+  expect(redactedTools(redactor, specs)).toBe(masked)
+  const harmless = [plain]
+  expect(redactedTools(redactor, harmless)).toBe(harmless)
 })

@@ -3,6 +3,7 @@ import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { OutputWindow } from "../lib/output-window.ts"
 import { utf8Length } from "../lib/truncate.ts"
+import { type Redact, redactOf } from "./before-cut.ts"
 import { defineTool } from "./kernel/define-tool.ts"
 import { stopIfAborted } from "./shared.ts"
 
@@ -79,9 +80,10 @@ function shellOf(context: ToolContext): Shell {
 
 async function bash(args: BashArgs, context: ToolContext, maxOutputBytes: number): Promise<string> {
   const shell = shellOf(context)
+  const limits = { maxOutputBytes, redact: redactOf(context) }
   stopIfAborted(context)
   const { command, timeoutMs, background, shellId, stop } = args
-  if (shellId !== undefined && command === undefined) return follow(shell, shellId, stop, maxOutputBytes)
+  if (shellId !== undefined && command === undefined) return follow(shell, shellId, stop, limits)
   if (command === undefined || shellId !== undefined || stop) {
     throw new ToolError("invalid_input", "Pass either a command, or the shellId of a background command.")
   }
@@ -94,7 +96,7 @@ async function bash(args: BashArgs, context: ToolContext, maxOutputBytes: number
   const result = await shell.run({ command, cwd, timeoutMs, signal, maxOutputBytes, onOutput })
   const after = `after ${(result.durationMs / 1000).toFixed(1)} s; containment: ${shell.containment}`
   if (result.endedBy === "exit" || result.endedBy === "signal") {
-    return report(result, `${endOf(result)} ${after}`, maxOutputBytes)
+    return report(result, `${endOf(result)} ${after}`, limits)
   }
   const isTimeout = result.endedBy === "timeout"
   const what = isTimeout ? "timed out" : "was stopped"
@@ -104,14 +106,14 @@ async function bash(args: BashArgs, context: ToolContext, maxOutputBytes: number
       : "the processes it started were killed as far as they were found"
   // The reason comes first: a long error message loses its end.
   const reason = `The command ${what} ${after}; ${ended}. Its output so far:`
-  throw new ToolError(isTimeout ? "timeout" : "aborted", `${reason}\n${report(result, what, maxOutputBytes)}`)
+  throw new ToolError(isTimeout ? "timeout" : "aborted", `${reason}\n${report(result, what, limits)}`)
 }
 
 /** The output of a background command since the last poll, or before it was stopped. */
-async function follow(shell: Shell, shellId: string, stop: boolean, maxOutputBytes: number): Promise<string> {
-  if (stop) return report(await shell.stop(shellId), `stopped; containment: ${shell.containment}`, maxOutputBytes)
+async function follow(shell: Shell, shellId: string, stop: boolean, limits: ReportLimits): Promise<string> {
+  if (stop) return report(await shell.stop(shellId), `stopped; containment: ${shell.containment}`, limits)
   const output = await shell.poll(shellId)
-  return report(output, output.running ? "still running" : endOf(output), maxOutputBytes)
+  return report(output, output.running ? "still running" : endOf(output), limits)
 }
 
 function endOf(output: ShellOutput & Partial<ShellResult>): string {
@@ -119,12 +121,18 @@ function endOf(output: ShellOutput & Partial<ShellResult>): string {
   return `ended by ${output.signalName ?? "a signal"}`
 }
 
+interface ReportLimits {
+  readonly maxOutputBytes: number
+  /** Applied to an output before it is cut. */
+  readonly redact: Redact
+}
+
 /** The output within its limits, whatever a shell returns, and the lines about it. */
-function report(output: ShellOutput, ending: string, maxOutputBytes: number): string {
+function report(output: ShellOutput, ending: string, { maxOutputBytes, redact }: ReportLimits): string {
   let { text, leftOutBytes } = output
   if (utf8Length(text) > maxOutputBytes + markerRoom) {
     const window = new OutputWindow(maxOutputBytes)
-    window.add(new TextEncoder().encode(text))
+    window.add(new TextEncoder().encode(redact(text)))
     const cut = window.take(false)
     text = cut.text
     leftOutBytes += cut.leftOutBytes

@@ -55,6 +55,13 @@ export const ofWebhook = {
   header: known("a header of a webhook", "header-of-a-webhook-992"),
 }
 
+/** Of the webhook that a single run is given. */
+export const ofRunWebhook = {
+  secret: known("the secret of a run's own webhook", "signing-secret-of-one-run-4471"),
+  header: known("a header of a run's own webhook", "header-of-one-run-5582"),
+  bearer: known("the bearer token of a run's own webhook", "bearer-of-one-run-6693"),
+}
+
 export const ofEnvironment = {
   SERVICE_TOKEN: known("a variable with a secret name", "variable-token-8c7b6a5d"),
   DATABASE_URL: known("the password of an address in a variable", "database-password-31"),

@@ -19,6 +19,7 @@ import { secretsIn } from "../../policy/redact/names.ts"
 import { createRedactor, type Redactor } from "../../policy/redact/redactor.ts"
 import { restrictEnvironment } from "../../policy/restrict-environment.ts"
 import { redactedShell } from "../../runtime/calls/overflow.ts"
+import { redactedTools } from "../../runtime/secrets.ts"
 import {
   bashTool,
   createDispatcher,
@@ -109,12 +110,13 @@ export function createAgentTools(options: AgentToolsOptions): AgentTools {
   const dispatch: Dispatch = options.policy
     ? startup(() => guarded(options, root, dispatcher, keep))
     : (call, context) => dispatcher.dispatch(call, context, keep)
+  const specs = redactedTools(redactor, dispatcher.listTools())
   return Object.freeze<AgentTools>({
-    listTools: () => dispatcher.listTools(),
+    listTools: () => specs,
     tool: (name) => dispatcher.tool(name),
-    dispatch: (call, options = {}) => dispatch(call, contextOf(env, root, options)),
+    dispatch: (call, options = {}) => dispatch(call, contextOf(env, root, redactor, options)),
     async callTool(name, args, options = {}) {
-      const { status, output } = await dispatch({ name, args }, contextOf(env, root, options))
+      const { status, output } = await dispatch({ name, args }, contextOf(env, root, redactor, options))
       return { isError: status !== "ok", text: plainText(output, "\n") }
     },
     close,
@@ -213,7 +215,12 @@ function withRedactedShell(env: Environment, redactor: Redactor): Environment {
   return env.shell ? Object.freeze({ ...env, shell: redactedShell(env.shell, redactor) }) : env
 }
 
-function contextOf(env: Environment, root: string, { signal, cwd, onProgress }: CallOptions): ToolContext {
+function contextOf(
+  env: Environment,
+  root: string,
+  { cut }: Redactor,
+  { signal, cwd, onProgress }: CallOptions,
+): ToolContext {
   const callId = newNonce()
   return {
     signal: signal ?? neverAborted,
@@ -223,6 +230,7 @@ function contextOf(env: Environment, root: string, { signal, cwd, onProgress }: 
     cwd: cwd ?? root,
     env,
     progress: onProgress ?? (() => {}),
+    redact: cut,
   }
 }
 

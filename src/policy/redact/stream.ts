@@ -80,6 +80,8 @@ function endsInToken(text: string, end: number): boolean {
 
 /** A literal reference must be escaped even if it is split. */
 function unfinishedLiteral(text: string): number {
+  // Most pieces have no brace: the loop would make nine strings for each of them.
+  if (text.indexOf("{", text.length - OPENING.length) === -1) return text.length
   for (let length = Math.min(OPENING.length, text.length); length > 0; length--) {
     if (OPENING.startsWith(text.slice(text.length - length))) return text.length - length
   }

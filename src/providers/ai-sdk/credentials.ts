@@ -1,5 +1,5 @@
 import type { Credentials } from "../../contract/provider.ts"
-import { credentialsOf } from "../credentials.ts"
+import { credentialsOf } from "../../lib/http/credentials.ts"
 import type { AiSdkModel } from "./model.ts"
 import type { AiSdkOptions } from "./options.ts"
 

@@ -1,6 +1,6 @@
 import type { Model } from "../../contract/provider.ts"
+import { credentialsOf } from "../../lib/http/credentials.ts"
 import { WireConversation } from "../converse.ts"
-import { credentialsOf } from "../credentials.ts"
 import { checkProviderOptions } from "../options.ts"
 import { GoogleReader } from "./answer.ts"
 import { failureOf, REQUEST_ID_HEADER } from "./failure.ts"

@@ -1,6 +1,6 @@
 import type { ConversationSetup, Model } from "../../contract/provider.ts"
+import { credentialsOf } from "../../lib/http/credentials.ts"
 import { type Wire, WireConversation } from "../converse.ts"
-import { credentialsOf } from "../credentials.ts"
 import { ChatReader } from "./chat-answer.ts"
 import { chatShape } from "./chat-request.ts"
 import { failureOf, REQUEST_ID_HEADER } from "./failure.ts"

@@ -9,7 +9,7 @@ import { noExtensions } from "../extensions/settings.ts"
 import type { CheckedInput } from "../input/input.ts"
 import { fetchData } from "../offload/fetch-data.ts"
 import type { OpenRun } from "../open-run.ts"
-import { outputForm } from "../output.ts"
+import { outputForm, redactedForm } from "../output.ts"
 import { agentTools, isAgentTool } from "./agent-tools.ts"
 import type { CheckedAgents, NamedType } from "./settings.ts"
 
@@ -33,8 +33,8 @@ export async function childInput(
   const messages: readonly Message[] = [{ role: "user", content: [{ type: "text", text: prompt }] }]
   const form = schema && outputForm({ messages, outputSchema: schema })
   const target = await targetOf(config, run, type)
-  const { instructions, mcpServers, extensions } = run.input
-  const redactor = config.redactorOf(target.chain, mcpServers, extensions.all)
+  const { instructions } = run.input
+  const redactor = config.redactorOf(target.chain, run.input, run.key)
   return {
     ...inheritedInput(run),
     ...target,
@@ -42,7 +42,7 @@ export async function childInput(
     // It has the tools of the extensions, so it needs their instructions.
     system: [redactor.text(type.system), ...(instructions === undefined ? [] : [instructions])].join("\n\n"),
     settings: { ...settings, ...(type.effort && { effort: type.effort }) },
-    ...(form && { form }),
+    ...(form && { form: redactedForm(redactor, form) }),
     dispatcher: createDispatcher(tools, config.reporting),
     limits: resolveLimits(type.limits, { turns: DEFAULT_TURNS }),
     compaction,

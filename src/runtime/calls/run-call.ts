@@ -316,6 +316,7 @@ function contextOf(env: Environment, run: OpenRun, call: ToolCall): ToolContext 
     cwd: run.input.cwd,
     env,
     progress: (message) => run.show({ type: "tool-progress", callId, message: run.redactor.text(message) }),
+    redact: run.redactor.cut,
   }
 }
 

@@ -6,7 +6,7 @@ import type { Prepared } from "../prepare.ts"
 
 /** What the backend needs to shorten the conversation. Undefined: it must not, or does not send it. */
 export async function contextSetup(run: OpenRun, prepared: Prepared): Promise<ContextSetup | undefined> {
-  const { input, target, projection } = run
+  const { input, target, projection, redactor } = run
   const { compaction } = input
   if (compaction === false || target.model === undefined || target.backend.capabilities.history !== "messages")
     return undefined
@@ -19,7 +19,8 @@ export async function contextSetup(run: OpenRun, prepared: Prepared): Promise<Co
     window: Math.min(known ?? ASSUMED_WINDOW, learnedWindow),
     isAssumed: known === undefined && learnedWindow === Number.POSITIVE_INFINITY,
     ...(model && { model }),
-    ...(instructions !== undefined && { instructions }),
+    // Those of a resumed run were recorded with references.
+    ...(instructions !== undefined && { instructions: redactor.again(instructions) }),
     said: prepared.said,
     ...(prepared.measured && { measured: prepared.measured }),
     recent,

@@ -23,7 +23,7 @@ import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
 import { checkedExtensions, drawnOn, drawsOnMore, type RunExtensions, toolFilter } from "../extensions/settings.ts"
 import { fetchData } from "../offload/fetch-data.ts"
 import { offloads, withFetchData } from "../offload/settings.ts"
-import { type OutputForm, outputForm } from "../output.ts"
+import { type OutputForm, outputForm, redactedForm } from "../output.ts"
 import { attachedParts } from "./attachments.ts"
 import { checkedSelection, checkedServers } from "./backend-settings.ts"
 import { type CheckedCompaction, checkedCompaction, recordedCompaction } from "./compaction.ts"
@@ -111,7 +111,7 @@ export async function checkInput(
   const tools = dispatcher.listTools().filter(({ name }) => dispatcher.tool(name) !== fetchData)
   const chain = await selectedChain(config, input, tools)
   const drawn = drawnOn(config, chain, servers, checkedExtensions(input.extensions), filter)
-  const redactor = config.redactorOf(chain, drawn.mcpServers, drawn.extensions.all)
+  const redactor = config.redactorOf(chain, drawn, key)
   const form = outputForm(input)
   const cwd = workingDirectory(config.workspace, input.cwd ?? ".")
   return {
@@ -122,11 +122,11 @@ export async function checkInput(
     ...drawn,
     ...(input.providerSessionId !== undefined && { providerSessionId: input.providerSessionId }),
     settings: modelSettings(input),
-    ...(form && { form }),
+    ...(form && { form: redactedForm(redactor, form) }),
     dispatcher,
     limits: resolveLimits(input.limits, config.limits),
     compaction,
-    ...(input.compaction !== undefined && { ownCompaction: recordedCompaction(input.compaction) }),
+    ...(input.compaction !== undefined && { ownCompaction: redactor.json(recordedCompaction(input.compaction)) }),
     ...(input.slice && { slice: checkedSlice(input.slice) }),
     unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
     policies: input.policy ? [checkRunPolicy(input.policy)] : [],

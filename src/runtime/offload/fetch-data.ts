@@ -66,7 +66,8 @@ export const fetchData = defineTool({
 })
 
 function checkArgs({ ref, offset = 0, limit = 1, pointer = "", find }: FetchArgs): void {
-  if (ref.length > LONGEST_REF) throw unknownRef(ref.slice(0, LONGEST_REF))
+  if (ref.length > LONGEST_REF)
+    throw new ToolError("not_found", `No ref is longer than ${LONGEST_REF} characters. Use the ref in a preview.`)
   if (offset < 0) throw new ToolError("invalid_input", "offset must be 0 or more.")
   if (limit < 1) throw new ToolError("invalid_input", "limit must be 1 or more.")
   if (pointer.length > LONGEST_POINTER) {

@@ -30,7 +30,7 @@ export async function sendToRun(
   if (found === null || isOver(found)) return false
   const stops = message.type === "cancel" || message.type === "interrupt"
   if (stops && (await watch.look(key, found)) !== "alive") return endRun(config, watch, key, found, wasCancelled)
-  const text = message.type === "steer" && { text: config.redactorOf().text(message.text) }
+  const text = message.type === "steer" && { text: config.redactorOf([], {}, key).text(message.text) }
   await postMessage(config.store.folder(runPath(key)), { ...message, ...text }, found.projection.nextInbox)
   // The run may have paused before it could read the message. Then no owner will apply it.
   const now = await inspectRun(config, key)

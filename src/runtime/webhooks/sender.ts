@@ -56,6 +56,7 @@ export class WebhookSender {
    */
   chooser(key: RunKey, how: "asked" | "recovered", given?: Webhook): NonNullable<Opening["webhookOf"]> {
     const asked = given && checkWebhook(given, this.#config.webhooks.rules)
+    if (given) this.#config.runSecrets.keep(key.runId, given)
     return (history) => {
       const own = how === "asked" && !history.webhook ? this.#config.webhooks.own : undefined
       const chosen = asked ?? own

@@ -1,11 +1,13 @@
+import { beforeCut, type Redact } from "../before-cut.ts"
+
 /** The lines most similar to the sought ones, with their numbers, so that a model can see its mistake; empty: none. */
-export function closestLines(text: string, wanted: string): string {
+export function closestLines(text: string, wanted: string, redact: Redact): string {
   const lines = text.split("\n", MOST_LINES)
   const sought = wanted.split("\n").slice(0, MOST_SOUGHT).map(plain)
   const at = bestPlace(lines.map(plain), sought)
   if (at === undefined) return ""
   const shown = lines.slice(at, at + Math.min(sought.length, MOST_SHOWN))
-  const numbered = shown.map((line, index) => `${at + index + 1}\t${clip(line.replace(/\r$/, ""))}`)
+  const numbered = shown.map((line, index) => `${at + index + 1}\t${clip(line.replace(/\r$/, ""), redact)}`)
   return `The closest lines:\n${numbered.join("\n")}`
 }
 
@@ -40,11 +42,13 @@ function plain(line: string): string {
   return line.trim().replace(/\s+/g, " ")
 }
 
-function clip(line: string): string {
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line
+function clip(line: string, redact: Redact): string {
+  const masked = beforeCut(line, MOST_CHARACTERS, redact)
+  return masked.length > MOST_CHARACTERS ? `${masked.slice(0, MOST_CHARACTERS)}…` : masked
 }
 
 const MOST_LINES = 100_000
 const MOST_SOUGHT = 50
 const MOST_SHOWN = 20
+const MOST_CHARACTERS = 200
 const SHORTEST_PART = 6

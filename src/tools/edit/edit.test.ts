@@ -121,7 +121,7 @@ test("MultiEdit never changes a byte outside a replacement", () => {
       const encode = (text: string) => encodeText({ text, encoding: file.encoding }) as Uint8Array
       expect(Array.from(encode(file.text))).toEqual(Array.from(content))
       const before = encode(file.text.slice(0, at) + marker + file.text.slice(at))
-      const after = replaceInFile(before, [{ oldText: marker, newText, replaceAll: false }], "f").bytes
+      const after = replaceInFile(before, [{ oldText: marker, newText, replaceAll: false }], "f", String).bytes
       expect(Array.from(after)).toEqual(Array.from(encode(file.text.slice(0, at) + newText + file.text.slice(at))))
     }),
     { numRuns: 2000 },

@@ -1,5 +1,6 @@
 import type { JsonSchema } from "../../contract/json.ts"
 import type { Tool, ToolContext } from "../../contract/tool.ts"
+import { redactOf } from "../before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { filesOf, stopIfAborted } from "../shared.ts"
 import { type Replacement, replaceInFile } from "./replace-text.ts"
@@ -75,7 +76,7 @@ async function replace(path: string, edits: readonly Replacement[], context: Too
   let count = 0
   let lines: readonly number[] = []
   await files.update(path, context.cwd, (bytes) => {
-    const done = replaceInFile(bytes, edits, name)
+    const done = replaceInFile(bytes, edits, name, redactOf(context))
     count = done.count
     lines = done.firstLines
     return done.bytes

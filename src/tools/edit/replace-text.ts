@@ -1,5 +1,6 @@
 import { ToolError } from "../../contract/tool.ts"
 import { decodeText, encodeText } from "../../lib/text-file.ts"
+import type { Redact } from "../before-cut.ts"
 import { closestLines } from "./closest-lines.ts"
 
 /** One requested replacement. */
@@ -9,8 +10,13 @@ export interface Replacement {
   readonly replaceAll: boolean
 }
 
-/** Applies replacements in order to a file's bytes; every other byte stays. `name`: the file as displayed. */
-export function replaceInFile(bytes: Uint8Array, replacements: readonly Replacement[], name: string): Replaced {
+/** Applies replacements in order to a file's bytes; every other byte stays. `name`: the file as displayed. `redact`: for errors. */
+export function replaceInFile(
+  bytes: Uint8Array,
+  replacements: readonly Replacement[],
+  name: string,
+  redact: Redact,
+): Replaced {
   const file = decodeText(bytes)
   if (file === undefined) throw new ToolError("invalid_input", `${name} is a binary file.`)
   let { text } = file
@@ -18,7 +24,7 @@ export function replaceInFile(bytes: Uint8Array, replacements: readonly Replacem
   let count = 0
   for (const [index, replacement] of replacements.entries()) {
     const which = replacements.length === 1 ? "" : `Edit ${index + 1} of ${replacements.length}: `
-    const done = replaceInText(text, replacement, name, which)
+    const done = replaceInText(text, replacement, { name, which, redact })
     text = done.text
     count += done.count
     firstLines.push(done.line)
@@ -43,8 +49,7 @@ export interface Replaced {
 function replaceInText(
   text: string,
   { oldText, newText, replaceAll }: Replacement,
-  name: string,
-  which: string,
+  { name, which, redact }: { readonly name: string; readonly which: string; readonly redact: Redact },
 ): { readonly text: string; readonly count: number; readonly line: number } {
   if (oldText === "") throw new ToolError("invalid_input", `${which}oldText is empty: write the whole file instead.`)
   if (oldText === newText) throw new ToolError("invalid_input", `${which}oldText and newText are identical.`)
@@ -54,7 +59,7 @@ function replaceInText(
   const places = placesOf(text, wanted)
   const [first] = places
   if (first === undefined) {
-    const hint = closestLines(text, oldText)
+    const hint = closestLines(text, oldText, redact)
     throw new ToolError("not_found", `${which}oldText does not occur in ${name}.${hint === "" ? "" : `\n${hint}`}`)
   }
   if (places.length > 1 && !replaceAll) {

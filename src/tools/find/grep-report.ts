@@ -1,4 +1,5 @@
 import { truncateUtf8 } from "../../lib/truncate.ts"
+import { beforeCut, type Redact } from "../before-cut.ts"
 import { onOneLine } from "../shared.ts"
 import { type Line, lineEnd, nextLine } from "./grep-lines.ts"
 
@@ -9,6 +10,8 @@ export interface ReportOptions {
   readonly after: number
   /** Maximum number of matching lines or files. */
   readonly limit: number
+  /** Applied to a line before it is cut. */
+  readonly redact: Redact
 }
 
 /** The report of one file while it is searched. */
@@ -70,14 +73,14 @@ export class GrepReport {
   }
 
   #content(name: string, text: string): FileReport {
-    const { before, after } = this.#options
+    const { before, after, redact } = this.#options
     // After the last printed line: the position of the next one, and the number of context lines that may follow.
     let next = { number: 1, start: 0 }
     let following = 0
     let hasPrinted = false
     const print = (start: number, separator: ":" | "-") => {
       const end = nextLine(text, start)
-      const shown = shownLine(text.slice(start, lineEnd(text, start, end)))
+      const shown = shownLine(text.slice(start, lineEnd(text, start, end)), redact)
       this.#lines.push(`${name}${separator}${next.number}${separator}${shown}`)
       next = { number: next.number + 1, start: end }
     }
@@ -112,7 +115,8 @@ function startOfLineBefore(text: string, start: number, count: number): { start:
 
 const maxShownCharacters = 500
 
-function shownLine(line: string): string {
-  const cut = truncateUtf8(line, { maxBytes: Infinity, maxCharacters: maxShownCharacters })
-  return cut.truncated ? `${cut.text} [line cut]` : line
+function shownLine(line: string, redact: Redact): string {
+  const masked = beforeCut(line, maxShownCharacters, redact)
+  const cut = truncateUtf8(masked, { maxBytes: Infinity, maxCharacters: maxShownCharacters })
+  return cut.truncated ? `${cut.text} [line cut]` : masked
 }

@@ -1,5 +1,6 @@
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { compileLinearPattern } from "../../lib/linear-pattern.ts"
+import { redactOf } from "../before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { compileOrRefuse, filesOf, skippedFolders, stopIfAborted } from "../shared.ts"
 import { compileGlob } from "./glob.ts"
@@ -96,7 +97,7 @@ async function grep(args: GrepArgs, context: ToolContext): Promise<string> {
   }
   const { names, wanted } = await wantedFiles(args)
   const walk = { files: filesOf(context), context, wanted, skippedFolders, ignoreFiles: true }
-  const report = new GrepReport({ ...args, before, after })
+  const report = new GrepReport({ ...args, before, after, redact: redactOf(context) })
 
   const candidates = await filesToSearch({ ...args, names }, walk)
   try {

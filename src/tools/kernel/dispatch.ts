@@ -96,11 +96,12 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
 
   async function dispatch(
     call: DispatchCall,
-    context: ToolContext,
+    given: ToolContext,
     keep?: KeepWhole,
     redact = options.redact ?? unchanged,
     offload?: OffloadResult,
   ): Promise<ToolOutcome> {
+    const context = given.redact || redact === unchanged ? given : { ...given, redact }
     const failed = (code: string, message: string): ToolOutcome => failure(code, redact(message), errorLimits)
     const tool = byName.get(call.name)
     if (tool === undefined)

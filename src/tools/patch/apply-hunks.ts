@@ -1,5 +1,6 @@
 import { ToolError } from "../../contract/tool.ts"
 import { type Hunk, malformed, oldLines, shown } from "../../lib/patch/file-patch.ts"
+import type { Redact } from "../before-cut.ts"
 import { closestLines } from "../edit/closest-lines.ts"
 import { createLineSearch, type LineSearch } from "./find-lines.ts"
 
@@ -9,8 +10,8 @@ interface Line {
   readonly end: string
 }
 
-/** Applies hunks in order. Unchanged lines stay as in the file, not as in the hunk. `name`: as displayed. */
-export function applyHunks(text: string, hunks: readonly Hunk[], name: string): string {
+/** Applies hunks in order. Unchanged lines stay as in the file, not as in the hunk. `name`: as displayed. `redact`: for errors. */
+export function applyHunks(text: string, hunks: readonly Hunk[], name: string, redact: Redact): string {
   const lines = splitLines(text)
   const search = createLineSearch(lines.map((line) => line.text))
   const placed: { readonly hunk: Hunk; readonly start: number }[] = []
@@ -18,7 +19,7 @@ export function applyHunks(text: string, hunks: readonly Hunk[], name: string): 
   let offset = 0
   for (const [index, hunk] of hunks.entries()) {
     const which = hunks.length === 1 ? `${name}: ` : `${name}, hunk ${index + 1} of ${hunks.length}: `
-    const start = placeOf(hunk, { text, lines, search, from, offset, which })
+    const start = placeOf(hunk, { text, lines, search, from, offset, which, redact })
     placed.push({ hunk, start })
     const wanted = oldLines(hunk)
     if (hunk.line !== undefined && wanted.length > 0) offset = start - (hunk.line - 1)
@@ -58,6 +59,7 @@ interface Place {
   /** Offset of the previous hunk from its stated position. */
   readonly offset: number
   readonly which: string
+  readonly redact: Redact
 }
 
 function placeOf(hunk: Hunk, place: Place): number {
@@ -72,8 +74,11 @@ function placeOf(hunk: Hunk, place: Place): number {
   throw new ToolError("not_found", `${which}${whyNowhere(hunk, wanted, { ...place, from })}`)
 }
 
-function whyNowhere({ lines: hunk }: Hunk, wanted: readonly string[], { text, search, from }: Place): string {
-  const sought = `the lines ${wanted.slice(0, 3).map(shown).join(", ")}${wanted.length > 3 ? " …" : ""}`
+function whyNowhere({ lines: hunk }: Hunk, wanted: readonly string[], { text, search, from, redact }: Place): string {
+  const sought = `the lines ${wanted
+    .slice(0, 3)
+    .map((line) => shown(redact(line)))
+    .join(", ")}${wanted.length > 3 ? " …" : ""}`
   const earlier = search(wanted, { from: 0 })
   if (earlier !== undefined) {
     const where = `only at line ${earlier + 1}, before the hunk or the "@@" line ahead of them`
@@ -83,7 +88,7 @@ function whyNowhere({ lines: hunk }: Hunk, wanted: readonly string[], { text, se
   const done = made.length > 1 ? search(made, { from }) : undefined
   const where = from > 0 ? ` from line ${from + 1} on` : ""
   const already = done === undefined ? "" : ` The result of the hunk is already at line ${done + 1}.`
-  const hint = closestLines(text, wanted.join("\n"))
+  const hint = closestLines(text, wanted.join("\n"), redact)
   return `${sought} are not in the file${where}.${already}${hint === "" ? "" : `\n${hint}`}`
 }
 
@@ -99,14 +104,21 @@ function atVeryEnd(
 }
 
 /** Where the search starts: after the previous hunk, and after the lines named for it. */
-function behindAnchors({ anchors }: Hunk, wanted: readonly string[], { text, search, from, which }: Place): number {
+function behindAnchors(
+  { anchors }: Hunk,
+  wanted: readonly string[],
+  { text, search, from, which, redact }: Place,
+): number {
   let behind = from
   for (const [index, anchor] of anchors.entries()) {
     const at = search([anchor], { from: behind })
     if (at === undefined) {
-      const hint = closestLines(text, anchor)
+      const hint = closestLines(text, anchor, redact)
       const where = `is not in the file${behind > 0 ? ` from line ${behind + 1} on` : ""}`
-      throw new ToolError("not_found", `${which}the line ${shown(anchor)} after "@@" ${where}.${hint && `\n${hint}`}`)
+      throw new ToolError(
+        "not_found",
+        `${which}the line ${shown(redact(anchor))} after "@@" ${where}.${hint && `\n${hint}`}`,
+      )
     }
     const isRepeated = index === anchors.length - 1 && wanted[0]?.trim() === anchor.trim()
     behind = isRepeated ? at : at + 1

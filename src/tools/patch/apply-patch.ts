@@ -1,5 +1,7 @@
 import type { Tool, ToolContext } from "../../contract/tool.ts"
+import { type FilePatch, malformed } from "../../lib/patch/file-patch.ts"
 import { parsePatch } from "../../lib/patch/parse-patch.ts"
+import { type Redact, redactOf } from "../before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { filesOf, stopIfAborted } from "../shared.ts"
 import { planChanges } from "./plan-changes.ts"
@@ -35,8 +37,21 @@ export function applyPatchTool(): Tool {
 
 async function applyPatch({ patch }: { readonly patch: string }, context: ToolContext): Promise<string> {
   const files = filesOf(context)
-  const { changes, report } = await planChanges(parsePatch(patch), files, context.cwd)
+  const redact = redactOf(context)
+  const { changes, report } = await planChanges(parsed(patch, redact), files, context.cwd, redact)
   stopIfAborted(context)
   await files.commit(changes, context.cwd)
   return report.join("\n")
+}
+
+/** An error quotes the start of a line: it must be of the masked patch. */
+function parsed(patch: string, redact: Redact): readonly FilePatch[] {
+  try {
+    return parsePatch(patch)
+  } catch (error) {
+    const masked = redact(patch)
+    if (masked === patch) throw error
+    parsePatch(masked)
+    throw malformed("The patch is malformed at a secret in it.")
+  }
 }

@@ -2,6 +2,7 @@ import type { FileChange, Files } from "../../contract/env.ts"
 import { ToolError } from "../../contract/tool.ts"
 import type { AddPatch, DeletePatch, FilePatch, Hunk, UpdatePatch } from "../../lib/patch/file-patch.ts"
 import { decodeText, encodeText, type TextFile } from "../../lib/text-file.ts"
+import type { Redact } from "../before-cut.ts"
 import { onOneLine } from "../shared.ts"
 import { applyHunks } from "./apply-hunks.ts"
 
@@ -23,8 +24,13 @@ interface Entry {
   remark?: string
 }
 
-/** Computes the changes of a patch against the current files, in order. Writes nothing. */
-export async function planChanges(patches: readonly FilePatch[], files: Files, cwd: string): Promise<Plan> {
+/** Computes the changes of a patch against the current files, in order. Writes nothing. `redact`: for errors. */
+export async function planChanges(
+  patches: readonly FilePatch[],
+  files: Files,
+  cwd: string,
+  redact: Redact,
+): Promise<Plan> {
   const entries = new Map<string, Entry>()
 
   async function entryOf(path: string): Promise<Entry> {
@@ -48,8 +54,8 @@ export async function planChanges(patches: readonly FilePatch[], files: Files, c
   for (const patch of patches) {
     let entry = await (patch.kind === "update" ? sourceOf(patch) : entryOf(patch.path))
     if (patch.kind === "add") add(entry, patch)
-    else if (patch.kind === "delete") remove(entry, patch)
-    else entry = update(entry, patch, patch.moveTo === undefined ? entry : await entryOf(patch.moveTo))
+    else if (patch.kind === "delete") remove(entry, patch, redact)
+    else entry = update(entry, patch, patch.moveTo === undefined ? entry : await entryOf(patch.moveTo), redact)
     if (patch.remark !== undefined) entry.remark = patch.remark
   }
   return toPlan([...entries.values()])
@@ -82,20 +88,20 @@ function add(entry: Entry, { content }: AddPatch): void {
   delete entry.origin
 }
 
-function remove(entry: Entry, { hunks }: DeletePatch): void {
+function remove(entry: Entry, { hunks }: DeletePatch, redact: Redact): void {
   const now = contentOf(entry)
   // A patch that states a file's content must know all of it.
-  if (hunks.length > 0 && patchText(now, hunks, entry.name).text !== "") {
+  if (hunks.length > 0 && patchText(now, hunks, entry.name, redact).text !== "") {
     throw new ToolError("conflict", `${entry.name} has more lines than the patch removes.`)
   }
   entry.now = null
 }
 
-function update(entry: Entry, { hunks, copy = false }: UpdatePatch, target: Entry): Entry {
+function update(entry: Entry, { hunks, copy = false }: UpdatePatch, target: Entry, redact: Redact): Entry {
   // A diff between a file and an absent one may name it on both sides.
   const isNew = entry.now === null && target === entry && hunks.every(({ line }) => line === 0)
   const before = isNew ? new Uint8Array() : contentOf(entry)
-  const after = hunks.length === 0 ? before : patchBytes(before, hunks, entry.name)
+  const after = hunks.length === 0 ? before : patchBytes(before, hunks, entry.name, redact)
   if (target !== entry) {
     requireAbsent(target)
     target.origin = copy ? entry : (entry.origin ?? entry)
@@ -105,10 +111,10 @@ function update(entry: Entry, { hunks, copy = false }: UpdatePatch, target: Entr
   return target
 }
 
-function patchText(bytes: Uint8Array, hunks: readonly Hunk[], name: string): TextFile {
+function patchText(bytes: Uint8Array, hunks: readonly Hunk[], name: string, redact: Redact): TextFile {
   const file = decodeText(bytes)
   if (file === undefined) throw new ToolError("invalid_input", `${name} is a binary file.`)
-  const patched = applyHunks(file.text, hunks, name)
+  const patched = applyHunks(file.text, hunks, name, redact)
   // Some show the byte order mark as part of the first line.
   const isMarkTwice = file.encoding !== "utf-8" && !file.text.startsWith("\ufeff")
   const text = isMarkTwice ? patched.replace(/^\ufeff/, "") : patched
@@ -116,8 +122,8 @@ function patchText(bytes: Uint8Array, hunks: readonly Hunk[], name: string): Tex
   return { text, encoding: file.encoding }
 }
 
-function patchBytes(bytes: Uint8Array, hunks: readonly Hunk[], name: string): Uint8Array {
-  const patched = encodeText(patchText(bytes, hunks, name))
+function patchBytes(bytes: Uint8Array, hunks: readonly Hunk[], name: string, redact: Redact): Uint8Array {
+  const patched = encodeText(patchText(bytes, hunks, name, redact))
   if (patched !== undefined) return patched
   throw new ToolError("invalid_input", `${name} is in Latin-1, which cannot represent all characters of the new lines.`)
 }

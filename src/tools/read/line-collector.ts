@@ -1,4 +1,5 @@
-import { truncateUtf8 } from "../../lib/truncate.ts"
+import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
+import { LONGEST_SECRET, type Redact, withoutHalfWord } from "../before-cut.ts"
 
 export interface LineRange {
   /** The number of the first line to keep, from 1. */
@@ -8,6 +9,8 @@ export interface LineRange {
   readonly maxLineCharacters: number
   /** Total characters of all kept lines. */
   readonly maxCharacters: number
+  /** Applied to a line before it is cut. */
+  readonly redact: Redact
 }
 
 /** Splits a stream of text into lines and keeps a range of them: `<number>\t<text>`. */
@@ -27,8 +30,8 @@ export class LineCollector {
 
   constructor(range: LineRange) {
     this.#range = range
-    // Enough for the shown characters, whatever they are.
-    this.#maxLineBytes = range.maxLineCharacters * 4
+    // Enough for the shown characters and a secret at their end, whatever they are.
+    this.#maxLineBytes = (range.maxLineCharacters + LONGEST_SECRET) * 4
   }
 
   /** `full`: nothing that follows would be kept. */
@@ -87,7 +90,11 @@ export class LineCollector {
     text += decoder.decode()
     const missing = this.#lineBytes - this.#pieceBytes
     if (missing === 0 && text.endsWith("\r")) text = text.slice(0, -1)
-    const cut = truncateUtf8(text, { maxBytes: Infinity, maxCharacters: this.#range.maxLineCharacters })
-    return cut.truncated || missing > 0 ? `${cut.text} [line cut: ${cut.bytes + missing} bytes omitted]` : text
+    const { maxLineCharacters: maxCharacters, redact } = this.#range
+    if (missing === 0 && text.length <= maxCharacters) return text
+    const masked = missing === 0 ? redact(text) : redact(withoutHalfWord(text))
+    const cut = truncateUtf8(masked, { maxBytes: Infinity, maxCharacters })
+    if (!cut.truncated && missing === 0) return masked
+    return `${cut.text} [line cut: ${this.#lineBytes - utf8Length(cut.text)} bytes omitted]`
   }
 }

@@ -1,7 +1,8 @@
 import type { ImagePart } from "../../contract/content.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { truncateUtf8 } from "../../lib/truncate.ts"
+import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
+import { beforeCut, type Redact } from "../before-cut.ts"
 import type { Notebook } from "../edit/notebook.ts"
 
 /** A notebook as lines to read, and its images by line number, counted from 1. */
@@ -10,7 +11,7 @@ export interface NotebookLines {
   readonly images: ReadonlyMap<number, ImagePart>
 }
 
-export function notebookLines({ cells }: Notebook): NotebookLines {
+export function notebookLines({ cells }: Notebook, redact: Redact): NotebookLines {
   const lines: string[] = []
   const images = new Map<number, ImagePart>()
   for (const [index, { content }] of cells.entries()) {
@@ -18,7 +19,7 @@ export function notebookLines({ cells }: Notebook): NotebookLines {
     lines.push(`[cell ${index}, ${content.cell_type}${id}]`, ...linesOf(joined(content.source)))
     for (const output of listOf(content.outputs)) {
       const { text, image } = shownOutput(output)
-      lines.push("[output]", ...linesOf(bounded(text)))
+      lines.push("[output]", ...linesOf(bounded(text, redact)))
       if (image === undefined) continue
       lines.push(`[image: ${image.mediaType}]`)
       images.set(lines.length, image)
@@ -55,9 +56,11 @@ function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
 }
 
-function bounded(text: string): string {
+function bounded(given: string, redact: Redact): string {
+  const text = beforeCut(given, maxOutputCharacters, redact)
   const cut = truncateUtf8(text, { maxBytes: Number.POSITIVE_INFINITY, maxCharacters: maxOutputCharacters })
-  return cut.truncated ? `${cut.text}\n[output cut: ${cut.bytes} bytes omitted]` : text
+  if (!cut.truncated) return text
+  return `${cut.text}\n[output cut: ${utf8Length(given) - utf8Length(cut.text)} bytes omitted]`
 }
 
 function withoutColours(text: string): string {

@@ -2,6 +2,7 @@ import { type ToolContext, ToolError } from "../../contract/tool.ts"
 import { onAbort } from "../../lib/abort.ts"
 import { latin1 } from "../../lib/text-file.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
+import { beforeCut, type Redact, redactOf } from "../before-cut.ts"
 import { unpacksWithin } from "./pdf-budget.ts"
 
 export interface PdfRequest {
@@ -29,7 +30,7 @@ export async function readPdf(bytes: Uint8Array, request: PdfRequest, context: T
         `${name} decompresses to more than ${MAX_UNPACKED_BYTES} bytes, or hides its size.`,
       )
     }
-    return await Promise.race([extract(bytes, request, clock.check), clock.over])
+    return await Promise.race([extract(bytes, request, clock.check, redactOf(context)), clock.over])
   } finally {
     clock.stop()
   }
@@ -38,7 +39,7 @@ export async function readPdf(bytes: Uint8Array, request: PdfRequest, context: T
 const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 const TIMEOUT_MS = 30_000
 
-async function extract(bytes: Uint8Array, request: PdfRequest, check: () => void): Promise<string> {
+async function extract(bytes: Uint8Array, request: PdfRequest, check: () => void, redact: Redact): Promise<string> {
   const { name, maxCharacters } = request
   const { getDocumentProxy } = await loadUnpdf(name)
   // It takes ownership of the bytes. Without verbosity 0 it would write to the console.
@@ -55,7 +56,7 @@ async function extract(bytes: Uint8Array, request: PdfRequest, check: () => void
       check()
       const text = await pageText(document, number).catch(() => undefined)
       hasText ||= text !== undefined && text !== ""
-      const shown = truncateUtf8(text ?? "[this page is damaged]", {
+      const shown = truncateUtf8(beforeCut(text ?? "[this page is damaged]", left, redact), {
         maxBytes: Number.POSITIVE_INFINITY,
         maxCharacters: left,
       })

@@ -2,6 +2,7 @@ import type { ContentPart } from "../../contract/content.ts"
 import type { Files } from "../../contract/env.ts"
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { decodeText, latin1, sniffEncoding } from "../../lib/text-file.ts"
+import { type Redact, redactOf } from "../before-cut.ts"
 import { readNotebook } from "../edit/notebook.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { imageTypeOf, isPdf, MAX_MEDIA_BYTES } from "../media.ts"
@@ -84,7 +85,7 @@ async function content(args: ReadArgs, files: Files, context: ToolContext): Prom
   }
   if (pages !== undefined) throw new ToolError("invalid_input", `${name} is not a PDF: read it without pages.`)
   const notebook = name.toLowerCase().endsWith(".ipynb") ? await notebookAt(args, files, context) : undefined
-  return notebook ? showNotebook(args, notebook, name) : showText(args, start, files, context)
+  return notebook ? showNotebook(args, notebook, name, redactOf(context)) : showText(args, start, files, context)
 }
 
 /** The complete content of a file that is not read in ranges. */
@@ -107,7 +108,8 @@ async function showText(
   context: ToolContext,
 ): Promise<string> {
   const name = files.display(path, context.cwd)
-  const lines = new LineCollector({ offset, limit, maxLineCharacters, maxCharacters })
+  const redact = redactOf(context)
+  const lines = new LineCollector({ offset, limit, maxLineCharacters, maxCharacters, redact })
   let toUtf8: ((chunk: Uint8Array) => Uint8Array) | undefined
   for await (const chunk of chunksOf(start, files, path, context)) {
     toUtf8 ??= transcoder(chunk, name)
@@ -120,8 +122,9 @@ function showNotebook(
   { offset, limit }: ReadArgs,
   { lines, images }: NotebookLines,
   name: string,
+  redact: Redact,
 ): readonly ContentPart[] {
-  const collector = new LineCollector({ offset, limit, maxLineCharacters, maxCharacters })
+  const collector = new LineCollector({ offset, limit, maxLineCharacters, maxCharacters, redact })
   collector.add(new TextEncoder().encode(lines.map((line) => `${line}\n`).join("")))
   const text = shown(collector, offset, name)
   const isShown = (line: number) => line >= offset && line < offset + collector.kept.length
@@ -144,12 +147,12 @@ function shown(lines: LineCollector, offset: number, name: string): string {
 }
 
 /** Undefined for an unknown kind: then its text is shown. */
-async function notebookAt({ path }: ReadArgs, files: Files, { cwd }: ToolContext): Promise<NotebookLines | undefined> {
-  const bytes = await files.read(path, cwd, { offset: 0, limit: maxNotebookBytes + 1 })
+async function notebookAt({ path }: ReadArgs, files: Files, context: ToolContext): Promise<NotebookLines | undefined> {
+  const bytes = await files.read(path, context.cwd, { offset: 0, limit: maxNotebookBytes + 1 })
   const text = bytes.length > maxNotebookBytes ? undefined : decodeText(bytes)?.text
   if (text === undefined) return undefined
   try {
-    return notebookLines(readNotebook(text, path))
+    return notebookLines(readNotebook(text, path), redactOf(context))
   } catch (error) {
     if (error instanceof ToolError) return undefined
     throw error

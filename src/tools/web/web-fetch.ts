@@ -1,5 +1,6 @@
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
+import { redactOf } from "../before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { fetchOf } from "../shared.ts"
 import { toWebPage, type WebPage } from "./web-page.ts"
@@ -69,7 +70,7 @@ async function pageAt(url: string, context: ToolContext, pages: PageCache): Prom
   if (kept !== undefined) return kept
   const headers = { accept: "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.5" }
   const answer = await fetchOf(context).get(url, { signal: context.signal, maxBytes, timeoutMs, headers })
-  const page = await toWebPage(answer)
+  const page = await toWebPage(answer, redactOf(context))
   if (answer.status < 300) pages.put(context.runId, url, page)
   return page
 }

@@ -1,5 +1,6 @@
 import type { FetchedBody } from "../../contract/env.ts"
 import { latin1, sniffEncoding } from "../../lib/text-file.ts"
+import { type Redact, withoutHalfWord } from "../before-cut.ts"
 import { loadEntityDecoder } from "./html-entities.ts"
 import { htmlToText } from "./html-to-text.ts"
 
@@ -10,7 +11,8 @@ export interface WebPage {
   readonly text: string
 }
 
-export async function toWebPage(answer: FetchedBody): Promise<WebPage> {
+/** `redact`: applied to all of it, since it will be shown in parts. */
+export async function toWebPage(answer: FetchedBody, redact: Redact): Promise<WebPage> {
   const { url, status, contentType, bytes, truncated } = answer
   const type = (contentType.split(";")[0] ?? "").trim().toLowerCase() || "no content type"
   const size = `${truncated ? "more than " : ""}${bytes.length} bytes`
@@ -18,12 +20,14 @@ export async function toWebPage(answer: FetchedBody): Promise<WebPage> {
   const kind = kindOf(type, bytes)
   if (kind === "other") return { head: [...lines, "This is not text, so it is not shown."].join("\n"), text: "" }
   if (truncated) lines.push(`Only the first ${bytes.length} bytes were read.`)
-  const source = decode(bytes, contentType, kind)
+  const decoded = decode(bytes, contentType, kind)
+  const source = redact(truncated ? withoutHalfWord(decoded) : decoded)
   if (kind === "text") return { head: lines.join("\n"), text: source }
   const page = htmlToText(source, await loadEntityDecoder(), { url, maxCharacters: maxPageCharacters })
   if (page.title !== "") lines.push(`Title: ${page.title}`)
   if (page.truncated) lines.push(`Only the first ${maxPageCharacters} characters were kept.`)
-  return { head: lines.join("\n"), text: page.text }
+  // Once more: a secret may have been divided by tags.
+  return { head: lines.join("\n"), text: redact(page.text) }
 }
 
 const maxPageCharacters = 1_000_000

@@ -1,5 +1,6 @@
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { beforeCut, redactOf } from "../before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { fetchOf } from "../shared.ts"
 import { duckDuckGo } from "./engines/duckduckgo.ts"
@@ -54,6 +55,8 @@ async function webSearch({ query, limit }: WebSearchArgs, context: ToolContext, 
   const found = await engine.search(query, { limit, signal: context.signal, fetch: fetchOf(context) })
   const results = found.filter(({ url }) => isWebAddress(url)).slice(0, limit)
   if (results.length === 0) return `${engine.name} found nothing for ${JSON.stringify(query)}.`
+  const redact = redactOf(context)
+  const line = (text: string, longest: number) => shortened(beforeCut(text, longest, redact), longest)
   const entries = results.map(({ title, url, snippet }, index) => {
     const lines = [`${index + 1}. ${line(title, longestTitle) || "(without a title)"}`, `   ${new URL(url).href}`]
     const excerpt = line(snippet, longestSnippet)
@@ -67,7 +70,7 @@ function isWebAddress(url: string): boolean {
 }
 
 /** On one line, so that an excerpt cannot look like another result. */
-function line(text: string, longest: number): string {
+function shortened(text: string, longest: number): string {
   const words = text
     .slice(0, longest * 4)
     .trim()

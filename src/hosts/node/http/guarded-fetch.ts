@@ -68,10 +68,10 @@ function readTarget(text: string, base?: URL): URL {
   try {
     url = new URL(text, base)
   } catch {
-    throw new ToolError("invalid_input", `${JSON.stringify(text.slice(0, 200))} is not a URL.`)
+    throw new ToolError("invalid_input", `${JSON.stringify(text)} is not a URL.`)
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new ToolError("denied", `Only http and https are allowed, not ${url.protocol.slice(0, 40)}`)
+    throw new ToolError("denied", `Only http and https are allowed, not ${url.protocol}`)
   }
   if (url.username !== "" || url.password !== "") {
     throw new ToolError("denied", "URLs with a user or password are not fetched.")

@@ -1,4 +1,4 @@
-import type { Credentials } from "../contract/provider.ts"
+import type { Credentials } from "../../contract/provider.ts"
 
 /** The values in a request that a server could echo and that must stay secret. */
 export function credentialsOf(url: string, headers: Readonly<Record<string, string>>): Credentials {

@@ -1,0 +1,27 @@
+import type { ToolContext } from "../contract/tool.ts"
+
+/** Masks secrets: `ToolContext.redact`. */
+export type Redact = (text: string) => string
+
+export function redactOf({ redact }: ToolContext): Redact {
+  return redact ?? ((text) => text)
+}
+
+/**
+ * A text to be shortened to its first characters, masked if it is longer: a secret at the place of the cut would no longer be
+ * recognised in the result. What is far behind the cut may be missing.
+ */
+export function beforeCut(text: string, maxCharacters: number, redact: Redact): string {
+  if (text.length <= maxCharacters) return text
+  const most = maxCharacters + LONGEST_SECRET
+  return redact(text.length > most ? withoutHalfWord(text.slice(0, most)) : text)
+}
+
+/** For a text that was cut already: half a word at its end could be half a secret that is recognised by its format only. */
+export function withoutHalfWord(text: string): string {
+  let end = text.length
+  while (end > 0 && text.length - end < LONGEST_SECRET && /\S/.test(text.charAt(end - 1))) end--
+  return end === 0 ? text : text.slice(0, end)
+}
+
+export const LONGEST_SECRET = 16_384
