@@ -19,13 +19,14 @@ import { startOptions } from "./run-options.ts"
 import { inputSettings, openRuntime, type RunChoice } from "./run-settings.ts"
 import { startWorkspace } from "./start-folder.ts"
 
-const { workspace, model, backend, "max-turns": maxTurns } = startOptions
+const { workspace, model, backend, "max-turns": maxTurns, "mcp-config": mcpConfig } = startOptions
 
 /** Options of every command that resumes a run. */
 export const resumeOptions = {
   workspace: { ...workspace, help: "Folder that the tools work in. Default: where the run was started." },
   model: { ...model, help: "Use another model from here on. Default: the run's own." },
   backend: { ...backend, help: "Continue on another backend. Default: the run's own." },
+  "mcp-config": { ...mcpConfig, help: "File with the run's MCP servers. Its programs are started." },
   "max-turns": maxTurns,
   timeout: { type: "string", value: "<seconds>", help: "Time limit from here on." },
   takeover: { type: "boolean", help: "Take the run from a process that may be alive." },

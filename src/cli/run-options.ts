@@ -28,6 +28,11 @@ export const startOptions = {
     help: "What runs the agent: native (default), auto, or a program. See the command backends.",
   },
   system: { type: "string", value: "<text>", help: "System prompt." },
+  "mcp-config": {
+    type: "string",
+    value: "<file>",
+    help: "File with MCP servers, such as .mcp.json. Its programs are started.",
+  },
   "max-turns": { type: "string", value: "<n>", help: "Maximum number of model calls. Default: 100." },
 } as const satisfies OptionTable
 

@@ -1,6 +1,7 @@
 import { resolve } from "node:path"
 import type { Files } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
+import type { McpServers } from "../contract/mcp.ts"
 import type { ModelSettings } from "../contract/model-settings.ts"
 import type { PolicySource } from "../contract/policy.ts"
 import type { Limits } from "../contract/result.ts"
@@ -22,6 +23,7 @@ export interface RunChoice {
   readonly model?: string
   readonly backend?: string
   readonly system?: string
+  readonly "mcp-config"?: string
   readonly "max-turns"?: string
   readonly timeout?: string
   readonly store?: string
@@ -80,6 +82,7 @@ export async function openRuntime(
       sandbox: guard.sandbox,
       disabledTools: [...disabledTools, ...(isReadOnly ? changing : [])],
       ...(store !== undefined && { store: await storeAt(store) }),
+      ...(choice["mcp-config"] !== undefined && { mcpServers: await serversOf(choice["mcp-config"]) }),
       ...(allowedTools && { allowedTools }),
       ...(unknownPrice && { unknownPrice }),
       policy: policyOf(guard, await foundPolicy(guard, workspace, toolNames, complain)),
@@ -94,6 +97,11 @@ export async function openRuntime(
   } catch (error) {
     throw file && LonghaulError.is(error) ? withFile(error, file.path) : error
   }
+}
+
+async function serversOf(path: string): Promise<McpServers> {
+  const { readMcpServers } = await import("../hosts/node/mcp/config-file.ts")
+  return readMcpServers(path)
 }
 
 /** Other backends use their own default model, unless one is named. */

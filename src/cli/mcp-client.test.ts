@@ -1,0 +1,88 @@
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { beforeEach, describe, expect, test } from "vitest"
+import { commandLine } from "../../test/support/command-line.ts"
+import type { RunResult } from "../contract/result.ts"
+
+const { place, longhaul, simulate } = commandLine()
+const program = fileURLToPath(new URL("../../test/mcp-client/stdio-server.mjs", import.meta.url))
+
+beforeEach(async () => {
+  const scene = {
+    command: process.execPath,
+    args: [program, "${SCENE_SETTINGS:-}"],
+    env: { TOKEN: "token-of-the-scene" },
+  }
+  const remote = {
+    type: "http",
+    url: "https://mcp.example.com/mcp?key=hidden-key-1",
+    headers: { authorization: "Bearer hidden-key-2" },
+  }
+  await writeFile(join(place.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { scene, remote } }))
+})
+
+describe("mcp", () => {
+  test("list names the servers of the file without starting them or showing their secrets", async () => {
+    const { code, stdout } = await longhaul(["mcp", "list", "--json"])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({
+      file: ".mcp.json",
+      servers: [
+        { name: "scene", type: "stdio", target: process.execPath },
+        { name: "remote", type: "http", target: "https://mcp.example.com" },
+      ],
+    })
+    expect(stdout).not.toMatch(/hidden-key|token-of/)
+  })
+
+  test("tools shows the tools of a server, call calls one and prints its result", async () => {
+    const tools = await longhaul(["mcp", "tools", "scene"])
+    expect(tools.stdout).toContain("scene has 10 tools.")
+    expect(tools.stdout).toContain("  echo\n")
+    const called = await longhaul(["mcp", "call", "scene", "echo", '{"text":"hello"}'])
+    expect(called).toMatchObject({ code: 0, stdout: "hello\n" })
+    expect((await longhaul(["mcp", "call", "scene", "fail"])).code).toBe(1)
+  })
+
+  test.each([
+    [["mcp", "tools", "scenes"], "Did you mean scene?"],
+    [["mcp", "call", "scene"], "Missing tool"],
+    [["mcp", "call", "scene", "echo", "text"], "not a JSON object"],
+    [["mcp", "tools", "scene", "--mcp-config", "none.json"], "none.json cannot be read"],
+    [["mcp", "login", "scene"], "it has no login"],
+  ])("%j says what is wrong", async (args, message) => {
+    const { code, stderr } = await longhaul(args)
+    expect(code).not.toBe(0)
+    expect(stderr).toContain(message)
+  })
+
+  test("a variable that the file needs and that is not set is an error that names it", async () => {
+    const server = { command: "node", args: ["${NO_SUCH_VARIABLE}"] }
+    await writeFile(join(place.workspace, "other.json"), JSON.stringify({ mcpServers: { server } }))
+    const { code, stderr } = await longhaul(["mcp", "list", "--mcp-config", "other.json"])
+    expect(code).not.toBe(0)
+    expect(stderr).toContain("NO_SUCH_VARIABLE")
+  })
+
+  test("run --mcp-config gives the tools of the servers to the model; without it the file is not used", async () => {
+    await writeFile(
+      join(place.workspace, "mine.json"),
+      JSON.stringify({ mcpServers: { scene: { command: process.execPath, args: [program] } } }),
+    )
+    const seen: (readonly string[])[] = []
+    await simulate({
+      script: ({ tools, lastToolResults: [last] }) => {
+        seen.push(tools.map(({ name }) => name))
+        return last
+          ? `It says ${last.text}.`
+          : { parts: [{ toolCall: { name: "mcp__scene__echo", args: { text: "hi" } } }] }
+      },
+    })
+    const { stdout } = await longhaul(["run", "--json", "--mcp-config", "mine.json", "Echo hi"])
+    expect(JSON.parse(stdout) as RunResult).toMatchObject({ status: "done", text: "It says hi." })
+    await longhaul(["run", "--json", "Echo hi"])
+    expect(seen[0]).toContain("mcp__scene__echo")
+    expect(seen.at(-1)).not.toContain("mcp__scene__echo")
+  })
+})
