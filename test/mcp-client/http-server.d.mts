@@ -14,6 +14,12 @@ export interface HttpSceneSettings extends SceneSettings {
   readonly stateless?: boolean
   /** The status with which a request is refused. */
   readonly refuse?: (request: IncomingMessage, message: SceneMessage | undefined) => number
+  /** Answers a request instead of the server. */
+  readonly guard?: (
+    request: IncomingMessage,
+  ) => Promise<
+    { readonly status: number; readonly headers: Record<string, string>; readonly body?: string } | undefined
+  >
   /** True: the connection is cut instead of an answer. */
   readonly cut?: (message: SceneMessage) => boolean
 }

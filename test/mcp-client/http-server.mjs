@@ -12,6 +12,8 @@ export async function serveScene(settings = {}) {
     for await (const piece of request) body += piece
     const message = body === "" ? undefined : JSON.parse(body)
     requests.push({ method: request.method, headers: request.headers, message })
+    const guarded = await settings.guard?.(request)
+    if (guarded) return response.writeHead(guarded.status, guarded.headers).end(guarded.body)
     const status = settings.refuse?.(request, message)
     if (status) return response.writeHead(status).end()
     if (request.method === "GET") return response.writeHead(405).end()

@@ -49,6 +49,8 @@ const CONNECT_MS = 10_000
 const CALL_MS = 60_000
 /** A server that asks for more rights again and again gets no more than these. */
 const MOST_LOGINS = 2
+const MOST_SECRETS = 20
+const SHORTEST_SECRET = 8
 
 /**
  * One server, connected on first use and again after it was lost. A request is repeated only if the server refused it unheard.
@@ -61,6 +63,8 @@ export class ServerConnection {
   /** Ends a login that the server asked for. Undefined: nobody can log in. */
   #finishLogin: (() => Promise<void>) | undefined
   #logins = 0
+  /** Tokens that the requests contained: a server may repeat them. */
+  readonly #secrets = new Set<string>()
 
   constructor(options: ConnectionOptions) {
     this.name = options.name
@@ -87,9 +91,10 @@ export class ServerConnection {
 
   async callTool(name: string, args: JsonObject, { signal, progress }: CallOptions): Promise<CallToolResult> {
     const onprogress = (at: Progress) => progress(describe(at))
-    return this.#request((client) =>
+    const result = await this.#request((client) =>
       client.callTool({ name, arguments: { ...args } }, { ...this.#limits(), signal, onprogress }),
     )
+    return this.#masked(result)
   }
 
   async resources(): Promise<{
@@ -105,7 +110,7 @@ export class ServerConnection {
   }
 
   async readResource(uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
-    return this.#request((client) => client.readResource({ uri }, { ...this.#limits(), signal }))
+    return this.#masked(await this.#request((client) => client.readResource({ uri }, { ...this.#limits(), signal })))
   }
 
   async prompts(): Promise<readonly Prompt[]> {
@@ -122,6 +127,26 @@ export class ServerConnection {
     const connected = this.#connected
     this.#connected = undefined
     await connected?.then((client) => client.close()).catch(() => {})
+  }
+
+  /** The same text without the tokens of the requests. */
+  masked(text: string): string {
+    let clean = text
+    for (const secret of this.#secrets) clean = clean.replaceAll(secret, "[secret]")
+    return clean
+  }
+
+  #masked<T>(result: T): T {
+    const text = JSON.stringify(result)
+    const clean = this.masked(text)
+    // Came as JSON, and a token has no quotes.
+    return clean === text ? result : (JSON.parse(clean) as T)
+  }
+
+  #keepSecrets(secrets: readonly string[]): void {
+    for (const secret of secrets) if (secret.length >= SHORTEST_SECRET) this.#secrets.add(secret)
+    const [oldest] = this.#secrets
+    if (this.#secrets.size > MOST_SECRETS && oldest !== undefined) this.#secrets.delete(oldest)
   }
 
   #limits() {
@@ -189,7 +214,7 @@ export class ServerConnection {
     const { host, fetch = globalThis.fetch, page } = this.#options
     const authProvider = await authProviderOf(this.name, server, host, page)
     const options = {
-      fetch: serverFetch(server, fetch),
+      fetch: serverFetch({ ...server, seen: (secrets) => this.#keepSecrets(secrets) }, fetch),
       requestInit: { headers: { ...server.headers } },
       ...(authProvider && { authProvider }),
       ...(server.auth?.allowOtherIssuer && { skipIssuerMetadataValidation: true }),

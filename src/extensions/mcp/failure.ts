@@ -2,9 +2,13 @@ import { LonghaulError } from "../../contract/error.ts"
 import { type Effect, ToolError } from "../../contract/tool.ts"
 
 /** Why a call failed, for the model. If its answer may have been lost, the outcome of a call with an effect is unknown. */
-export async function callFailure(server: string, effect: Effect, error: unknown): Promise<ToolError> {
+export async function callFailure(
+  connection: { readonly name: string; masked(text: string): string },
+  effect: Effect,
+  error: unknown,
+): Promise<ToolError> {
   const { code, message, isHeard } = await reasonOf(error)
-  const text = `The MCP server ${server} ${message}`
+  const text = connection.masked(`The MCP server ${connection.name} ${message}`)
   if (!isHeard || effect === "none") return new ToolError(code, text, { cause: error })
   const doubt = `${text} The call may or may not have taken effect: check before you try again.`
   return new ToolError("outcome_unknown", doubt, { cause: error })

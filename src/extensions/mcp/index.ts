@@ -88,7 +88,8 @@ async function openServer(
     client = await connection.connect()
     listed = await connection.tools()
   } catch (error) {
-    const reason = LonghaulError.is(error) ? error.message : `It did not answer as an MCP server (${describe(error)}).`
+    const problem = connection.masked(describe(error))
+    const reason = LonghaulError.is(error) ? problem : `It did not answer as an MCP server (${problem}).`
     if (server.required) {
       throw new LonghaulError("network", `The MCP server ${name} is required and not available. ${reason}`, {
         fix: "Start the server or correct its settings, then resume the run.",

@@ -2,6 +2,7 @@ import type {
   OAuthClientInformationContext,
   OAuthClientMetadata,
   OAuthClientProvider,
+  OAuthDiscoveryState,
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client"
@@ -45,6 +46,7 @@ export class SavedLogin implements OAuthClientProvider {
   readonly #auth: McpAuth
   readonly #key: string
   #verifier = ""
+  #discovered: OAuthDiscoveryState | undefined
   /** Identifies the login that is under way. */
   #state = ""
 
@@ -127,8 +129,18 @@ export class SavedLogin implements OAuthClientProvider {
     return this.#verifier
   }
 
+  saveDiscoveryState(state: OAuthDiscoveryState): void {
+    this.#discovered = state
+  }
+
+  /** The redirect must come from the server that the login was begun at. */
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.#discovered
+  }
+
   async invalidateCredentials(scope: "all" | "client" | "tokens" | "verifier" | "discovery"): Promise<void> {
     const saved = await this.#read()
+    if (scope === "all" || scope === "discovery") this.#discovered = undefined
     if (scope === "all" || scope === "client") await this.#write({ clients: {}, tokens: {} })
     else if (scope === "tokens") await this.#write({ clients: saved.clients, tokens: {} })
   }

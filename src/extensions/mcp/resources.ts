@@ -43,7 +43,7 @@ export function resourceTools(connections: readonly ServerConnection[]): readonl
         try {
           return resourceParts((await connection.readResource(uri, signal)).contents)
         } catch (error) {
-          throw await callFailure(connection.name, "none", error)
+          throw await callFailure(connection, "none", error)
         }
       },
     },
@@ -62,7 +62,7 @@ async function describeResources(connection: ServerConnection): Promise<string> 
     ]
     return `${name}:\n${lines.join("\n") || "(no resources)"}`
   } catch (error) {
-    return `${name}: ${(await callFailure(name, "none", error)).message}`
+    return `${name}: ${(await callFailure(connection, "none", error)).message}`
   }
 }
 

@@ -26,7 +26,7 @@ export function serverTool(connection: ServerConnection, definition: Definition)
         const text = parts.map((part) => (part.type === "text" ? part.text : `[${part.type}]`)).join("\n")
         throw new ToolError("io", text || `${server} reported an error without a text.`)
       } catch (error) {
-        throw error instanceof ToolError ? error : await callFailure(server, effect, error)
+        throw error instanceof ToolError ? error : await callFailure(connection, effect, error)
       }
     },
   }
