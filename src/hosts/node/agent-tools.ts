@@ -22,6 +22,7 @@ import { redactedShell } from "../../runtime/calls/overflow.ts"
 import {
   bashTool,
   createDispatcher,
+  createToolContext,
   type DispatchCall,
   type Dispatcher,
   fileTools,
@@ -213,20 +214,9 @@ function withRedactedShell(env: Environment, redactor: Redactor): Environment {
   return env.shell ? Object.freeze({ ...env, shell: redactedShell(env.shell, redactor) }) : env
 }
 
-function contextOf(env: Environment, root: string, { signal, cwd, onProgress }: CallOptions): ToolContext {
-  const callId = newNonce()
-  return {
-    signal: signal ?? neverAborted,
-    idempotencyKey: callId,
-    runId: "none",
-    callId,
-    cwd: cwd ?? root,
-    env,
-    progress: onProgress ?? (() => {}),
-  }
+function contextOf(env: Environment, root: string, { signal, cwd = root, onProgress }: CallOptions): ToolContext {
+  return createToolContext({ cwd, env, ...(signal && { signal }), ...(onProgress && { onProgress }) })
 }
-
-const neverAborted = new AbortController().signal
 
 function checkedRoot(root: unknown): string {
   if (typeof root !== "string" || root === "") {

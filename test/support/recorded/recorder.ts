@@ -1,49 +1,26 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import type { Backend } from "../../src/contract/backend.ts"
-import type { BackendEnv, LineChannel, Loopback } from "../../src/contract/backend-env.ts"
-import type { Json } from "../../src/contract/json.ts"
-import type { ToolOutcome } from "../../src/contract/tool.ts"
-import type { PlaceFacts } from "./backend-place.ts"
-
-/** One thing that happened between a backend and its programs, in the order in which the recorder saw it. */
-export type SceneEvent =
-  | { readonly type: "start"; readonly program: number }
-  /** A line of the backend to the program, and of the program to the backend. */
-  | { readonly type: "sent" | "received"; readonly program: number; readonly line: string }
-  /** The program has ended; `isAsked`: because the backend asked it to. */
-  | { readonly type: "exit"; readonly program: number; readonly code: number | null; readonly signal: string | null }
-  | { readonly type: "input-end" | "end"; readonly program: number }
-  | { readonly type: "loopback"; readonly mcp: Loopback["mcp"]; readonly gate: Loopback["gate"] }
-  /** The program calls a tool of the runtime, or asks the gate; the answer has the same number. */
-  | { readonly type: "call"; readonly number: number; readonly call: ServiceCall }
-  | { readonly type: "question"; readonly number: number; readonly question: Json }
-  | { readonly type: "answer"; readonly number: number; readonly answer: ToolOutcome | Json }
-  /** The model was asked; vendors also ask for titles, without tools. */
-  | { readonly type: "model"; readonly hasTools: boolean }
-  /** A file that the program has written in the workspace. */
-  | { readonly type: "file"; readonly name: string; readonly text: string }
-
-interface ServiceCall {
-  readonly name: string
-  readonly args: Json
-  readonly callId?: string
-}
+import type { Backend } from "../../../src/contract/backend.ts"
+import type { BackendEnv, LineChannel } from "../../../src/contract/backend-env.ts"
+import type { Json } from "../../../src/contract/json.ts"
+import type { ToolOutcome } from "../../../src/contract/tool.ts"
+import type { PlaceFacts } from "../backend-place.ts"
+import type { SceneEvent } from "./scene.ts"
 
 /** Records what a backend and its programs say to each other. */
 export class Recorder {
   readonly events: SceneEvent[] = []
-  readonly #facts: PlaceFacts
+  readonly facts: PlaceFacts
   #programs = 0
   #services = 0
   #isFileSeen = false
 
   constructor(facts: PlaceFacts) {
-    this.#facts = facts
+    this.facts = facts
   }
 
   record(event: SceneEvent): void {
-    const path = join(this.#facts.workspace, WRITTEN)
+    const path = join(this.facts.workspace, WRITTEN)
     if (!this.#isFileSeen && existsSync(path)) {
       this.#isFileSeen = true
       this.events.push({ type: "file", name: WRITTEN, text: readFileSync(path, "utf8") })
@@ -62,7 +39,7 @@ export class Recorder {
       ...(spawn && {
         spawn: async (spec) => {
           const program = ++this.#programs
-          this.record({ type: "start", program })
+          this.record({ type: "start", program, args: spec.args })
           return this.#channel(await spawn(spec), program)
         },
       }),
