@@ -39,9 +39,11 @@ export async function recordCase(placed: PlacedBackend, each: BackendCase): Prom
     ...placed,
     open(options) {
       let recorder: Recorder | undefined
-      const script = (request: SimulatedRequest) => {
+      const script = async (request: SimulatedRequest) => {
         recorder?.record({ type: "model", hasTools: isMain(request) })
-        return options.script(request)
+        const answer = await options.script(request)
+        // It streams in pieces, in which a path could not be found.
+        return typeof answer === "string" ? answer.replaceAll(recorder?.facts.workspace ?? "", "workspace") : answer
       }
       return openPlace({ ...options, script }, (facts) => {
         const own = placed.configure(facts)
@@ -61,10 +63,17 @@ export async function recordCase(placed: PlacedBackend, each: BackendCase): Prom
   writeFileSync(file, scene)
 }
 
+export function readScene(placed: PlacedBackend, caseName: string): readonly SceneEvent[] {
+  const lines = readFileSync(sceneFile(placed.name, caseName), "utf8").trim().split("\n")
+  return lines.map((line) => JSON.parse(line) as SceneEvent) // Safe: the recorder wrote it.
+}
+
 /** Runs a case with the recorded program. Rejects where the backend departs from what was recorded. */
-export async function playCase(placed: PlacedBackend, each: BackendCase): Promise<void> {
-  const lines = readFileSync(sceneFile(placed.name, each.name), "utf8").trim().split("\n")
-  const events = lines.map((line) => JSON.parse(line) as SceneEvent) // Safe: the recorder wrote it.
+export async function playCase(
+  placed: PlacedBackend,
+  each: BackendCase,
+  events = readScene(placed, each.name),
+): Promise<void> {
   let player: Player | undefined
   const bench: BackendBench = {
     ...placed,
@@ -73,7 +82,8 @@ export async function playCase(placed: PlacedBackend, each: BackendCase): Promis
         const own = placed.configure(facts)
         const onModel = (hasTools: boolean) => void options.script(requestOf(hasTools))
         player = new Player({ events, facts, onModel })
-        return { ...own, backend: player.wrap(own.backend) }
+        // A program that did not end by itself needs no time to do so here.
+        return { ...own, deadlines: { stopMs: 50 }, backend: player.wrap(own.backend) }
       }),
   }
   try {
@@ -83,7 +93,7 @@ export async function playCase(placed: PlacedBackend, each: BackendCase): Promis
     await Promise.race([player?.played, new Promise((resolve) => setTimeout(resolve, 0))])
     throw error
   }
-  await player?.played
+  await player?.finish()
 }
 
 /** What a script of a case looks at. */

@@ -50,12 +50,29 @@ export class Player {
     return { ...backend, open: (request, env) => backend.open(request, this.#env(env)) }
   }
 
+  /** Call at the end of the case: what is then still to come from the backend will not come. */
+  async finish(): Promise<void> {
+    await Promise.race([this.played, new Promise((resolve) => setTimeout(resolve, 0))])
+    for (const { sent } of this.#programs.values()) sent.end()
+    this.#spawned.end()
+    this.#loopbacks.end()
+    await this.played
+  }
+
   #env(env: BackendEnv): BackendEnv {
     return {
       ...env,
-      spawn: (spec) => new Promise((resolve) => this.#spawned.push([spec, resolve])),
-      loopback: (service) => new Promise((resolve) => this.#loopbacks.push([service, resolve])),
+      spawn: (spec) => this.#reached((resolve) => this.#spawned.push([spec, resolve])),
+      loopback: (service) => this.#reached((resolve) => this.#loopbacks.push([service, resolve])),
     }
+  }
+
+  /** Rejects if the scene is over before it comes to that. */
+  #reached<Value>(wait: (resolve: (value: Value) => void) => void): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      wait(resolve)
+      this.played.then(() => reject(new Error("The scene is over.")), reject)
+    })
   }
 
   async #play(): Promise<void> {
@@ -166,8 +183,9 @@ class PlayedProgram {
       lines: this.lines,
       send: async (line) => this.sent.push(line),
       endInput: () => asked(),
-      async end() {
+      end: async () => {
         asked()
+        this.sent.end()
         await exit
       },
       exit,

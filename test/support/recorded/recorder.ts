@@ -13,7 +13,7 @@ export class Recorder {
   readonly facts: PlaceFacts
   #programs = 0
   #services = 0
-  #isFileSeen = false
+  #written = ""
 
   constructor(facts: PlaceFacts) {
     this.facts = facts
@@ -21,10 +21,9 @@ export class Recorder {
 
   record(event: SceneEvent): void {
     const path = join(this.facts.workspace, WRITTEN)
-    if (!this.#isFileSeen && existsSync(path)) {
-      this.#isFileSeen = true
-      this.events.push({ type: "file", name: WRITTEN, text: readFileSync(path, "utf8") })
-    }
+    const text = existsSync(path) ? readFileSync(path, "utf8") : ""
+    if (text !== this.#written) this.events.push({ type: "file", name: WRITTEN, text })
+    this.#written = text
     this.events.push(event)
   }
 

@@ -42,6 +42,8 @@ export function differing({ workspace, home, url }: PlaceFacts): readonly (reado
     [workspace, "{workspace}"],
     [home, "{home}"],
     [dirname(workspace), "{place}"],
+    [workspace.slice(1), "{workspace-below-root}"],
+    [workspace.replaceAll(/[^A-Za-z0-9]/g, "-"), "{workspace-as-name}"],
     [url, "{model}"],
     [installed, "{programs}"],
   ]
@@ -49,14 +51,18 @@ export function differing({ workspace, home, url }: PlaceFacts): readonly (reado
 
 /** The scene as it is stored: nothing of this place and no token in it, and no text that nobody reads. */
 export function neutral(events: readonly SceneEvent[], facts: PlaceFacts): string {
-  const tokens = events.flatMap((event) => (event.type === "loopback" ? [tokenAndUrl(event.mcp)].flat() : []))
-  const lines = events.map((event) => {
-    const short = event.type === "received" ? { ...event, line: shortened(event.line) } : event
-    let text = JSON.stringify(short)
-    for (const [here, name] of [...differing(facts), ...tokens]) text = text.replaceAll(here, name)
-    return `${text}\n`
-  })
-  return lines.join("")
+  const tokens = events.flatMap((event) => (event.type === "loopback" ? tokenAndUrl(event.mcp) : []))
+  let text = events.map((event) => `${JSON.stringify(event)}\n`).join("")
+  for (const [here, name] of [...differing(facts), ...tokens]) text = text.replaceAll(here, name)
+  const lines = text
+    .replaceAll(/\/tmp\/[\w./-]+/g, "/tmp/file")
+    .trimEnd()
+    .split("\n")
+  return lines.map((line) => `${JSON.stringify(withShortLine(JSON.parse(line)))}\n`).join("")
+}
+
+function withShortLine(event: SceneEvent): SceneEvent {
+  return event.type === "received" ? { ...event, line: shortened(event.line) } : event
 }
 
 function tokenAndUrl({ url, headers }: Loopback["mcp"]): readonly (readonly [string, string])[] {
@@ -80,7 +86,7 @@ function isLong(value: unknown): value is string {
   return typeof value === "string" && value.length > LONGEST
 }
 
-const LONGEST = 1000
+const LONGEST = 200
 
 /** Ids that are new in each run. */
 export const ids = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}/g
