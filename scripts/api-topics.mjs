@@ -129,6 +129,7 @@ export const topics = [
     shown: [
       ["CompactionSettings", "Compaction", "CutResults", "ConversationHead"],
       ["estimateFirstTurnInput", "FirstTurnInput"],
+      ["createCompactionManager", "CompactionManagerOptions", "CompactionManager"],
     ],
   },
   {
@@ -234,6 +235,7 @@ export const topics = [
       "providerCases",
       "filesCases",
       "createDispatcher",
+      "createToolContext",
       "nodeFiles",
       "nodeSearch",
       "nodeShell",

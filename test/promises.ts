@@ -72,7 +72,16 @@ export const promises: readonly Promised[] = [
     text: "The registry of backends is exported: resolve, list, capabilities",
     proof: [["test/promises/backends.test.ts", "BK-13"]],
   },
-  { id: "BK-14", text: "Internal parts are importable: the Claude SDK provider, compaction, the tool context" },
+  {
+    id: "BK-14",
+    text: "Internal parts are importable: the Claude SDK provider, compaction, the tool context",
+    proof: [
+      ["test/promises/backends.test.ts", "BK-14"],
+      ["src/backends/native/compaction/index.test.ts", "old results go first, without a model"],
+      ["src/backends/native/compaction/index.test.ts", "rejects with compaction_stuck and the fix"],
+      ["src/tools/kernel/tool-context.test.ts", "a tool reads its folder, its files and its ids from the context"],
+    ],
+  },
   {
     id: "BK-15",
     text: "There is a built-in Anthropic provider, and any AI SDK provider works",

@@ -65,7 +65,7 @@ export const mutations = [
   ),
   mutation(
     "backends: a silent session is never stopped",
-    [["src/runtime/backends/watch.ts", 'setTimeout(() => this.stop("stalled"), this.#idleMs)', "undefined"]],
+    [["src/runtime/backends/watch.ts", 'else if (this.#waiting === 0) this.stop("stalled")', ""]],
     runs("a session without a sign of life is stopped as stalled"),
   ),
   mutation(

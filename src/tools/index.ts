@@ -19,6 +19,7 @@ export {
   type KeepWhole,
   type Redact,
 } from "./kernel/dispatch.ts"
+export { createToolContext, type ToolContextOptions } from "./kernel/tool-context.ts"
 export { memoryFiles } from "./memory-files.ts"
 export { sleepTool } from "./sleep.ts"
 export { type TaskToolsOptions, taskTools } from "./tasks.ts"

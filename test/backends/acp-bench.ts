@@ -1,3 +1,5 @@
+import { copyFileSync, mkdirSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { geminiAgent } from "../../src/backends/acp/agents.ts"
 import { acp } from "../../src/backends/acp/index.ts"
@@ -57,7 +59,14 @@ export const placedOpencode: PlacedBackend = {
 }
 
 /** One attempt for each request: the runtime retries. */
-const settings = fileURLToPath(new URL("gemini-settings.json", import.meta.url))
+const geminiSettings = fileURLToPath(new URL("gemini-settings.json", import.meta.url))
+
+/** As the user's: Gemini CLI ignores settings of the system in a folder that others can write to. */
+function settleGemini(home: string): void {
+  if (home === "") return
+  mkdirSync(join(home, ".gemini"), { recursive: true })
+  copyFileSync(geminiSettings, join(home, ".gemini/settings.json"))
+}
 
 export const placedGemini: PlacedBackend = {
   name: "acp:gemini",
@@ -70,12 +79,8 @@ export const placedGemini: PlacedBackend = {
     fetch: (url) => ({ name: "web_fetch", args: { prompt: `What is at ${url}?` } }),
   },
   configure: ({ url, home, isLoggedOut }) => {
-    const env = {
-      HOME: home,
-      GEMINI_API_KEY: isLoggedOut ? "" : "x",
-      GOOGLE_GEMINI_BASE_URL: url,
-      GEMINI_CLI_SYSTEM_SETTINGS_PATH: settings,
-    }
+    settleGemini(home)
+    const env = { HOME: home, GEMINI_API_KEY: isLoggedOut ? "" : "x", GOOGLE_GEMINI_BASE_URL: url }
     const args = [programs.gemini, ...geminiAgent.args]
     return { backend: acp({ name: "gemini", command: process.execPath, args, env }), model: "gemini-2.5-flash" }
   },

@@ -1,7 +1,8 @@
 import type { PlacedBackend } from "../support/backend-place.ts"
 import { placedNative } from "../support/placed-native.ts"
 import { placedCopilot, placedGemini, placedOpencode } from "./acp-bench.ts"
-import { placedClaudeCli, placedClaudeSdk } from "./claude-bench.ts"
+import { placedClaudeSdk } from "./claude-bench.ts"
+import { placedClaudeCli } from "./claude-place.ts"
 import { placedCodex } from "./codex-bench.ts"
 import { placedPi } from "./pi-bench.ts"
 

@@ -5,7 +5,7 @@ import { counting, isMain } from "../../src/testing/backend-bench.ts"
 import type { SimulatedRequest } from "../../src/testing/index.ts"
 import { openPlace } from "../support/backend-place.ts"
 import { placedNative } from "../support/placed-native.ts"
-import { placedClaudeCli } from "./claude-bench.ts"
+import { placedClaudeCli } from "./claude-place.ts"
 import { placedCodex } from "./codex-bench.ts"
 
 const keys = (result: RunResult) =>

@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
+import { claudeSdk } from "../../src/backends/claude-sdk/index.ts"
+import { createCompactionManager, estimateFirstTurnInput } from "../../src/backends/native/compaction/index.ts"
 import type { Backend } from "../../src/contract/backend.ts"
 import type { Capabilities } from "../../src/contract/capabilities.ts"
 import type { RunEvent } from "../../src/contract/event.ts"
@@ -13,6 +16,7 @@ import {
 import { createRuntime, LonghaulError } from "../../src/hosts/node/index.ts"
 import { memoryStore } from "../../src/stores/memory.ts"
 import { type FakeSession, fakeBackend, type SimulatedRequest, scriptedModel } from "../../src/testing/index.ts"
+import { createDispatcher, createToolContext, fileTools, memoryFiles } from "../../src/tools/index.ts"
 import { defineTool } from "../../src/tools/kernel/define-tool.ts"
 
 describe("references to models", () => {
@@ -68,6 +72,21 @@ describe("the registry", () => {
     await expect(resolveRuntimeBridge("acp:nobody/x")).rejects.toMatchObject({ code: "config_invalid" })
     const open = createRuntime({ store: memoryStore(), backends: [fakeBackend({ name: "own", script: () => "mine" })] })
     expect(await open.run({ task: "x", backend: "own" })).toMatchObject({ backend: "own", text: "mine" })
+  })
+
+  test("BK-14 the Claude SDK, compaction and the context of tools are entries of the package, each usable alone", async () => {
+    const { exports } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
+    expect(Object.keys(exports)).toEqual(expect.arrayContaining(["./backends/claude-sdk", "./compaction", "./tools"]))
+    const claude = createRuntime({ store: memoryStore(), backend: claudeSdk() })
+    const failed = await claude.run({ task: "x" })
+    expect(failed).toMatchObject({ status: "failed", error: { code: "backend_missing", fix: /npm install/ } })
+    const manager = createCompactionManager({ model: scriptedModel([]), window: 1000 })
+    manager.add({ role: "user", content: [{ type: "text", text: "Count." }] })
+    expect(await manager.beforeRequest()).toBeUndefined()
+    expect(estimateFirstTurnInput({ messages: manager.messages })).toBeGreaterThan(0)
+    const context = createToolContext({ cwd: "/notes", env: { files: memoryFiles({ "/notes/a.txt": "one" }) } })
+    const { output } = await createDispatcher(fileTools()).dispatch({ name: "List", args: { path: "." } }, context)
+    expect(output).toMatchObject([{ text: expect.stringContaining("a.txt") }])
   })
 
   test("BK-23 Claude states its provider, limits, tools and prices", async () => {

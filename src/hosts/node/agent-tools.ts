@@ -23,6 +23,7 @@ import { redactedTools } from "../../runtime/secrets.ts"
 import {
   bashTool,
   createDispatcher,
+  createToolContext,
   type DispatchCall,
   type Dispatcher,
   fileTools,
@@ -219,22 +220,13 @@ function contextOf(
   env: Environment,
   root: string,
   { cut }: Redactor,
-  { signal, cwd, onProgress }: CallOptions,
+  { signal, cwd = root, onProgress }: CallOptions,
 ): ToolContext {
-  const callId = newNonce()
   return {
-    signal: signal ?? neverAborted,
-    idempotencyKey: callId,
-    runId: "none",
-    callId,
-    cwd: cwd ?? root,
-    env,
-    progress: onProgress ?? (() => {}),
+    ...createToolContext({ cwd, env, ...(signal && { signal }), ...(onProgress && { onProgress }) }),
     redact: cut,
   }
 }
-
-const neverAborted = new AbortController().signal
 
 function checkedRoot(root: unknown): string {
   if (typeof root !== "string" || root === "") {

@@ -8,6 +8,7 @@ export class Watch {
   readonly #idleMs: number | undefined
   readonly #interrupt: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
+  #lastSign = 0
   /** Calls that the session waits for: it owes no sign of life meanwhile. */
   #waiting = 0
 
@@ -18,12 +19,11 @@ export class Watch {
     this.alive()
   }
 
+  /** Called for each line of a program: one timer runs on, and starts again for what is left where there was a sign. */
   alive(): void {
     if (this.#idleMs === undefined) return
-    clearTimeout(this.#timer)
-    if (this.#waiting === 0 && this.cause === undefined) {
-      this.#timer = setTimeout(() => this.stop("stalled"), this.#idleMs)
-    }
+    this.#lastSign = performance.now()
+    if (this.#timer === undefined) this.#start(this.#idleMs)
   }
 
   /** Runs work of the host for which the session waits. */
@@ -37,6 +37,16 @@ export class Watch {
     })
   }
 
+  #start(afterMs: number): void {
+    if (this.#waiting > 0 || this.cause !== undefined) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      const leftMs = (this.#idleMs ?? 0) - (performance.now() - this.#lastSign)
+      if (leftMs > 0) this.#start(leftMs)
+      else if (this.#waiting === 0) this.stop("stalled")
+    }, afterMs)
+  }
+
   stop(cause: SessionStop): void {
     if (this.cause !== undefined) return
     this.cause = cause
@@ -46,5 +56,6 @@ export class Watch {
 
   close(): void {
     clearTimeout(this.#timer)
+    this.#timer = undefined
   }
 }

@@ -13,7 +13,7 @@ import { type Summarising, summarise } from "./summarise.ts"
 
 export interface CompactorSetup extends Summarising {
   readonly history: History
-  readonly bounds: TurnBounds
+  readonly bounds: Pick<TurnBounds, "reset">
   readonly context: ContextSetup
   /** True if the model can read a removed result again. */
   readonly canFetch: boolean

@@ -11,11 +11,14 @@ import { tokensAtMost } from "../token-bound.ts"
 import { summarised } from "./head.ts"
 import type { ContextMeter } from "./meter.ts"
 
+/** The part of a host that a compaction uses. */
+export type CompactionHost = Pick<TurnHost, "beginCompaction" | "endCompaction" | "emit">
+
 export interface Summarising {
   readonly model: Model
   readonly transport: Transport
   readonly retry: RetryPolicy
-  readonly host: TurnHost
+  readonly host: CompactionHost
   readonly controls: Controls
   readonly meter: ContextMeter
   /** Added to the instructions. */

@@ -2,7 +2,7 @@ import type { ChildProcessByStdio } from "node:child_process"
 import type { Readable, Writable } from "node:stream"
 import type { LineChannel, ProgramExit } from "../../../contract/backend-env.ts"
 import { LonghaulError } from "../../../contract/error.ts"
-import { endProcesses } from "../shell/process-sweep.ts"
+import { endProcesses, identify } from "../shell/process-sweep.ts"
 
 interface ChannelOptions {
   /** The marker in the environment of all its processes. */
@@ -17,6 +17,7 @@ export function programChannel(
   { mark, name, stopMs }: ChannelOptions,
 ): LineChannel {
   const { stdin, stdout, stderr, pid } = child
+  const since = pid === undefined ? undefined : identify(pid)
   let tail = ""
   let hasExited = false
   // A program that ends while it is written to: its exit says why.
@@ -39,7 +40,7 @@ export function programChannel(
 
   async function end(how: "ask" | "kill"): Promise<void> {
     const group = pid === undefined || hasExited ? {} : { leader: pid }
-    await endProcesses({ mark, ...group }, how === "ask" ? stopMs : 0)
+    await endProcesses({ mark, since, ...group }, how === "ask" ? stopMs : 0)
     // Nobody reads what is left of its output.
     stdout.resume()
     await exit

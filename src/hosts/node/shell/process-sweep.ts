@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs"
+import { closeSync, openSync, readdirSync, readSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
 
 /**
@@ -10,6 +10,8 @@ export interface Processes {
   readonly leader?: number
   /** The prefix of a marker. */
   readonly mark?: string
+  /** No process with the marker started before this one, as identified by `identify`. Default: any may have it. */
+  readonly since?: string | undefined
   /** One process, as identified by `identify`. */
   readonly ancestor?: string | undefined
 }
@@ -24,7 +26,7 @@ export const markVariable = "LONGHAUL_SHELL"
 export async function endProcesses(which: Processes, graceMs: number, spare?: number): Promise<number> {
   const known = new Set<string>()
   if (graceMs > 0) {
-    signalAll(which, known, "SIGTERM", spare)
+    if (!signalAll(which, known, "SIGTERM", spare)) return 0
     const until = performance.now() + graceMs
     while (performance.now() < until && anyLeft(which, known)) await pause(pauseMs)
   }
@@ -83,10 +85,11 @@ interface Process {
 
 /** Living processes, never this one. Undefined if the system does not list processes. */
 function findProcesses(
-  { leader, mark, ancestor }: Processes,
+  { leader, mark, ancestor, since }: Processes,
   known: ReadonlySet<string>,
 ): readonly Process[] | undefined {
   if (!hasProc) return undefined
+  const earliest = since === undefined ? 0 : startOf(since)
   const all = readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []))
   const found = new Set(
     all.filter(
@@ -95,7 +98,7 @@ function findProcesses(
         group === leader ||
         id === ancestor ||
         known.has(id) ||
-        (mark !== undefined && isMarked(pid, mark)),
+        (mark !== undefined && startOf(id) >= earliest && isMarked(pid, mark)),
     ),
   )
   // A set also iterates elements added during the iteration.
@@ -114,6 +117,11 @@ function readProcess(pid: number): Process | undefined {
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), id: `${pid}/${fields[19]}` }
 }
 
+/** In clock ticks, from the id of a process. */
+function startOf(id: string): number {
+  return Number(id.slice(id.indexOf("/") + 1))
+}
+
 function isMarked(pid: number, mark: string): boolean {
   const variable = readOrNothing(`/proc/${pid}/environ`)
     .split("\0")
@@ -126,14 +134,27 @@ function isMarked(pid: number, mark: string): boolean {
   )
 }
 
-/** Processes may end during the scan, and those of other users are not readable. */
+/**
+ * Processes may end during the scan, and those of other users are not readable. All files of a scan are read into one buffer:
+ * `readFileSync` allocates twice for each file whose size the system does not tell.
+ */
 function readOrNothing(path: string): string {
+  let file: number | undefined
   try {
-    return readFileSync(path, "latin1")
+    file = openSync(path, "r")
+    let text = ""
+    for (let size = readSync(file, buffer); size > 0; size = readSync(file, buffer)) {
+      text += buffer.toString("latin1", 0, size)
+    }
+    return text
   } catch {
     return ""
+  } finally {
+    if (file !== undefined) closeSync(file)
   }
 }
+
+const buffer = Buffer.allocUnsafe(16 * 1024)
 
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {

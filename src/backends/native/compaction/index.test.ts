@@ -1,0 +1,104 @@
+import { expect, test } from "vitest"
+import { LonghaulError } from "../../../contract/error.ts"
+import type { Message } from "../../../contract/message.ts"
+import { type ScriptedStep, scriptedModel } from "../../../testing/index.ts"
+import { createCompactionManager, estimateFirstTurnInput } from "./index.ts"
+
+const task: Message = { role: "user", content: [{ type: "text", text: "Count the sheep." }] }
+
+function turn(callId: string, text: string): readonly Message[] {
+  return [
+    { role: "assistant", content: [{ type: "tool-call", callId, name: "page", args: {} }] },
+    { role: "tool", content: [{ type: "tool-result", callId, status: "ok", output: [{ type: "text", text }] }] },
+  ]
+}
+
+function conversation(steps: readonly ScriptedStep[], { turns = 6, window = 12_000, length = 400 } = {}) {
+  const model = scriptedModel(steps)
+  const warnings: string[] = []
+  const manager = createCompactionManager({
+    ...{ model, window, keep: 2000, answerTokens: 100, retry: { attempts: 1 } },
+    onWarning: ({ code }) => warnings.push(code),
+  })
+  manager.add(task)
+  for (let count = 1; count <= turns; count++) manager.add(...turn(`c${count}`, "All about sheep. ".repeat(length)))
+  return { manager, model, warnings }
+}
+
+function textOf(messages: readonly Message[]): string {
+  return JSON.stringify(messages)
+}
+
+/** The calls and the results of a conversation, in order. */
+function pairsIn(messages: readonly Message[]) {
+  const ids = (wanted: string) =>
+    messages.flatMap(({ content }) =>
+      content.flatMap((part) => (part.type === wanted && "callId" in part ? [part.callId] : [])),
+    )
+  return { calls: ids("tool-call"), results: ids("tool-result") }
+}
+
+test("a conversation that fits is left as it is", async () => {
+  const { manager } = conversation([], { turns: 1 })
+  expect(await manager.beforeRequest()).toBeUndefined()
+  expect(manager.messages).toEqual([task, ...turn("c1", "All about sheep. ".repeat(400))])
+})
+
+test("old results go first, without a model, and every call keeps its result", async () => {
+  const { manager, model } = conversation([], { turns: 7 })
+  const before = estimateFirstTurnInput({ messages: manager.messages })
+  const compaction = await manager.beforeRequest()
+  expect(compaction).toMatchObject({ cause: "threshold", turn: 8 })
+  expect(Object.keys(compaction?.results?.keep ?? {})).toContain("c1")
+  expect(model.calls).toHaveLength(0)
+  expect(estimateFirstTurnInput({ messages: manager.messages })).toBeLessThan(before / 2)
+  const { calls, results } = pairsIn(manager.messages)
+  expect(results).toEqual(calls)
+  expect(await manager.beforeRequest()).toBeUndefined()
+})
+
+test("a summary on request replaces all but the last turn, and keeps the task word for word", async () => {
+  const { manager } = conversation(["Goal: sheep. Done: six pages."], { turns: 3 })
+  const compaction = await manager.compact()
+  expect(compaction).toMatchObject({ cause: "asked", head: { through: 2 } })
+  expect(textOf(manager.messages)).toContain("Goal: sheep. Done: six pages.")
+  expect(textOf(manager.messages)).toContain("Count the sheep.")
+  expect(pairsIn(manager.messages)).toEqual({ calls: ["c3"], results: ["c3"] })
+})
+
+test("a summary that fails becomes an extract, with a warning", async () => {
+  const { manager, warnings } = conversation([{ fail: new LonghaulError("auth", "no key") }], { turns: 3 })
+  await manager.compact()
+  expect(warnings).toEqual(["compaction_degraded"])
+  expect(textOf(manager.messages)).toContain("Count the sheep.")
+})
+
+test("a refused request shortens the conversation to the window that the refusal names", async () => {
+  const { manager } = conversation([], { turns: 4, window: 60_000 })
+  expect(await manager.beforeRequest()).toBeUndefined()
+  const refusal = new LonghaulError("context_overflow", "prompt is too long: 9000 tokens > 5000 maximum")
+  expect(await manager.onOverflow(refusal)).toMatchObject({ cause: "overflow", window: 5000 })
+  expect(estimateFirstTurnInput({ messages: manager.messages })).toBeLessThan(5000)
+})
+
+test("a conversation that cannot be made smaller rejects with compaction_stuck and the fix", async () => {
+  const manager = createCompactionManager({ model: scriptedModel([]), window: 1000, system: "Be exact. ".repeat(900) })
+  manager.add(task)
+  await expect(manager.beforeRequest()).rejects.toMatchObject({ code: "compaction_stuck", fix: /system prompt/ })
+})
+
+test("an aborted signal rejects with cancelled", async () => {
+  const model = scriptedModel(["never used"])
+  const manager = createCompactionManager({ model, window: 12_000, signal: AbortSignal.abort() })
+  manager.add(task, ...turn("c1", "x"), ...turn("c2", "y"))
+  await expect(manager.compact()).rejects.toMatchObject({ code: "cancelled" })
+})
+
+test.each([
+  { options: { windw: 3 }, problem: "windw" },
+  { options: { at: 2 }, problem: "share" },
+  { options: { keep: -1 }, problem: "keep" },
+])("$options is rejected", ({ options, problem }) => {
+  const given = { model: scriptedModel([]), ...options }
+  expect(() => createCompactionManager(given)).toThrow(new RegExp(problem))
+})

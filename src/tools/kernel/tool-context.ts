@@ -1,0 +1,28 @@
+import type { Environment } from "../../contract/env.ts"
+import type { ToolContext } from "../../contract/tool.ts"
+import { newNonce } from "../../lib/id.ts"
+import { checkKeys, keys } from "../../lib/known-keys.ts"
+
+export interface ToolContextOptions {
+  /** Where relative paths start. Default `/`. */
+  readonly cwd?: string
+  /** Files, search, shell and network of the tools. Default: none of them. */
+  readonly env?: Environment
+  readonly signal?: AbortSignal
+  /** Default `none`. */
+  readonly runId?: string
+  /** Default: a new one, so that the call has an idempotency key of its own. */
+  readonly callId?: string
+  /** Receives progress of a running tool. */
+  readonly onProgress?: (message: string) => void
+}
+
+/** The context of one call outside a run, for `Tool.run` and for a dispatcher. What a tool reads is in it, never global. */
+export function createToolContext(options: ToolContextOptions = {}): ToolContext {
+  checkKeys("createToolContext", options, optionKeys)
+  const { cwd = "/", env = {}, signal = neverAborted, runId = "none", callId = newNonce(), onProgress } = options
+  return { signal, idempotencyKey: callId, runId, callId, cwd, env, progress: onProgress ?? (() => {}) }
+}
+
+const optionKeys = keys<ToolContextOptions>()("cwd", "env", "signal", "runId", "callId", "onProgress")
+const neverAborted = new AbortController().signal
