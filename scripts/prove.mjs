@@ -93,9 +93,9 @@ const rows = [
   },
   {
     name: "compaction",
-    files: ["test/compaction.test.ts", "test/compaction-faults.test.ts"],
-    env: { LONGHAUL_COMPACTIONS: "1000", LONGHAUL_COMPACTION_KILLS: "1" },
-    bar: "folded conversation = request in 1000 random runs; killed after any record, no summary is made twice",
+    files: ["test/compaction.test.ts", "test/compaction-faults.test.ts", "test/compaction-kills.test.ts"],
+    env: { LONGHAUL_COMPACTIONS: "1000", LONGHAUL_COMPACTION_KILLS: "1", LONGHAUL_COMPACTION_SIGKILLS: "25" },
+    bar: "folded conversation = request in 1000 random runs; killed after any record and 200 times by SIGKILL, no durable summary is made twice",
   },
   {
     name: "two resumers",
