@@ -93,11 +93,9 @@ export class RunControls extends StopSwitch {
     this.#onMessage = listener
   }
 
-  /** Returns the messages for which no session was open yet: the caller records them. */
-  takeEarly(): readonly string[] {
-    const early = this.#early?.splice(0) ?? []
-    this.#unread = 0
-    return early
+  /** Takes the first message that arrived before a session was open: the caller records it. */
+  takeEarly(): string | undefined {
+    return this.#early?.shift()
   }
 
   /** Returns false if the run is already being stopped. */

@@ -75,9 +75,10 @@ export class BackgroundAgents {
     await this.wait()
     const { controls, journal, projection } = this.#run
     if (controls.stopping) return { reason: "interrupted" }
-    const texts = controls.takeEarly()
-    if (texts.length === 0) return { reason: "done", text: projection.text }
-    for (const text of texts) journal.append(steerRecord(this.#run, text))
+    // The session begins with one message, and takes the others as soon as it is open.
+    const text = controls.takeEarly()
+    if (text === undefined) return { reason: "done", text: projection.text }
+    journal.append(steerRecord(this.#run, text))
     await journal.flush()
     return undefined
   }

@@ -133,10 +133,17 @@ class Spawner {
     for (const { agentId, callId, request } of background.values()) {
       // Safe: a request has been in the journal, so it is JSON, and only its texts change.
       const known = (redactor.expand(request as unknown as JsonObject) ?? request) as unknown as AgentRequest
-      await this.#inBackground(callId, known, true, () => {
-        // The agent of a run that was forked: this run starts its own.
-        if (!byId.has(agentId)) this.#family.tree.started++
-      })
+      try {
+        await this.#inBackground(callId, known, true, () => {
+          // The agent of a run that was forked: this run starts its own.
+          if (!byId.has(agentId)) this.#family.tree.started++
+        })
+      } catch (error) {
+        if (!(error instanceof ToolError)) return this.#run.controls.lose(error)
+        const text = `Agent ${agentId} cannot continue: ${error.message}`
+        const outcome: ToolOutcome = { status: "error", output: [{ type: "text", text }] }
+        this.#background.start(agentId, async () => ({ kind: "ended", outcome }))
+      }
     }
   }
 
