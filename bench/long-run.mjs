@@ -1,5 +1,8 @@
 // A run of ten thousand turns in a window of 32,000 tokens: does a turn cost at the end what it cost at the beginning, and does
 // memory stay? Needs a build. Usage: node bench/long-run.mjs [turns]
+// Peak memory is measured twice. With the default heap, V8 lets garbage lie while memory is free: in ten thousand turns it collects
+// its old space about twice, and its young generation grows. With a small heap of the same size for both runs, the peak shows what
+// the run needs.
 import { fork } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
@@ -9,11 +12,12 @@ import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 
 const WINDOW = 32_000
+const SMALL_HEAP = ["--max-semi-space-size=1", "--max-old-space-size=24"]
 const GOAL = { growth: 1.1, memory: 1.2 }
 const [role, ...args] = process.argv.slice(2)
 
 if (role === "server") await serveModel()
-else if (role === "client") await runTurns(args[0], Number(args[1]))
+else if (role === "client") await runTurns(args[0], Number(args[1]), args[2] === "resume")
 else await compare(Number(role ?? 10_000))
 
 async function compare(turns) {
@@ -22,16 +26,21 @@ async function compare(turns) {
   try {
     const short = await measured(url, 1000)
     const long = await measured(url, turns)
+    const shortLimited = await measured(url, 1000, SMALL_HEAP)
+    const longLimited = await measured(url, turns, SMALL_HEAP)
     const growth = long.late / long.early
-    const memory = long.peakMb / short.peakMb
+    const peaks = (name, from, to) =>
+      `${name}: ${from.peakMb.toFixed(0)} MB after 1,000 turns, ${to.peakMb.toFixed(0)} MB: ${verdict(to.peakMb / from.peakMb, GOAL.memory)}`
     const verdict = (value, goal) => `${value.toFixed(2)} (goal ≤ ${goal}) ${value <= goal ? "met" : "MISS"}`
     console.log(`${turns} turns in a window of ${WINDOW} tokens: ${long.status}, ${long.compactions} compactions`)
     console.log(
       `CPU per turn: ${long.early.toFixed(2)} ms in turns 1,001–2,000, ${long.late.toFixed(2)} ms in the last 1,000`,
     )
     console.log(`growth of CPU per turn: ${verdict(growth, GOAL.growth)}`)
+    console.log(peaks("peak RSS, default heap", short, long))
+    console.log(peaks(`peak RSS, heap of ${SMALL_HEAP.join(" ")}`, shortLimited, longLimited))
     console.log(
-      `peak RSS: ${short.peakMb.toFixed(0)} MB after 1,000 turns, ${long.peakMb.toFixed(0)} MB: ${verdict(memory, GOAL.memory)}`,
+      `live heap at the end, after a collection: ${short.liveMb.toFixed(1)} MB after 1,000 turns, ${long.liveMb.toFixed(1)} MB`,
     )
     console.log(
       `journal: ${(long.journalBytes / turns).toFixed(0)} bytes a turn (${(short.journalBytes / 1000).toFixed(0)} in 1,000 turns)`,
@@ -44,14 +53,17 @@ async function compare(turns) {
   }
 }
 
-async function measured(url, turns) {
-  const client = fork(fileURLToPath(import.meta.url), ["client", url, String(turns)])
+async function measured(url, turns, heap = []) {
+  const execArgv = ["--expose-gc", ...heap]
+  // A whole journal does not fit in a small heap.
+  const then = heap.length > 0 ? "end" : "resume"
+  const client = fork(fileURLToPath(import.meta.url), ["client", url, String(turns), then], { execArgv })
   const [figures] = await once(client, "message")
   return figures
 }
 
-/** One run with a tool call in every turn, then a resume of it from its journal. */
-async function runTurns(url, turns) {
+/** One run with a tool call in every turn, then perhaps a resume of it from its journal. */
+async function runTurns(url, turns, isResumed) {
   const { anthropic, createRuntime, defineTool, fsStore } = await import(
     pathToFileURL(join(process.env.BENCH_DIST ?? join(import.meta.dirname, "../dist"), "hosts/node/index.js")).href
   )
@@ -65,6 +77,8 @@ async function runTurns(url, turns) {
   })
   const cpu = new Map()
   let compactions = 0
+  let peakMb = 0
+  let liveMb = 0
   const config = {
     store: fsStore(dir),
     model: anthropic({ model: "claude-sonnet-4-6", apiKey: "x", baseUrl: url }),
@@ -75,6 +89,11 @@ async function runTurns(url, turns) {
         recordEvent(event) {
           if (event.type === "compaction") compactions++
           if (event.type === "turn-end" && event.turn % 1000 === 0) cpu.set(event.turn, cpuMs())
+          if (event.type === "turn-end" && event.turn === turns) {
+            peakMb = process.resourceUsage().maxRSS / 1024
+            globalThis.gc()
+            liveMb = process.memoryUsage().heapUsed / 2 ** 20
+          }
         },
       },
     ],
@@ -82,11 +101,10 @@ async function runTurns(url, turns) {
   const runtime = createRuntime(config)
   const { status, error } = await runtime.run({ runId: "long", task: `Do ${turns} steps.`, limits: { turns } })
   await runtime.close()
-  const peakMb = process.resourceUsage().maxRSS / 1024
   const isComplete = status === "failed" && error.code === "max_turns"
   const before = cpuMs()
   const again = createRuntime(config)
-  await again.status("long")
+  if (isResumed) await again.status("long")
   const resumeMs = cpuMs() - before
   await again.close()
   const journalBytes = sizeOf(dir)
@@ -96,7 +114,7 @@ async function runTurns(url, turns) {
     status: isComplete ? "finished" : `${status} ${JSON.stringify(error)}`,
     early: turns > 2000 ? per(1000, 2000) : 0,
     late: turns > 2000 ? per(turns - 1000, turns) : 0,
-    ...{ compactions, peakMb, journalBytes, resumeMs },
+    ...{ compactions, peakMb, liveMb, journalBytes, resumeMs },
   })
 }
 

@@ -28,7 +28,7 @@ const rows = [
     name: "agents",
     files: ["test/agents-crash.test.ts", "test/agents-processes.test.ts", "test/agents-budget.test.ts"],
     env: { ...ALL_CRASHES, LONGHAUL_AGENT_PAUSES: "24", LONGHAUL_BUDGET_TREES: "20" },
-    bar: "13 agents killed anywhere: 0 lost, 0 repeated, all resumed; 24 gated agents over killed processes: each effect once; 20 trees: one call over at most",
+    bar: "16 agents killed anywhere: 0 lost, 0 repeated, all resumed, each end in the background delivered once; 24 gated agents over killed processes: each effect once; 20 trees: one call over at most",
   },
   {
     name: "policy decisions",
@@ -93,9 +93,9 @@ const rows = [
   },
   {
     name: "compaction",
-    files: ["test/compaction.test.ts", "test/compaction-faults.test.ts"],
-    env: { LONGHAUL_COMPACTIONS: "1000", LONGHAUL_COMPACTION_KILLS: "1" },
-    bar: "folded conversation = request in 1000 random runs; killed after any record, no summary is made twice",
+    files: ["test/compaction.test.ts", "test/compaction-faults.test.ts", "test/compaction-kills.test.ts"],
+    env: { LONGHAUL_COMPACTIONS: "1000", LONGHAUL_COMPACTION_KILLS: "1", LONGHAUL_COMPACTION_SIGKILLS: "25" },
+    bar: "folded conversation = request in 1000 random runs; killed after any record and 200 times by SIGKILL, no durable summary is made twice",
   },
   {
     name: "two resumers",

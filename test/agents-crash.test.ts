@@ -12,8 +12,8 @@ const scratch = mkdtempSync(join(tmpdir(), "longhaul-agents-crash-"))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 /**
- * A run and 12 agents: four side by side, one of which has a gated call, then two that have three agents each, one of them
- * with a gated call, too.
+ * A run and 15 agents: four side by side, one of which has a gated call; then two that have three agents each, one of them
+ * with a gated call, too; and three in the background, one with a gated call and one below another agent.
  */
 const workload = `
 const tool = (name, effect) => ({
@@ -29,10 +29,11 @@ export const tools = [tool("look", "none"), tool("pay", "once"), tool("put", "re
 export const gated = ["ship"]
 const call = (name, n) => ({ name, args: { n } })
 const agent = (prompt) => ({ name: "Agent", args: { description: prompt, prompt } })
+const background = (prompt) => ({ name: "Agent", args: { description: prompt, prompt, background: true } })
 const work = (n) => [[call("pay", n), call("look", n)], [call("put", n), call("pay", n + 100)]]
 export const steps = [
-  [call("pay", 0), agent("a1"), agent("a2"), agent("a3"), agent("gated")],
-  [agent("m1"), agent("m2")],
+  [call("pay", 0), background("b1"), agent("a1"), agent("a2"), agent("a3"), agent("gated")],
+  [agent("m1"), agent("m2"), background("b2")],
   [call("pay", 1)],
 ]
 export const agents = {
@@ -41,7 +42,10 @@ export const agents = {
   a3: work(3),
   gated: [[call("pay", 4)], [call("ship", 4), call("pay", 104)]],
   m1: [[agent("l1"), agent("l2"), agent("l3"), call("pay", 5)]],
-  m2: [[agent("l4"), agent("l5"), agent("l6")], [call("pay", 6)]],
+  m2: [[background("b3"), agent("l4"), agent("l5"), agent("l6")], [call("pay", 6)]],
+  b1: work(7),
+  b2: [[call("ship", 8), call("pay", 8)]],
+  b3: work(9),
   l1: work(11),
   l2: work(12),
   l3: work(13),
@@ -55,7 +59,7 @@ for (const [store, kills, sample] of [
   ["fs", 300, 5],
   ["create-only", 60, 2],
 ] as const) {
-  const name = `a tree of 13 agents killed at any operation and time loses no record and repeats no effect (${store})`
+  const name = `a tree of 16 agents, 3 of them in the background, killed at any operation and time loses no record and repeats no effect (${store})`
   test(`LOOP-07 RES-02 ${name}`, { timeout }, async () => {
     const folder = mkdtempSync(join(scratch, "campaign-"))
     const tools = join(folder, "tree.mjs")
@@ -66,7 +70,7 @@ for (const [store, kills, sample] of [
     const { runs, resumed, flagged, lost, duplicated, unloadable } = total
     const found = `${lost} lost, ${duplicated} duplicated, ${unloadable} unloadable, ${violations.length} violations`
     console.log(
-      `13 agents on ${store}, ${operations} operations, ${points} points: ${total.kills} kills of ${runs} runs, ${resumed} resumed, ${flagged} flagged; ${found}`,
+      `16 agents on ${store}, ${operations} operations, ${points} points: ${total.kills} kills of ${runs} runs, ${resumed} resumed, ${flagged} flagged; ${found}`,
     )
     expect(violations).toEqual([])
     expect({ resumed, lost, duplicated, unloadable }).toEqual({ resumed: runs, lost: 0, duplicated: 0, unloadable: 0 })

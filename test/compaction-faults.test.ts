@@ -9,6 +9,7 @@ import { createRuntime } from "../src/index.ts"
 import { takeRun } from "../src/journal/journal.ts"
 import { runPath } from "../src/journal/paths.ts"
 import { project } from "../src/journal/projection.ts"
+import { plainText } from "../src/lib/content.ts"
 import { totalTokens } from "../src/lib/usage.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
@@ -69,12 +70,14 @@ describe("facts", () => {
       call("Write", { path: "src/b.ts", content: "x" }),
       call("TaskCreate", { subject: "Shear" }),
       call("Bash", { command: "npm start", background: true }),
+      call("ToolSearch", { query: "sheep" }),
     ]
     const tools = [
       named("Read", "text"),
       named("Write", "Wrote."),
       named("TaskCreate", "Created task 1: Shear"),
       named("Bash", "Started as shellId sh1.\n[containment: none]"),
+      named("ToolSearch", "countSheep: Counts: sheep.\n\nshear: Shears a sheep.\n\n[2 weaker matches omitted]"),
       named("Look", "ok"),
     ]
     const run = await runTurns({
@@ -87,7 +90,42 @@ describe("facts", () => {
     expect(head).toContain("Files that were only read:\\n- src/a.ts")
     expect(head).toContain("- 1 [pending] Shear")
     expect(head).toContain("- sh1: npm start")
+    expect(head).toContain("Tools that ToolSearch has found:\\n- countSheep\\n- shear")
     expect(head).toContain("Continue with the next action.")
+  })
+})
+
+describe("agents", () => {
+  test("those that work and those that have ended are in the head with their ids, and an answer is not kept as a person's words", async () => {
+    let open = () => {}
+    const opened = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const named = (name: string, run: () => string | Promise<string>) =>
+      defineTool({ name, description: name, input: { type: "object" }, run })
+    const agent = (prompt: string, background: boolean) =>
+      call("Agent", { description: `do ${prompt}`, prompt, background })
+    const run = await runTurns({
+      ...talkative,
+      turn: (request, number) => {
+        const [first] = request.messages
+        const role = first?.role === "user" ? plainText(first.content, "") : ""
+        if (role === "quick") return "Quick is done."
+        if (role === "slow") return request.messages.length === 1 ? [call("Hold")] : "Slow is done."
+        if (number > 60) open()
+        if (number === 1) return [agent("quick", false), agent("quick", true), agent("slow", true)]
+        return chatter(request, number)
+      },
+      config: { agents: {}, tools: [named("Look", () => "ok"), named("Hold", () => opened.then(() => "held"))] },
+    })
+    expect(run.result).toMatchObject({ status: "done" })
+    const head = wordsIn(run.compactions.find(({ head }) => head)?.head?.messages ?? [])
+    expect(head).toContain(
+      "Agents that work in the background: their answers come as messages:\\n- 1-2 (general): do slow",
+    )
+    expect(head).toContain("Agents that have ended:")
+    for (const id of ["1-0", "1-1"]) expect(head).toContain(`- ${id} (general), done: do quick`)
+    expect(head).not.toContain("Quick is done.")
   })
 })
 

@@ -782,6 +782,7 @@ export const promises: readonly Promised[] = [
       ["test/agents.test.ts", "LOOP-07 an agent's journal has the same form"],
       ["test/agents.test.ts", "the tool Agent is not offered at the last depth"],
       ["test/agents-crash.test.ts", "LOOP-07"],
+      ["test/agents-background.test.ts", "LOOP-07"],
     ],
   },
   {
@@ -791,6 +792,7 @@ export const promises: readonly Promised[] = [
       ["test/agents.test.ts", "LOOP-08 pauses the run"],
       ["test/agents.test.ts", "LOOP-08 is denied with `gates: deny`"],
       ["test/agents-processes.test.ts", "LOOP-08"],
+      ["test/agents-background.test.ts", "LOOP-08 pauses the run once nothing else works"],
     ],
   },
   {
@@ -1760,7 +1762,11 @@ export const promises: readonly Promised[] = [
     ],
   },
   // Compaction
-  { id: "CMP-01", text: "Compaction is automatic" },
+  {
+    id: "CMP-01",
+    text: "Compaction is automatic",
+    proof: [["test/backends/pi-compaction.test.ts", "CMP-01"]],
+  },
   {
     id: "CMP-02",
     text: "Compaction summarises, and the host receives its record",

@@ -4,6 +4,7 @@ import { mutation } from "./mutation.mjs"
 const agents = "src/runtime/agents"
 const fold = "src/journal/projection.ts"
 const tree = (name) => ["test/agents.test.ts", name]
+const background = (name) => ["test/agents-background.test.ts", name]
 
 export const mutations = [
   mutation(
@@ -63,5 +64,20 @@ export const mutations = [
     "agents: the journals of agents stay when their run is removed",
     [["src/runtime/runs", "await removeNode(config, agentKey(key, agentId), watch)", ""]],
     tree("removing a run removes its agents"),
+  ),
+  mutation(
+    "agents: a run ends while an agent works in the background",
+    [["src/runtime", "if (agents?.background.isPending) await", "if (agents === null) await"]],
+    background("LOOP-07 its call returns at once"),
+  ),
+  mutation(
+    "agents: the end of an agent in the background is delivered again after a crash",
+    [[fold, "if (record.agentId !== undefined) this.agents.background.delete(record.agentId)", ""]],
+    background("RES-02 after any number of writes"),
+  ),
+  mutation(
+    "agents: a process that resumes a run forgets its agents in the background",
+    [["src/runtime", "await run.agents?.background.takeUp()", ""]],
+    background("RES-02 after any number of writes"),
   ),
 ]

@@ -22,13 +22,7 @@ export const mutations = [
   ),
   mutation(
     "results: a message to a live run is recorded without its slot, and delivered again",
-    [
-      [
-        "src/runtime",
-        "pendingSteers[0]?.text !== event.text) return event",
-        "pendingSteers[0]?.text === event.text) return event",
-      ],
-    ],
+    [["src/runtime", 'return { type: "steer", text, ...pending }', 'return { type: "steer", text }']],
     [
       "src/runtime/durable.test.ts",
       "a steering message to an active run reaches the model once and is recorded with its slot",

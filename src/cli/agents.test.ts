@@ -49,6 +49,18 @@ test("show, logs and cost contain the agents of a run, as a tree", async () => {
   expect([runs].flat()).toHaveLength(1)
 })
 
+test("show and logs mark an agent in the background, and why its answer was sent to the model", async () => {
+  const store = join(place.home, "store")
+  const lead = [calls(agent("one", { background: true })), "I wait.", "All done."]
+  const { runtime } = processOver(fsStore(store), { lead, one: ["One is done."] })
+  expect((await runtime.run({ task: "lead", runId: "waits" })).status).toBe("done")
+  const shown = await longhaul(["show", "waits", "--store", store])
+  expect(shown.stdout).toMatch(/^↳ agent 1-0 \(general, in the background\): do one$/m)
+  expect(shown.stdout).toMatch(/^▸ sent to the model because an agent in the background has ended: An agent that you/m)
+  const logs = await longhaul(["logs", "waits", "--store", store])
+  expect(logs.stdout).toMatch(/agent-start +1-0 \(general, in the background\): do one/)
+})
+
 test("the progress of a run shows the calls of its agents indented, and not their texts", async () => {
   const lines: string[] = []
   const colour = (text: string) => text

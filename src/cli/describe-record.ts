@@ -41,7 +41,7 @@ export function describeRecord(record: RunRecord): string {
     case "approval-request":
       return `${record.of ? `${record.of.agent} ${record.of.callId}` : record.callId} is waiting (${record.reason}): ${record.question}`
     case "agent-start":
-      return `${record.agentId} (${record.name}): ${record.description}`
+      return `${record.agentId} (${record.name}${record.background ? ", in the background" : ""}): ${record.description}`
     case "agent-end":
       return `${record.agentId} ${record.status}: ${counted(record.turns, "turn")}, ${spending(record.usage)}`
     case "approval-result": {

@@ -132,6 +132,7 @@ const steerReasons: Readonly<Record<SteerReason, string>> = {
   repair: "its answer did not match the schema",
   "output-limit": "its answer was cut at the output limit",
   resume: "the run was resumed",
+  agent: "an agent in the background has ended",
 }
 
 const subjects: readonly string[] = ["command", "pattern", "path", "url", "query", "name"]

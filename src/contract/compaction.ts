@@ -103,7 +103,7 @@ export interface Said {
 export interface ContextSetup extends Pick<CompactionSettings, "keep" | "instructions"> {
   readonly at: number
   readonly window: number
-  /** True: nothing is known about the model's window. */
+  /** True: nothing is known about the model's window, unless the backend itself knows it. */
   readonly isAssumed: boolean
   /** Writes the summaries. Default: the model of the run. */
   readonly model?: Model

@@ -10,7 +10,7 @@ import type { AlwaysScope, DecisionReason, RecordedPolicy, RuleVerdict } from ".
 import type { StopReason } from "./provider.ts"
 import type { AskReason, CapabilitiesUsed, Limits, PauseReason, RunStatus, StructuredOutput, Usage } from "./result.ts"
 import type { InterruptMode, ResumeBy, SessionRef } from "./session.ts"
-import type { Effect, ToolOutcome } from "./tool.ts"
+import type { AgentRequest, Effect, ToolOutcome } from "./tool.ts"
 import type { RecordedWebhook } from "./webhook.ts"
 
 /**
@@ -186,6 +186,8 @@ export type RecordBody =
       readonly name: string
       readonly description: string
       readonly digest: string
+      /** Present if its call does not wait for it: the request, with which any process can start it. */
+      readonly background?: AgentRequest
     }
   /** The agent has stopped. All figures are totals of it and the agents below it since its first start. */
   | {
@@ -201,7 +203,14 @@ export type RecordBody =
       readonly agents: number
     }
   /** A message to the model between two turns: from a person, or with a `reason` from the runtime. */
-  | { readonly type: "steer"; readonly text: string; readonly reason?: SteerReason; readonly inbox?: number }
+  | {
+      readonly type: "steer"
+      readonly text: string
+      readonly reason?: SteerReason
+      readonly inbox?: number
+      /** With the reason `agent`: whose answer it is. No agent has two. */
+      readonly agentId?: string
+    }
   | { readonly type: "interrupt"; readonly mode: InterruptMode; readonly inbox?: number }
   | { readonly type: "cancel"; readonly inbox?: number }
   | { readonly type: "turn-end"; readonly turn: number }
@@ -250,9 +259,9 @@ export interface ForkOrigin {
 
 /**
  * `repair`: the answer did not match the schema. `output-limit`: it was cut and must continue. `resume`: the run was
- * resumed.
+ * resumed. `agent`: an agent in the background has ended.
  */
-export type SteerReason = "repair" | "output-limit" | "resume"
+export type SteerReason = "repair" | "output-limit" | "resume" | "agent"
 
 export interface Reserve {
   readonly tokens: number

@@ -99,6 +99,8 @@ export interface AgentRequest {
   readonly agent?: string
   /** The schema of its answer. */
   readonly schema?: JsonSchema
+  /** Resolves as soon as the agent is recorded; its answer reaches the model that started it as a message. */
+  readonly background?: boolean
 }
 
 export type ToolStatus = "ok" | "error" | "denied" | "unknown"

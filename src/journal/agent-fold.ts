@@ -1,5 +1,6 @@
 import type { RunRecord } from "../contract/event.ts"
 import type { RunStatus, Usage } from "../contract/result.ts"
+import type { AgentRequest } from "../contract/tool.ts"
 import { addUsage, noUsage } from "../lib/usage.ts"
 import type { ProjectedAsk } from "./projected-call.ts"
 
@@ -7,6 +8,9 @@ import type { ProjectedAsk } from "./projected-call.ts"
 export interface ProjectedAgent {
   readonly agentId: string
   readonly callId: string
+  /** The name of its type. */
+  readonly name: string
+  readonly description: string
   /** `running`: it has not stopped since its last start, as far as this journal knows. */
   readonly status: RunStatus | "running"
   readonly digest: string
@@ -17,13 +21,29 @@ export interface ProjectedAgent {
   readonly agents: number
 }
 
+/** An agent whose call does not wait for it. */
+export interface BackgroundAgent {
+  readonly agentId: string
+  readonly callId: string
+  readonly request: AgentRequest
+}
+
 /** The agents that a run started, and what people decided about their calls. */
 export class AgentFold {
   readonly byId = new Map<string, ProjectedAgent>()
   /** Decisions about a call of an agent, by the call that started the agent: the agent may not have recorded them yet. */
   readonly decisions = new Map<string, Required<ProjectedAsk>>()
 
-  apply(record: RunRecord & { readonly type: "agent-start" | "agent-end" }): void {
+  /** Agents in the background whose end the model has not received, by id. */
+  readonly background = new Map<string, BackgroundAgent>()
+
+  /** `isCopied`: from the run that was forked. */
+  apply(record: RunRecord & { readonly type: "agent-start" | "agent-end" }, isCopied = false): void {
+    if (record.type === "agent-start" && record.background) {
+      const { agentId, callId, background: request } = record
+      this.background.set(agentId, { agentId, callId, request })
+    }
+    if (isCopied) return
     if (record.type === "agent-start") this.#start(record)
     else this.#end(record)
   }
@@ -35,15 +55,20 @@ export class AgentFold {
     return undefined
   }
 
-  #start({ agentId, callId, digest }: RunRecord & { readonly type: "agent-start" }): void {
+  #start({ agentId, callId, digest, name, description }: RunRecord & { readonly type: "agent-start" }): void {
     const known = this.byId.get(agentId) ?? { usage: noUsage, turns: 0, spent: { tokens: 0, usd: 0 }, agents: 0 }
-    this.byId.set(agentId, { ...known, agentId, callId, digest, status: "running" })
+    this.byId.set(agentId, { ...known, agentId, callId, digest, name, description, status: "running" })
   }
 
   #end(record: RunRecord & { readonly type: "agent-end" }): void {
     const { agentId, callId, status, usage, turns, spent, agents } = record
-    const { digest = "" } = this.byId.get(agentId) ?? {}
-    this.byId.set(agentId, { agentId, callId, digest, status, usage, turns, spent, agents })
+    const { digest = "", name = "", description = "" } = this.byId.get(agentId) ?? {}
+    this.byId.set(agentId, { agentId, callId, digest, name, description, status, usage, turns, spent, agents })
+  }
+
+  /** True if the call has started an agent in the background whose end the model has not received. */
+  isInBackground(callId: string): boolean {
+    return Array.from(this.background.values()).some((agent) => agent.callId === callId)
   }
 
   /** True if the call has started an agent. */

@@ -56,6 +56,7 @@ type LifeRecordType =
   | "interrupt"
   | "cancel"
   | "checkpoint"
+  | "retry"
   | "extensions"
   | "compaction-request"
   | "compaction-start"

@@ -77,7 +77,7 @@ export class RunProjection {
   schemaEnforced = false
   output: StructuredOutput | undefined
   readonly calls = new RecentCalls()
-  /** Not those of a run that was forked: the fork starts its own. */
+  /** Not those of a run that was forked: the fork starts its own, also for those that still worked in the background. */
   readonly agents = new AgentFold()
   readonly warnings: RunWarning[] = []
   error: Failure | undefined
@@ -147,6 +147,7 @@ export class RunProjection {
         break
       case "interrupt":
       case "cancel":
+      case "retry":
         break
       case "compaction-request":
       case "compaction-start":
@@ -215,7 +216,7 @@ export class RunProjection {
         break
       case "agent-start":
       case "agent-end":
-        if (!this.#isCopied(record)) this.agents.apply(record)
+        this.agents.apply(record, this.#isCopied(record))
         break
       case "approval-result":
         this.#decide(record)
@@ -228,8 +229,6 @@ export class RunProjection {
         break
       case "turn-end":
         this.#closeStep()
-        break
-      case "retry":
         break
       default:
         // Does not compile if a record type is not handled. Records of older versions are upgraded before.
@@ -367,6 +366,7 @@ export class RunProjection {
   }
 
   #steer(record: RunRecord & { readonly type: "steer" }): void {
+    if (record.agentId !== undefined) this.agents.background.delete(record.agentId)
     // The answer after a cut continues the cut text.
     this.#carried = record.reason === "output-limit" ? this.text : ""
     const message: Message = { role: "user", content: [{ type: "text", text: record.text }] }

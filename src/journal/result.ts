@@ -92,15 +92,17 @@ const everythingEnforced: readonly ToolEnforcement[] = [
 ]
 
 /** The call of the open question, with the arguments that would run. */
-export function pendingOf({ ask, calls }: RunProjection): PendingToolCall | null {
+export function pendingOf({ ask, calls, agents }: RunProjection): PendingToolCall | null {
   if (ask === undefined) return null
-  const call = calls.get(ask.request.callId)
-  if (call === undefined || call.outcome !== undefined) return null
-  const { callId: id, name, calledAt } = call
-  const { question, ticket, always, args = call.args, of, at } = ask.request
+  const { callId, question, ticket, always, of, at } = ask.request
+  const call = calls.get(callId)
+  const isOpen = call !== undefined && call.outcome === undefined
+  // The call of an agent in the background has its result.
+  if (!isOpen && !(of && agents.isInBackground(callId))) return null
+  const { args = call?.args ?? null } = ask.request
   const rest = { args, question, ticket, ...(always && { always }) }
   if (of) return { agent: of.agent, id: of.callId, name: of.tool, ...rest, calledAt: at }
-  return { id, name, ...rest, calledAt }
+  return call ? { id: callId, name: call.name, ...rest, calledAt: call.calledAt } : null
 }
 
 /** The facts of a run without a journal: it could not start, waits for a slot, or does not exist. */

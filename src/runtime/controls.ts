@@ -21,6 +21,9 @@ export class RunControls extends StopSwitch {
   #clock: ReturnType<typeof setTimeout> | undefined
   /** Messages that arrived before the session was open. */
   #early: string[] | undefined = []
+  /** Accepted messages that the model has not received. */
+  #unread = 0
+  #onMessage: (() => void) | undefined
 
   get cause(): StopCause | undefined {
     return this.#cause
@@ -69,8 +72,30 @@ export class RunControls extends StopSwitch {
   /** Returns false if the run no longer accepts messages. */
   steer(text: string): boolean {
     if (this.stopping) return false
-    if (this.#steer) return this.#steer(text)
-    return this.#early !== undefined && this.#early.push(text) > 0
+    const isTaken = this.#steer ? this.#steer(text) : this.#early !== undefined && this.#early.push(text) > 0
+    if (isTaken) this.#unread++
+    this.#onMessage?.()
+    return isTaken
+  }
+
+  /** True if the model has not received all messages yet. */
+  get hasUnread(): boolean {
+    return this.#unread > 0
+  }
+
+  /** Counts a message that the model has received. */
+  read(): void {
+    this.#unread = Math.max(0, this.#unread - 1)
+  }
+
+  /** Sets the listener that is called after each message. */
+  onMessage(listener: () => void): void {
+    this.#onMessage = listener
+  }
+
+  /** Takes the first message that arrived before a session was open: the caller records it. */
+  takeEarly(): string | undefined {
+    return this.#early?.shift()
   }
 
   /** Returns false if the run is already being stopped. */
@@ -91,7 +116,7 @@ export class RunControls extends StopSwitch {
   /** Sets the receiver of messages. Earlier messages are passed to it immediately. */
   onSteer(steer: (text: string) => boolean): void {
     this.#steer = steer
-    for (const text of this.#early ?? []) steer(text)
+    for (const text of this.#early ?? []) if (!steer(text)) this.read()
     this.#early = undefined
   }
 

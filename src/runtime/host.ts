@@ -23,6 +23,7 @@ import type { ResolvedConfig } from "./config.ts"
 import { Entry } from "./entry.ts"
 import type { OpenRun } from "./open-run.ts"
 import { boundOf } from "./pricing.ts"
+import { steerRecord } from "./steer-record.ts"
 
 /** The prices of the run's model, and of the model that writes summaries. Null: unknown. */
 export interface Prices {
@@ -143,7 +144,9 @@ export class SessionHost implements TurnHost {
     // Results become durable while the hooks run.
     journal.flushSoon()
     if (hooks.has("postTurn")) await hooks.call("postTurn", (hook, run) => hook.postTurn?.({ ...run, turn }))
-    return (await hooks.call("stop", (hook, run) => hook.stop?.({ ...run, turn }))) !== true
+    if ((await hooks.call("stop", (hook, run) => hook.stop?.({ ...run, turn }))) !== true) return true
+    this.#run.isEndedByHook = true
+    return false
   }
 
   callTool(call: ToolCall): Promise<ToolOutcome | Suspended> {
@@ -168,7 +171,9 @@ export class SessionHost implements TurnHost {
   }
 
   async review(text: string): Promise<string | undefined> {
-    const { output, journal, redactor } = this.#run
+    const { output, journal, redactor, agents } = this.#run
+    // The run does not end while an agent works in the background: its answer continues the conversation.
+    if (agents?.background.isPending) await this.#watch.during(agents.background.wait())
     const complaint = await output?.review(redactor.text(text))
     const trouble = output?.trouble
     if (trouble) journal.append({ type: "warning", code: trouble.code, message: trouble.message })
@@ -221,9 +226,7 @@ export class SessionHost implements TurnHost {
   #recorded(event: BackendEvent): RecordBody {
     if (event.type === "usage") return this.#settled(event)
     if (event.type === "metering") return this.#metered(event)
-    const { pendingSteers } = this.#run
-    if (event.type !== "steer" || event.reason !== undefined || pendingSteers[0]?.text !== event.text) return event
-    return { ...event, inbox: (pendingSteers.shift() as (typeof pendingSteers)[number]).inbox }
+    return event.type === "steer" && event.reason === undefined ? steerRecord(this.#run, event.text) : event
   }
 
   /** Resolves when no tool of the session is running any more. */

@@ -65,11 +65,18 @@ export interface OpenRun {
   asked?: RecordBody & { readonly type: "approval-request" }
   /** Why the run pauses instead of moving to another backend. */
   handover?: string
-  /** Steering messages from the inbox that the model has not received yet. */
-  readonly pendingSteers: { readonly text: string; readonly inbox: number }[]
+  /** Messages from the inbox and answers of agents that the model has not received yet. */
+  readonly pendingSteers: PendingSteer[]
+  /** Set once a hook wanted no further turn. */
+  isEndedByHook?: true
   /** Publishes an ephemeral event once every earlier record is durable. */
   show(event: Ephemeral): void
 }
+
+/** A message with where it comes from, which its record will say. */
+export type PendingSteer =
+  | { readonly text: string; readonly inbox: number }
+  | { readonly text: string; readonly reason: "agent"; readonly agentId: string }
 
 /** Describes how this process opens a run: as a new run or as a resumed one. */
 export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known" | "abandoned"> {

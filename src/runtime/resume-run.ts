@@ -199,9 +199,12 @@ function recalledTools(
 }
 
 /** An agent that waits for its run keeps its type: without it, the agent could only be lost. */
-function requireTypes({ openCalls }: RunProjection, { agents }: CheckedInput): void {
-  for (const { name, args, intent } of openCalls) {
-    const type = name === AGENT && intent !== undefined && isJsonObject(args) ? args.agent : undefined
+function requireTypes({ openCalls, agents: started }: RunProjection, { agents }: CheckedInput): void {
+  const called = openCalls.map(({ name, args, intent }) =>
+    name === AGENT && intent !== undefined && isJsonObject(args) ? args.agent : undefined,
+  )
+  const background = Array.from(started.background.values(), ({ request }) => request.agent)
+  for (const type of [...called, ...background]) {
     if (typeof type !== "string" || !agents || agents.types.has(type)) continue
     throw new LonghaulError("config_invalid", `The run waits for an agent of the type ${type}, which is not defined.`, {
       fix: `Define ${type} in agents.types, of createRuntime or of resume.`,

@@ -129,8 +129,8 @@ async function openAndDrive(
   const { timeMs } = run.input.limits
   if (timeMs !== undefined) controls.startClock(timeMs, run.projection.activeMs)
   try {
-    const stop = (await extensions.open()) ?? (opening.isNew ? undefined : await takeUp(config, run, opening))
-    const result = await closeRun(config, run, stop ?? (await attempt(config, run)))
+    const stop = (await extensions.open()) ?? (await work(config, run, opening))
+    const result = await closeRun(config, run, (await run.agents?.background.finish(stop)) ?? stop)
     if (controls.cause?.kind !== "lost") await enterEnded(config, run, opening)
     return result
   } finally {
@@ -139,12 +139,19 @@ async function openAndDrive(
   }
 }
 
+async function work(config: ResolvedConfig, run: OpenRun, opening: Opening): Promise<Stop> {
+  return (opening.isNew ? undefined : await takeUp(config, run, opening)) ?? (await attempt(config, run))
+}
+
 /** Takes up a resumed run where it stopped. Returns a stop if the run needs no further model call. */
 async function takeUp(config: ResolvedConfig, run: OpenRun, opening: Opening): Promise<Stop | undefined> {
   const problem = await handoverProblem(config, run)
-  if (problem === undefined) return finishOpenCalls(config, run, opening)
-  run.handover = problem
-  return { reason: "suspended" }
+  if (problem !== undefined) {
+    run.handover = problem
+    return { reason: "suspended" }
+  }
+  await run.agents?.background.takeUp()
+  return finishOpenCalls(config, run, opening)
 }
 
 function enterEnded(config: ResolvedConfig, { key, projection, journal }: OpenRun, { found }: Opening): Promise<void> {

@@ -50,6 +50,7 @@ export function pi(options: PiOptions = {}): Backend {
         ref: { backend: "pi", version: "0.87", id: newNonce(), cwd: request.cwd, resumable: false },
         ...(system !== undefined && { system }),
         ...(model.provider === "openai-codex" && piCodexTransport !== undefined && { transport: piCodexTransport }),
+        transportOfHost: env.transport,
         apiKey: (provider) => apiKeyOf(provider, options, modules, env),
       })
     },

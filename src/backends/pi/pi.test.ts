@@ -36,7 +36,10 @@ function modules(seen: PiAgentOptions[] = []): PiModules {
   }
   const getModel = (provider: string, id: string) => (provider === "none" ? undefined : { ...model, provider, id })
   const getModels = (provider: string) => (provider === "openai" ? [{ ...model, provider }] : [])
-  return { agent: { Agent }, ai: { getModel, getModels, streamSimple: () => {} } }
+  return {
+    agent: { Agent },
+    ai: { getModel, getModels, streamSimple: () => ({ result: () => Promise.reject(new Error("not used")) }) },
+  }
 }
 
 test("BK-11 the transport for Codex models is passed on to Pi, and only for those", async () => {

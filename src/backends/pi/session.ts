@@ -1,18 +1,17 @@
 import type { BackendSession, OpenRequest, Stop, ToolCall, TurnHost, TurnInput } from "../../contract/backend.ts"
+import type { Failure } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
+import type { AssistantMessage, ToolResultPart } from "../../contract/message.ts"
 import type { InterruptMode, SessionRef } from "../../contract/session.ts"
-import { tokensAtMost } from "../native/token-bound.ts"
-import type { PiAgent, PiAssistant, PiEvent, PiMessage, PiModel, PiModules, PiTool, PiToolResult } from "./shapes.ts"
+import type { ToolOutcome } from "../../contract/tool.ts"
+import { Controls } from "../native/controls.ts"
+import { PiContext, type PiContextSetup } from "./context.ts"
+import type { PiAgent, PiAgentContext, PiAssistant, PiEvent, PiMessage, PiTool, PiToolResult } from "./shapes.ts"
 import { originOf, toFailure, toPiContent, toPiMessages, toStopReason, toUsage, userMessage } from "./translate.ts"
 
-export interface PiSetup {
-  readonly modules: PiModules
-  readonly model: PiModel
-  readonly request: OpenRequest
+export interface PiSetup extends PiContextSetup {
   readonly ref: SessionRef
-  readonly system?: string
   readonly transport?: string
-  apiKey(provider: string): Promise<string | undefined>
 }
 
 /** One conversation with Pi's agent. Its tools are the runtime's, and its messages are in the journal. */
@@ -41,6 +40,10 @@ export class PiSession implements BackendSession {
     this.#run?.interrupt(mode)
   }
 
+  compact(): void {
+    this.#run?.compact()
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.interrupt("immediate")
@@ -54,12 +57,16 @@ class PiRun {
   readonly #agent: PiAgent
   readonly #origin: string
   #turn: number
+  readonly #controls = new Controls()
+  readonly #context: PiContext
   #calls = new Map<string, ToolCall>()
+  /** The results of the current step, by call. */
+  readonly #results = new Map<string, ToolOutcome>()
+  /** The refusal of a request that was too long. */
+  #overflow: Failure | undefined
   /** Calls of the current step that reached the runtime. */
   readonly #begun = new Set<string>()
-  #steers: string[] | undefined = []
   #stop: Stop | undefined
-  #mode: InterruptMode | undefined
   #isSuspended = false
   #response: { readonly status: number; readonly retryAfter?: string } | undefined
 
@@ -69,6 +76,8 @@ class PiRun {
     this.#host = host
     this.#turn = request.from.turns
     this.#origin = originOf(model)
+    this.#context = new PiContext(setup, host, this.#controls)
+    if (request.context?.isAsked) this.#controls.askToCompact()
     const messages = request.from.kind === "history" ? toPiMessages(request.from.messages, model) : []
     const { effort } = request.settings
     this.#agent = new modules.agent.Agent({
@@ -85,7 +94,7 @@ class PiRun {
         const retryAfter = headers["retry-after"]
         this.#response = { status, ...(retryAfter !== undefined && { retryAfter }) }
       },
-      prepareRequest: () => this.#beginTurn(),
+      prepareRequest: ({ context }) => this.#beginTurn(context),
       finishTurn: () => this.#finishTurn(),
       sessionId: setup.ref.id,
       ...(transport !== undefined && { transport }),
@@ -95,43 +104,78 @@ class PiRun {
 
   async work(input: TurnInput): Promise<Stop> {
     try {
-      if (this.#mode) return { reason: "interrupted" }
-      if (input.content) await this.#agent.prompt(userMessage(input.content))
-      else await this.#agent.continue()
+      if (this.#controls.stopping) return { reason: "interrupted" }
+      if (input.content) {
+        this.#context.add(this.#promptTurn(), { role: "user", content: input.content })
+        await this.#agent.prompt(userMessage(input.content))
+      } else await this.#agent.continue()
+      while (await this.#isShortened()) await this.#agent.continue()
     } catch (error) {
       this.#stop ??= {
         reason: "failed",
         failure: toFailure(error instanceof Error ? error.message : undefined, undefined),
       }
     }
-    for (const text of this.#steers ?? []) this.#host.emit({ type: "steer", text })
-    this.#steers = undefined
+    for (const text of this.#controls.undelivered()) this.#host.emit({ type: "steer", text })
     if (this.#stop) return this.#stop
-    return this.#mode ? { reason: "interrupted" } : this.#failure()
+    return this.#controls.stopping ? { reason: "interrupted" } : this.#failure()
   }
 
   steer(text: string): boolean {
-    return this.#steers !== undefined && this.#steers.push(text) > 0
+    return this.#controls.steer(text)
   }
 
   interrupt(mode: InterruptMode): void {
-    this.#mode = mode
+    this.#controls.interrupt(mode)
     if (mode === "immediate") this.#agent.abort()
   }
 
-  /** Before each request: nothing is sent without a reserve. */
-  async #beginTurn(): Promise<void> {
+  compact(): void {
+    this.#controls.askToCompact()
+  }
+
+  /** Before each request: it must fit in the model's context, and nothing is sent without a reserve. */
+  async #beginTurn(context: PiAgentContext): Promise<{ readonly context: PiAgentContext } | undefined> {
     this.#response = undefined
-    const { model, request } = this.#setup
-    const outputTokens = request.settings.maxOutputTokens ?? model.maxTokens
-    const bound = () => ({ inputTokens: tokensAtMost(JSON.stringify(this.#agent.state.messages)), outputTokens })
-    const isAllowed = this.#mode === undefined && (await this.#host.beginTurn(this.#turn + 1, bound))
-    if (isAllowed) {
-      this.#turn++
-      return
+    const turn = this.#turn + 1
+    const stop = this.#controls.stopping ? interrupted : await this.#context.beforeRequest(turn)
+    const isAllowed = stop === undefined && (await this.#host.beginTurn(turn, this.#context.bound))
+    if (!isAllowed) {
+      this.#stop ??= stop ?? (this.#controls.stopping ? interrupted : { reason: "limit" })
+      this.#agent.abort()
+      return undefined
     }
-    this.#stop ??= this.#mode ? { reason: "interrupted" } : { reason: "limit" }
-    this.#agent.abort()
+    this.#turn = turn
+    const replaced = this.#replaced(context.messages)
+    return replaced && { context: { ...context, messages: replaced } }
+  }
+
+  /** The messages after a compaction, behind Pi's own first one. */
+  #replaced(messages: readonly PiMessage[]): PiMessage[] | undefined {
+    const replaced = this.#context.takeReplaced()
+    const first = messages.slice(0, 1).filter(({ role }) => role === "system")
+    return replaced && [...first, ...toPiMessages(replaced, this.#setup.model)]
+  }
+
+  /** True if the model refused the conversation as too long, and now it is shorter: the same turn asks again. */
+  async #isShortened(): Promise<boolean> {
+    const failure = this.#overflow
+    this.#overflow = undefined
+    if (failure === undefined || this.#stop || this.#controls.stopping) return false
+    this.#stop = await this.#context.onOverflow(this.#turn, failure)
+    const { state } = this.#agent
+    const replaced = this.#replaced(state.messages)
+    if (this.#stop || !replaced) {
+      this.#stop ??= { reason: "failed", failure }
+      return false
+    }
+    state.messages = replaced
+    this.#turn--
+    return true
+  }
+
+  #promptTurn(): number {
+    return this.#setup.request.context?.said.at(-1)?.turn ?? this.#turn
   }
 
   #observe(event: PiEvent): void {
@@ -146,7 +190,10 @@ class PiRun {
     const call = this.#calls.get(id)
     if (call === undefined || this.#begun.has(id)) return
     const output = content.flatMap((part) => (part.type === "text" ? [part] : []))
-    this.#host.emit({ type: "tool-result", callId: call.callId, outcome: { status: "error", output }, durationMs: 0 })
+    const { callId } = call
+    const refused: ToolOutcome = { status: "error", output }
+    const { outcome } = this.#host.emit({ type: "tool-result", callId, outcome: refused, durationMs: 0 })
+    this.#results.set(callId, outcome)
   }
 
   #show({ type, contentIndex = 0, delta = "" }: (PiEvent & { type: "message_update" })["assistantMessageEvent"]): void {
@@ -164,37 +211,40 @@ class PiRun {
   #record(message: PiAssistant): void {
     const { stopReason, content } = message
     if (stopReason === "error" || stopReason === "aborted") {
-      if (stopReason === "error") this.#stop ??= this.#failed(message)
+      if (stopReason === "error") this.#fail(message)
       else this.#keepPartial(message)
       return
     }
     const turn = this.#turn
+    const said: AssistantMessage["content"][number][] = []
     this.#calls = new Map()
     this.#begun.clear()
+    this.#results.clear()
     for (const [index, part] of content.entries()) {
       const id = this.#partId(index)
-      if (part.type === "text") this.#host.emit({ type: "text-end", turn, id, text: part.text })
+      if (part.type === "text") {
+        said.push({ type: "text", text: this.#host.emit({ type: "text-end", turn, id, text: part.text }).text })
+      }
       if (part.type === "thinking") {
         const { thinking: text, thinkingSignature: opaque } = part
-        this.#host.emit({
-          type: "reasoning-end",
-          turn,
-          id,
-          text,
-          origin: this.#origin,
-          ...(opaque !== undefined && { opaque }),
-        })
+        const sealed = { origin: this.#origin, ...(opaque !== undefined && { opaque }) }
+        const { type, turn: _, id: __, ...kept } = this.#host.emit({ type: "reasoning-end", turn, id, text, ...sealed })
+        said.push({ type: "reasoning", ...kept })
       }
       if (part.type === "toolCall" && stopReason === "toolUse") {
         const call = { callId: id, name: part.name, args: part.arguments }
         this.#calls.set(part.id, call)
-        this.#host.emit({ type: "tool-call", turn, ...call, wireId: part.id })
+        const { args } = this.#host.emit({ type: "tool-call", turn, ...call, wireId: part.id })
+        said.push({ type: "tool-call", ...call, args, wireId: part.id })
       }
     }
+    const usage = toUsage(message.usage)
+    this.#context.settle(usage)
+    this.#context.add(turn, { role: "assistant", content: said })
     this.#host.emit({
       type: "usage",
       turn,
-      usage: toUsage(message.usage),
+      usage,
       model: message.responseModel ?? message.model,
       stopReason: toStopReason(stopReason),
       ...(message.responseId !== undefined && { requestId: message.responseId }),
@@ -215,27 +265,38 @@ class PiRun {
       return { action: "end" }
     }
     const isWanted = await this.#host.endTurn(this.#turn)
-    if (this.#stop || this.#mode) return { action: "end" }
+    if (this.#stop || this.#overflow || this.#controls.stopping) return { action: "end" }
+    this.#keepResults()
     const text = this.#lastText()
     if (!isWanted) return this.#done(text)
     const isFinal = this.#calls.size === 0
     const complaint = isFinal ? await this.#host.review(text) : undefined
-    const steers = this.#steers?.splice(0) ?? []
-    if (isFinal && complaint === undefined && steers.length === 0) return this.#done(text)
+    const steers = this.#controls.takeSteers(isFinal && complaint === undefined)
+    if (steers === "closed") return this.#done(text)
     if (complaint !== undefined) this.#tell(complaint, "repair")
     for (const steer of steers) this.#tell(steer)
     return { action: "continue" }
   }
 
   #done(text: string): { readonly action: "end" } {
-    this.#steers = undefined
     this.#stop ??= { reason: "done", text }
     return { action: "end" }
   }
 
   #tell(text: string, reason?: "repair"): void {
     const recorded = this.#host.emit({ type: "steer", text, ...(reason && { reason }) })
-    this.#agent.steer(userMessage([{ type: "text", text: recorded.text }]))
+    const content = [{ type: "text", text: recorded.text }] as const
+    this.#context.add(this.#turn, { role: "user", content })
+    this.#agent.steer(userMessage(content))
+  }
+
+  /** The results of the step, in the order of its calls. */
+  #keepResults(): void {
+    const results = Array.from(this.#calls, ([wireId, { callId }]): ToolResultPart[] => {
+      const outcome = this.#results.get(callId)
+      return outcome ? [{ type: "tool-result", callId, wireId, ...outcome }] : []
+    })
+    this.#context.add(this.#turn, { role: "tool", content: results.flat() })
   }
 
   #tool(spec: OpenRequest["tools"][number]): PiTool {
@@ -252,12 +313,13 @@ class PiRun {
   async #execute(id: string, name: string, args: unknown): Promise<PiToolResult> {
     const call = this.#calls.get(id) ?? { callId: id, name, args: args as Json } // Safe: it came as JSON.
     this.#begun.add(id)
-    if (this.#mode) return said(`${name} was not started: the run is being stopped.`)
+    if (this.#controls.stopping) return said(`${name} was not started: the run is being stopped.`)
     const outcome = await this.#host.callTool(call)
     if (outcome.status === "suspended") {
       this.#isSuspended = true
       return { ...said("It waits for a decision."), terminate: true }
     }
+    this.#results.set(call.callId, outcome)
     return { content: toPiContent(outcome.output) }
   }
 
@@ -266,9 +328,15 @@ class PiRun {
     return last?.content.map((part) => (part.type === "text" ? part.text : "")).join("") ?? ""
   }
 
-  #failed({ errorMessage }: PiAssistant): Stop {
+  #fail(message: PiAssistant): void {
     const { status, retryAfter } = this.#response ?? {}
-    return { reason: "failed", failure: toFailure(errorMessage, status, retryAfter) }
+    const failure = toFailure(message.errorMessage, status, retryAfter)
+    if (failure.code !== "context_overflow" && !this.#setup.modules.ai.isContextOverflow?.(message)) {
+      this.#stop ??= { reason: "failed", failure }
+      return
+    }
+    const { fix: _, ...rest } = failure
+    this.#overflow = { ...rest, code: "context_overflow", retryable: false }
   }
 
   #failure(): Stop {
@@ -283,6 +351,8 @@ class PiRun {
     return `${this.#turn}.${index}`
   }
 }
+
+const interrupted: Stop = { reason: "interrupted" }
 
 function said(text: string): PiToolResult {
   return { content: [{ type: "text", text }] }

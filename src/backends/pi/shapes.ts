@@ -7,7 +7,10 @@ export interface PiModules {
     /** Undefined: the provider has no such model. */
     getModel(provider: string, id: string): PiModel | undefined
     getModels(provider: string): readonly PiModel[]
-    readonly streamSimple: unknown
+    /** Sends one request. Failures are in the answer. */
+    streamSimple(model: PiModel, context: PiRequest, options: PiRequestOptions): PiStream
+    /** True if an answer says that the conversation is too long. */
+    isContextOverflow?(message: PiAssistant, contextWindow?: number): boolean
     getEnvApiKey?(provider: string): string | undefined
   }
 }
@@ -38,13 +41,36 @@ export interface PiAgentOptions {
     readonly tools: readonly PiTool[]
     readonly messages: readonly PiMessage[]
   }
-  readonly streamFn: unknown
+  readonly streamFn: PiModules["ai"]["streamSimple"]
   getApiKey(provider: string): Promise<string | undefined>
   onResponse(response: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
-  prepareRequest(): Promise<void>
+  /** Returns another context, if it is not to go on with this one. */
+  prepareRequest(request: {
+    readonly context: PiAgentContext
+  }): Promise<{ readonly context: PiAgentContext } | undefined>
   finishTurn(turn: PiTurn): Promise<{ readonly action: "continue" | "end" } | undefined>
   readonly transport?: string
   readonly sessionId?: string
+}
+
+export interface PiAgentContext {
+  readonly messages: readonly PiMessage[]
+}
+
+export interface PiRequest {
+  readonly systemPrompt?: string
+  readonly messages: readonly PiMessage[]
+}
+
+export interface PiRequestOptions {
+  readonly apiKey?: string
+  readonly maxTokens?: number
+  readonly signal?: AbortSignal
+  onResponse?(response: { readonly status: number }): void
+}
+
+export interface PiStream {
+  result(): Promise<PiAssistant>
 }
 
 export interface PiTurn {
@@ -52,7 +78,7 @@ export interface PiTurn {
 }
 
 export interface PiAgent {
-  readonly state: { readonly messages: readonly PiMessage[] }
+  readonly state: { messages: readonly PiMessage[] }
   subscribe(listener: (event: PiEvent) => Promise<void> | void): () => void
   steer(message: PiMessage): void
   abort(): void
@@ -99,6 +125,8 @@ export interface PiAssistant {
 
 export type PiMessage =
   | PiAssistant
+  /** The prompt and the tools: always the first message. */
+  | { readonly role: "system" }
   | { readonly role: "user"; readonly content: readonly PiContent[]; readonly timestamp: number }
   | {
       readonly role: "toolResult"

@@ -61,6 +61,7 @@ export async function check(evidence: Evidence): Promise<Verdict> {
       ...unfinished(records, run, workload),
       ...brokenMessages(run.messages),
       ...needlessFlags(records, kills),
+      ...undeliveredAgents(records),
     ]
     const flags = [...run.calls.values()].filter(({ outcome }) => outcome?.status === "unknown")
     return {
@@ -204,6 +205,18 @@ function needlessFlags(records: readonly RunRecord[], kills: number): string[] {
     if (intent >= 0 && intent < resumed && isPlain) return []
     return [`${record.callId} is flagged, although no process died between its intent and its receipt`]
   })
+}
+
+/** The end of each agent in the background reaches the model exactly once, and no other end does. */
+function undeliveredAgents(records: readonly RunRecord[]): string[] {
+  const started = records.flatMap((each) => (each.type === "agent-start" && each.background ? [each.agentId] : []))
+  const delivered = records.flatMap((each) =>
+    each.type === "steer" && each.agentId !== undefined ? [each.agentId] : [],
+  )
+  return Array.from(new Set([...started, ...delivered]), (agentId) => {
+    const times = delivered.filter((each) => each === agentId).length
+    return started.includes(agentId) && times === 1 ? [] : [`the end of agent ${agentId} was delivered ${times} times`]
+  }).flat()
 }
 
 /** Each is delivered at least once, under one id, and nothing else is. */

@@ -39,6 +39,11 @@ function agentTool({ types, atOnce }: CheckedAgents): Tool {
         prompt: { type: "string", minLength: 1, description: "The whole task, with everything the agent has to know." },
         agent: { type: "string", enum: [...types.keys()], description: "The agent. Default: general." },
         schema: { type: "object", description: "JSON Schema of the answer, if you need data instead of text." },
+        background: {
+          type: "boolean",
+          description:
+            "Return at once instead of waiting for the answer, which comes later as a message. For work that you do not need next.",
+        },
       },
       required: ["description", "prompt"],
       additionalProperties: false,

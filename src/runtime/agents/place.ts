@@ -1,4 +1,4 @@
-import type { ToolCall } from "../../contract/backend.ts"
+import type { Stop, ToolCall } from "../../contract/backend.ts"
 import type { RecordBody } from "../../contract/event.ts"
 import type { AgentRequest, ToolOutcome } from "../../contract/tool.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
@@ -18,6 +18,21 @@ export interface AgentPowers {
   spawn(call: ToolCall, request: AgentRequest, options: SpawnOptions): Promise<SpawnEnd>
   /** Rejects with a `ToolError` if there is no such agent, or it has ended. */
   send(to: string, text: string): Promise<void>
+  readonly background: BackgroundPowers
+}
+
+/** The agents of a run whose calls do not wait for them. */
+export interface BackgroundPowers {
+  /** True unless the model has received the end of each. */
+  readonly isPending: boolean
+  /** Takes up those of earlier processes. */
+  takeUp(): Promise<void>
+  /** Resolves when the model has something to read, when none works any more, or when the run is being stopped. */
+  wait(): Promise<void>
+  /** Waits after the model's last answer, and records what it has to read next. Returns a stop if there is nothing. */
+  waitWithoutSession(): Promise<Stop | undefined>
+  /** Stops those that still work, and waits for them. Returns how the run stops with those that have not ended. */
+  finish(stop: Stop): Promise<Stop>
 }
 
 export interface SpawnOptions {

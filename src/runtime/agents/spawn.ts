@@ -1,27 +1,31 @@
 import type { ToolCall } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { RecordBody } from "../../contract/event.ts"
+import type { JsonObject } from "../../contract/json.ts"
 import type { RunResult } from "../../contract/result.ts"
 import type { ResumeInput } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
 import { type AgentRequest, type Tool, ToolError, type ToolOutcome } from "../../contract/tool.ts"
 import { agentKey } from "../../journal/paths.ts"
-import type { ProjectedAsk } from "../../journal/projected-call.ts"
 import { RunProjection } from "../../journal/projection.ts"
-import { pendingOf } from "../../journal/result.ts"
-import { onAbort } from "../../lib/abort.ts"
 import { addUsage } from "../../lib/usage.ts"
+import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
+import { Overflow } from "../calls/overflow.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { RunControls } from "../controls.ts"
 import { newRun, type Opening, type OpenRun } from "../open-run.ts"
 import { resumption } from "../resume-run.ts"
 import { type FoundRow, readRunRow } from "../runs/read-runs.ts"
 import type { Seat } from "../seat.ts"
+import { AGENT } from "./agent-tools.ts"
 import { agentIdOf, isOver, totalsBelow } from "./agents-below.ts"
 import { answerOf } from "./answer.ts"
+import { BackgroundAgents } from "./background.ts"
 import { childInput, childTools, definitionDigest, inheritedInput } from "./child-input.ts"
 import { type Family, Slot } from "./family.ts"
+import { linkControls } from "./link-controls.ts"
 import type { AgentPowers, SpawnEnd, SpawnOptions } from "./place.ts"
+import { decisionFor, handedDown, isUndecided, waitingEnd } from "./questions.ts"
 import { sendMessage } from "./send-message.ts"
 import { type CheckedAgents, GENERAL, type NamedType } from "./settings.ts"
 
@@ -36,16 +40,27 @@ export function agentPowers(
   family: Family,
   execute: Execute,
 ): AgentPowers {
-  const spawner = new Spawner(config, run, agents, family, execute)
+  const background = new BackgroundAgents(run, family.slot)
+  const spawner = new Spawner(config, run, agents, family, execute, background)
   return {
-    spawn: (call, request, options) => spawner.spawn(call, request, options),
+    spawn: (call, request, options) =>
+      request.background ? spawner.begin(call, request, options) : spawner.spawn(call, request, options),
     send: (to, text) => sendMessage(config, run, family, to, text),
+    background: {
+      get isPending() {
+        return background.isPending
+      },
+      takeUp: () => spawner.takeUp(),
+      wait: () => background.wait(),
+      waitWithoutSession: () => background.waitWithoutSession(),
+      finish: (stop) => background.finish(stop),
+    },
   }
 }
 
 /** One agent to start or to take up. */
 interface Job {
-  readonly call: ToolCall
+  readonly callId: string
   readonly agentId: string
   readonly key: RunKey
   readonly type: NamedType
@@ -53,6 +68,12 @@ interface Job {
   readonly tools: readonly Tool[]
   /** Its journal, as far as it exists. */
   readonly row: FoundRow
+  /** What stops it. */
+  readonly above: RunControls
+  /** Saves an answer that is too long. */
+  readonly keep: KeepWhole | undefined
+  /** True once its start is recorded by this process. */
+  isRecorded: boolean
 }
 
 class Spawner {
@@ -61,23 +82,89 @@ class Spawner {
   readonly #agents: CheckedAgents
   readonly #family: Family
   readonly #execute: Execute
+  readonly #background: BackgroundAgents
 
-  constructor(config: ResolvedConfig, run: OpenRun, agents: CheckedAgents, family: Family, execute: Execute) {
+  constructor(
+    config: ResolvedConfig,
+    run: OpenRun,
+    agents: CheckedAgents,
+    family: Family,
+    execute: Execute,
+    background: BackgroundAgents,
+  ) {
     this.#config = config
     this.#run = run
     this.#agents = agents
     this.#family = family
     this.#execute = execute
+    this.#background = background
   }
 
   /** Runs the agent of a call until it stops. Rejects only with a `ToolError`, and then no agent was started. */
   async spawn(call: ToolCall, request: AgentRequest, options: SpawnOptions): Promise<SpawnEnd> {
+    const { resumed, keep } = options
+    return this.#orRefused(resumed, async () => {
+      const job = await this.#jobOf(call.callId, request, resumed, { above: this.#run.controls, keep })
+      if (!resumed) this.#count()
+      const { slot } = this.#family
+      return slot ? slot.during(() => this.#complete(job)) : this.#complete(job)
+    })
+  }
+
+  /** Starts the agent of a call and does not wait for it. */
+  async begin(call: ToolCall, request: AgentRequest, { resumed }: SpawnOptions): Promise<SpawnEnd> {
+    const { callId } = call
+    const agentId = agentIdOf(this.#config, callId)
+    return this.#orRefused(resumed, async () => {
+      // An earlier process may have recorded its start and not the result of the call: it was taken up with the run.
+      if (!this.#background.has(agentId)) {
+        await this.#inBackground(callId, request, resumed, () => {
+          if (!resumed) this.#count()
+        })
+      }
+      return { kind: "ended", outcome: begun(agentId) }
+    })
+  }
+
+  /** Takes up the agents in the background whose end the model has not received. */
+  async takeUp(): Promise<void> {
+    const { projection, redactor } = this.#run
+    const { background, byId } = projection.agents
+    for (const { agentId, callId, request } of background.values()) {
+      // Safe: a request has been in the journal, so it is JSON, and only its texts change.
+      const known = (redactor.expand(request as unknown as JsonObject) ?? request) as unknown as AgentRequest
+      try {
+        await this.#inBackground(callId, known, true, () => {
+          // The agent of a run that was forked: this run starts its own.
+          if (!byId.has(agentId)) this.#family.tree.started++
+        })
+      } catch (error) {
+        if (!(error instanceof ToolError)) return this.#run.controls.lose(error)
+        const text = `Agent ${agentId} cannot continue: ${error.message}`
+        const outcome: ToolOutcome = { status: "error", output: [{ type: "text", text }] }
+        this.#background.start(agentId, async () => ({ kind: "ended", outcome }))
+      }
+    }
+  }
+
+  async #inBackground(callId: string, request: AgentRequest, resumed: boolean, count: () => void): Promise<void> {
+    const keep = new Overflow(this.#config, this.#run.key, this.#run.redactor).keeperOf(
+      { callId, name: AGENT, args: null },
+      false,
+    )
+    const job = await this.#jobOf(callId, request, resumed, { above: this.#background.controls, keep })
+    count()
+    this.#recordStart(job)
+    this.#background.start(job.agentId, () => this.#complete(job))
+  }
+
+  async #orRefused(resumed: boolean, work: () => Promise<SpawnEnd>): Promise<SpawnEnd> {
     try {
-      return await this.#spawn(call, request, options)
+      return await work()
     } catch (error) {
       if (error instanceof ToolError) throw error
       // An agent that exists continues once it is configured again.
-      if (!options.resumed && LonghaulError.is(error) && error.code === "config_invalid") {
+      if (!resumed && LonghaulError.is(error) && error.code === "config_invalid") {
         throw new ToolError("invalid_input", error.message)
       }
       this.#run.controls.lose(error)
@@ -85,43 +172,43 @@ class Spawner {
     }
   }
 
-  async #spawn(call: ToolCall, request: AgentRequest, { resumed, keep }: SpawnOptions): Promise<SpawnEnd> {
-    const job = await this.#jobOf(call, request, resumed)
-    const { found, isRemoved } = job.row
-    if (isRemoved) throw new ToolError("not_found", "The agent was removed.")
-    const conclude = async (agent: RunProjection): Promise<SpawnEnd> => {
-      await this.#recordEnd(job, agent)
-      return isOver(agent.status)
-        ? {
-            kind: "ended",
-            outcome: this.#masked(await answerOf({ agentId: job.agentId, callId: job.call.callId }, agent, keep)),
-          }
-        : this.#waiting(job, agent)
-    }
-    if (found && (isOver(found.projection.status) || this.#isUndecided(job, found.projection))) {
+  /** Runs an agent until it stops, from wherever it is. */
+  async #complete(job: Job): Promise<SpawnEnd> {
+    const { found } = job.row
+    if (found && (isOver(found.projection.status) || isUndecided(this.#run, job.callId, found.projection))) {
       // A process that died may not have recorded the start, without which the run's history would not name the agent.
       if (!this.#run.projection.agents.byId.has(job.agentId)) this.#recordStart(job)
-      return conclude(found.projection)
+      return this.#conclude(job, found.projection)
     }
-    if (!resumed) this.#count()
-    const { slot } = this.#family
-    const agent = await (slot ? slot.during(() => this.#work(job)) : this.#work(job))
+    const agent = await this.#work(job)
     if (agent === "lost") return { kind: "lost" }
     if (agent === "stopped") return { kind: "ended", outcome: notStarted(job) }
     if (agent === "released") return { kind: "released" }
-    return agent instanceof LonghaulError ? this.#failed(job, agent) : conclude(agent)
+    return agent instanceof LonghaulError ? this.#failed(job, agent) : this.#conclude(job, agent)
   }
 
-  async #jobOf(call: ToolCall, request: AgentRequest, resumed: boolean): Promise<Job> {
+  async #conclude(job: Job, agent: RunProjection): Promise<SpawnEnd> {
+    await this.#recordEnd(job, agent)
+    if (!isOver(agent.status)) return waitingEnd(job.callId, job.key, agent)
+    return { kind: "ended", outcome: this.#masked(await answerOf(job, agent, job.keep)) }
+  }
+
+  async #jobOf(
+    callId: string,
+    request: AgentRequest,
+    resumed: boolean,
+    { above, keep }: Pick<Job, "above" | "keep">,
+  ): Promise<Job> {
     const { place } = this.#family
     const type = this.#agents.types.get(request.agent ?? GENERAL)
     if (!type) throw undefinedType(request.agent)
     if (place.level >= this.#agents.depth) throw new ToolError("denied", "Agents cannot be nested any deeper here.")
-    const agentId = agentIdOf(this.#config, call.callId)
+    const agentId = agentIdOf(this.#config, callId)
     const key = agentKey(this.#run.key, agentId)
     const tools = childTools(this.#config, this.#run, type, this.#agents, place.level + 1)
     const row = resumed ? await readRunRow(this.#config, key) : nothing
-    return { call, agentId, key, type, request, tools, row }
+    if (row.isRemoved) throw new ToolError("not_found", "The agent was removed.")
+    return { callId, agentId, key, type, request, tools, row, above, keep, isRecorded: false }
   }
 
   /** Counts a new agent. What an earlier process began was counted when the run was opened. */
@@ -134,7 +221,8 @@ class Spawner {
 
   /** Runs the agent. Returns its journal's fold, or the error for which it could not begin. */
   async #work(job: Job): Promise<RunProjection | LonghaulError | "lost" | "stopped" | "released"> {
-    const { controls: above, publisher, ledger } = this.#run
+    const { publisher, ledger } = this.#run
+    const { above } = job
     const { tree, place } = this.#family
     const slot = new Slot(tree.permits, above.halting)
     await slot.take()
@@ -147,9 +235,9 @@ class Spawner {
       slot.free()
       return "released"
     }
-    this.#recordStart(job)
+    if (!job.isRecorded) this.#recordStart(job)
     const controls = new RunControls()
-    const unlink = link(above, controls)
+    const unlink = linkControls(above, controls)
     let agent: OpenRun | undefined
     const name = `${place.name}/${job.type.name}`
     const deniesQuestions = this.#agents.gates === "deny"
@@ -174,7 +262,7 @@ class Spawner {
     const { code, message, ...rest } = result.error ?? unexplained
     const error = new LonghaulError(code, message, rest)
     if (agent === undefined && job.row.found === null && !lasting.has(code)) return error
-    above.lose(error)
+    this.#run.controls.lose(error)
     return "lost"
   }
 
@@ -202,7 +290,7 @@ class Spawner {
           inherited: { ...inheritedInput(this.#run), agentType: type.name },
         },
       )
-    const decided = handedDown(this.#decisionFor(job, found.projection))
+    const decided = handedDown(decisionFor(this.#run, job.callId, found.projection))
     try {
       return { ...(await resume(decided)), abandoned }
     } catch (error) {
@@ -217,35 +305,10 @@ class Spawner {
     }
   }
 
-  /** The decision that the run has recorded about the question of this agent, if the agent has not recorded it itself. */
-  #decisionFor({ call }: Job, agent: RunProjection): Required<ProjectedAsk> | undefined {
-    const decided = this.#run.projection.agents.decisions.get(call.callId)
-    if (agent.ask === undefined || agent.ask.decision !== undefined) return undefined
-    return decided?.request.ticket === agent.ask.request.ticket ? decided : undefined
-  }
-
-  #isUndecided(job: Job, agent: RunProjection): boolean {
-    if (agent.status !== "paused" || pendingOf(agent) === null || agent.ask?.decision) return false
-    return this.#decisionFor(job, agent) === undefined
-  }
-
-  #waiting({ call, key }: Job, agent: RunProjection): SpawnEnd {
-    const pending = pendingOf(agent)
-    const { ask, pause } = agent
-    if (pending && ask && pause && ask.decision === undefined && asks.has(pause.reason)) {
-      const { digest, reason, question } = ask.request
-      const { args, ticket, always, id, name } = pending
-      const of = { agent: pending.agent ?? key.agent ?? "", callId: id, tool: name }
-      const request = { digest, ticket, reason, question, args, ...(always && { always }), of }
-      return { kind: "asked", request: { type: "approval-request", callId: call.callId, ...request } }
-    }
-    if (pause?.reason === "released") return { kind: "released" }
-    return { kind: "handover", text: `Agent ${key.agent}: ${pause?.text ?? "it is paused"}` }
-  }
-
-  #recordStart({ call, agentId, type, request, tools }: Job): void {
+  #recordStart(job: Job): void {
+    const { callId, agentId, type, request, tools } = job
     const { journal, projection, redactor } = this.#run
-    const { callId } = call
+    job.isRecorded = true
     const digest = definitionDigest(this.#config, type, tools)
     const known = projection.agents.byId.get(agentId)
     if (known && known.digest !== digest) {
@@ -253,20 +316,23 @@ class Spawner {
       journal.append({ type: "warning", code: "agent_changed", message })
     }
     const description = redactor.text(request.description)
-    journal.append({ type: "agent-start", agentId, callId, name: type.name, description, digest })
+    const background = request.background ? { background: redactor.json(request) } : {}
+    journal.append({ type: "agent-start", agentId, callId, name: type.name, description, digest, ...background })
     // The agent may work for long, and others look for it by this record. Nothing waits for it.
     journal.flushSoon()
   }
 
   /** Durable before the result of the call, so that what the agent spent is never forgotten. */
-  async #recordEnd({ call, agentId }: Job, agent: RunProjection): Promise<void> {
+  async #recordEnd({ callId, agentId }: Job, agent: RunProjection): Promise<void> {
     const { status, usage, turns, spent } = agent
-    if (status === "running") return
+    const { byId } = this.#run.projection.agents
+    // An earlier process may have recorded the end, and not what depends on it.
+    if (status === "running" || (isOver(status) && byId.get(agentId)?.status === status)) return
     const below = totalsBelow(agent)
     this.#run.journal.append({
       type: "agent-end",
       agentId,
-      callId: call.callId,
+      callId,
       status,
       usage: addUsage(usage, agent.agents.usage),
       turns: turns + below.turns,
@@ -291,33 +357,6 @@ class Spawner {
   }
 }
 
-/** Passes stops and releases of a run on to its agent. Where the run is lost, another process has the agent, too. */
-function link(above: RunControls, below: RunControls): () => void {
-  const pass = () => {
-    const { cause, mode } = above
-    if (cause?.kind === "lost") below.lose(cause.error)
-    else if (mode) below.stop({ kind: "cancel" }, mode)
-    else below.release()
-  }
-  if (above.stopping || above.releasing) pass()
-  const unlinks = [onAbort(above.halting, pass), onAbort(above.signal, pass)]
-  return () => {
-    for (const unlink of unlinks) unlink()
-  }
-}
-
-/** A recorded decision, as the person gave it. */
-function handedDown(decided: Required<ProjectedAsk> | undefined): Partial<ResumeInput> {
-  if (decided === undefined) return {}
-  const { decision, text, args, always } = decided.decision
-  return {
-    ticket: decided.request.ticket,
-    ...(decision !== "answer" && { decision: always ? "always" : decision }),
-    ...(text !== undefined && { answer: text }),
-    ...(args !== undefined && { args }),
-  }
-}
-
 function undefinedType(name: string | undefined): LonghaulError {
   return new LonghaulError("config_invalid", `There is no agent ${JSON.stringify(name)}.`, {
     fix: "Define it in agents.types of the runtime, or pass agents to resume.",
@@ -329,8 +368,14 @@ function notStarted({ agentId }: Job): ToolOutcome {
   return { status: "denied", output: [{ type: "text", text }] }
 }
 
+function begun(agentId: string): ToolOutcome {
+  const text =
+    `Agent ${agentId} works in the background. Its answer comes as a message once it has ended: ` +
+    "continue with other work. If there is none, end your turn, and do not invent its answer."
+  return { status: "ok", output: [{ type: "text", text }] }
+}
+
 const nothing: FoundRow = { top: -1, isRemoved: false, found: null }
 /** Failures to begin that may pass: the agent is not failed, and the run's next process starts it. */
 const lasting: ReadonlySet<string> = new Set(["storage", "fenced", "run_active", "internal"])
-const asks: ReadonlySet<string> = new Set(["approval", "input", "unknown_outcome"])
 const unexplained = new LonghaulError("internal", "The agent stopped without a recorded reason.").toJSON()

@@ -32,6 +32,8 @@ export async function finishOpenCalls(
     // The backend gets the conversation from the journal, so all records must be in it.
     await journal.flush()
     if (isReplayed || projection.messages.at(-1)?.role !== "assistant") return undefined
+    const background = run.agents?.background
+    if (background?.isPending && projection.lastStep?.stopReason === "end") return await background.waitWithoutSession()
     if (isOver(projection)) return { reason: "done", text: projection.text }
     journal.append({ type: "steer", text: "Go on.", reason: "resume" })
     await journal.flush()

@@ -6,6 +6,7 @@ import { dropOldest } from "../../journal/recent-calls.ts"
 import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import type { OffloadResult } from "../../tools/kernel/dispatch.ts"
+import { leaveOpen } from "../agents/leave-open.ts"
 import type { SpawnEnd, SpawnOptions } from "../agents/place.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { callKey, realArgs } from "../entry.ts"
@@ -165,24 +166,8 @@ export class CallRunner {
 
   /** The call stays open with its agent, and is taken up when the run is resumed. */
   #leaveOpen(call: ToolCall, agent: Exclude<SpawnEnd, { readonly kind: "ended" }>): ToolOutcome | Suspended {
-    const run = this.#run
-    switch (agent.kind) {
-      case "asked":
-        // Only the first question of a step is asked; an agent that asks another one waits with it.
-        if (!run.asked) {
-          run.asked = agent.request
-          run.journal.append(agent.request)
-        }
-        return suspended
-      case "released":
-        run.released = true
-        return suspended
-      case "handover":
-        run.handover ??= agent.text
-        return suspended
-      case "lost":
-        return notStarted(call)
-    }
+    leaveOpen(this.#run, agent)
+    return agent.kind === "lost" ? notStarted(call) : suspended
   }
 
   async #decideAndExecute(announced: ToolCall): Promise<ToolOutcome | Suspended> {

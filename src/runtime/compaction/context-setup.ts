@@ -8,10 +8,11 @@ import type { Prepared } from "../prepare.ts"
 export async function contextSetup(run: OpenRun, prepared: Prepared): Promise<ContextSetup | undefined> {
   const { input, target, projection, redactor } = run
   const { compaction } = input
-  if (compaction === false || target.model === undefined || target.backend.capabilities.history !== "messages")
-    return undefined
+  const { history, resume } = target.backend.capabilities
+  // A backend that stores sessions has its own idea of the conversation.
+  if (compaction === false || history !== "messages" || resume !== "history") return undefined
   const { at = 0.8, keep, instructions, model } = compaction
-  const known = compaction.window ?? (await windowOf(target.model))
+  const known = compaction.window ?? (target.model && (await windowOf(target.model)))
   const { recent, isAsked, learnedWindow = Number.POSITIVE_INFINITY } = projection.context
   return {
     at,

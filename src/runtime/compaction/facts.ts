@@ -1,10 +1,11 @@
 import type { ProjectedCall } from "../../journal/projected-call.ts"
+import type { RunProjection } from "../../journal/projection.ts"
 import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { pathsIn, readers, writers } from "../../policy/rules/tool-shapes.ts"
 import type { OpenRun } from "../open-run.ts"
 
-/** What a summary must not lose, from the calls in the journal: files, background commands, tasks and stored results. */
+/** What a summary must not lose, from the journal: files, background commands, agents, tasks, tools that were found and stored results. */
 export async function compactionFacts({ projection, input }: OpenRun): Promise<string> {
   const calls = [...projection.calls.values()].filter(({ outcome }) => outcome?.status === "ok")
   const changed = await filesOf(calls, writers)
@@ -13,7 +14,10 @@ export async function compactionFacts({ projection, input }: OpenRun): Promise<s
     section("Files that were changed", changed),
     section("Files that were only read", read),
     section("Commands that were started in the background and not stopped", runningShells(calls)),
+    section("Agents that work in the background: their answers come as messages", workingAgents(projection)),
+    section("Agents that have ended", endedAgents(projection)),
     section("Tasks that are not completed", openTasks(calls)),
+    section("Tools that ToolSearch has found", foundTools(calls)),
     section("Results that FetchData still returns, by ref", input.dispatcher.tool("FetchData") ? refsOf(calls) : []),
   ]
     .filter((text) => text !== "")
@@ -54,6 +58,27 @@ function runningShells(calls: readonly ProjectedCall[]): readonly string[] {
   return [...shells.values()]
 }
 
+/** Those whose answer the model has not received. */
+function workingAgents({ agents }: RunProjection): readonly string[] {
+  return Array.from(agents.background.values(), ({ agentId, request }) => {
+    const { name = request.agent ?? "" } = agents.byId.get(agentId) ?? {}
+    return `${agentId} (${name}): ${request.description}`
+  })
+}
+
+function endedAgents({ agents }: RunProjection): readonly string[] {
+  const ended = Array.from(agents.byId.values()).filter(({ agentId }) => !agents.background.has(agentId))
+  return ended.map(({ agentId, name, status, description }) => `${agentId} (${name}), ${status}: ${description}`)
+}
+
+/** The names of tools that ToolSearch found. The results that name them are removed. */
+function foundTools(calls: readonly ProjectedCall[]): readonly string[] {
+  const names = calls.flatMap((call) =>
+    call.name === "ToolSearch" ? paragraphs(call).flatMap((text) => /^([\w.-]{1,64}): /.exec(text)?.[1] ?? []) : [],
+  )
+  return [...new Set(names)]
+}
+
 /** As the task tools report them. */
 function openTasks(calls: readonly ProjectedCall[]): readonly string[] {
   const tasks = new Map<string, string>()
@@ -73,6 +98,10 @@ function refsOf(calls: readonly ProjectedCall[]): readonly string[] {
   return calls
     .filter((call) => textOf(call).length > SHORT_RESULT)
     .map(({ callId, name, args }) => `${callId}: ${name} ${JSON.stringify(args).slice(0, 80)}`)
+}
+
+function paragraphs(call: ProjectedCall): readonly string[] {
+  return textOf(call).split("\n\n")
 }
 
 function textOf({ outcome }: ProjectedCall): string {

@@ -1,5 +1,6 @@
 import type { Said } from "../../../contract/compaction.ts"
 import type { Message, UserMessage } from "../../../contract/message.ts"
+import { isFromAgent } from "../../../lib/compaction/agent-messages.ts"
 import { isSummary, SUMMARY_START } from "../../../lib/compaction/compacted.ts"
 import { CUT_AT_OUTPUT_LIMIT } from "../cut-answer.ts"
 import type { ContextMeter } from "./meter.ts"
@@ -36,7 +37,7 @@ export function summarised(said: readonly Said[]): { readonly earlier: string; r
 }
 
 function isWord(message: Message): message is UserMessage {
-  if (message.role !== "user" || isSummary(message)) return false
+  if (message.role !== "user" || isSummary(message) || isFromAgent(message)) return false
   const [first] = message.content
   return first?.type !== "text" || first.text !== CUT_AT_OUTPUT_LIMIT
 }
