@@ -47,11 +47,16 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 /** Lets a process work until it tells what is awaited, or how the run ended. */
-async function until(child: ChildProcess, awaited: Told): Promise<Told> {
-  for (;;) {
-    const [told] = (await once(child, "message")) as [Told]
-    if (told === awaited || typeof told === "object") return told
-  }
+function until(child: ChildProcess, awaited: Told): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    // One listener for all messages: several may arrive at once.
+    child.on("message", (told: Told) => {
+      if (told === awaited || typeof told === "object") resolve(told)
+    })
+    child.once("exit", (code, signal) => {
+      reject(new Error(`The process ended without a word (code ${code}, signal ${signal}).`))
+    })
+  })
 }
 
 function linesOf(path: string): readonly string[] {
