@@ -6,12 +6,8 @@ import { startFolder } from "./start-folder.ts"
 /** A one-line summary of a record. Contains raw data: clip it or make it visible before it is shown. */
 export function describeRecord(record: RunRecord): string {
   switch (record.type) {
-    case "run-start": {
-      const { model, messages } = record.input
-      const task = messages.findLast(({ role }) => role === "user")
-      const words = task?.role === "user" ? plainText(task.content, " ") : ""
-      return `${modelLabel(model)} in ${startFolder(record.input)}, ${counted(record.tools.length, "tool")}: ${words}`
-    }
+    case "run-start":
+      return describeStart(record)
     case "run-resume":
       return record.cause
     case "choice":
@@ -84,6 +80,12 @@ export function describeRecord(record: RunRecord): string {
       return error === undefined ? status : `${status}: ${error.code}: ${error.message}`
     }
   }
+}
+
+function describeStart({ input, tools }: RunRecord & { readonly type: "run-start" }): string {
+  const task = input.messages.findLast(({ role }) => role === "user")
+  const words = task?.role === "user" ? plainText(task.content, " ") : ""
+  return `${modelLabel(input.model)} in ${startFolder(input)}, ${counted(tools.length, "tool")}: ${words}`
 }
 
 export function describeFailover({ from, to, failure }: RunRecord & { readonly type: "failover" }): string {

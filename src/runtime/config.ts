@@ -145,15 +145,8 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const compaction = checkedCompaction(config.compaction, resolveModel)
   const extensions = checkedExtensions(config.extensions)
   const { agents, tools, selected } = selectedTools(config, offloads(compaction))
-  const { toolError } = config.hooks ?? {}
-  const reporting = {
-    ...(logger && { logger }),
-    ...(toolError && { onException: (exception: ToolException) => toolError.call(config.hooks, exception) }),
-  }
-  const persist = config.persistArtifact && persisting(config.persistArtifact)
-  const artifacts =
-    config.artifacts ??
-    (persist ? { ...defaults.artifacts, save: (_run, artifact) => persist(artifact) } : defaults.artifacts)
+  const reporting = reportingOf(config, logger)
+  const artifacts = artifactsOf(config, defaults)
   const transport = config.transport ?? fetchTransport(config.fetch)
   const brand = { ...defaultBrand, ...config.brand }
   const deadlines = resolveDeadlines(config.deadlines)
@@ -211,6 +204,19 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
       [...tools, ...ownTools(agents)].map(({ name }) => name),
     ),
   })
+}
+
+function reportingOf({ hooks }: RuntimeConfig, logger: Logger | undefined): ResolvedConfig["reporting"] {
+  const { toolError } = hooks ?? {}
+  return {
+    ...(logger && { logger }),
+    ...(toolError && { onException: (exception: ToolException) => toolError.call(hooks, exception) }),
+  }
+}
+
+function artifactsOf(config: RuntimeConfig, { artifacts }: Defaults): ArtifactStore | undefined {
+  const persist = config.persistArtifact && persisting(config.persistArtifact)
+  return config.artifacts ?? (persist ? { ...artifacts, save: (_run, artifact) => persist(artifact) } : artifacts)
 }
 
 /** The tools of the runtime, with those for its agents. `selected`: with FetchData, too, if results are offloaded. */

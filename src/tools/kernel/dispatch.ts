@@ -135,10 +135,7 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       return { status: "ok", output: cutParts(parts, limits, keep && (await kept(parts, tool.name, context, keep))) }
     } catch (error) {
       const toolError = readToolError(error)
-      if (toolError?.code === "outcome_unknown" && tool.effect !== "none") {
-        return { ...failed(toolError.code, toolError.message), status: "unknown" }
-      }
-      if (toolError !== undefined) return failed(toolError.code, toolError.message)
+      if (toolError !== undefined) return inDoubt(tool, toolError.code, failed(toolError.code, toolError.message))
       if (step === "run" && context.signal.aborted) return stopped(tool, errorLimits)
       report(tool.name, () => describeException(error, tool.name, step, context, redact))
       return failed("internal", `The tool ${tool.name} ${whatFailed[step]}.`)
@@ -171,6 +168,11 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
 
 function failure(code: string, message: string, limits: OutputLimits): ToolOutcome {
   return { status: "error", output: [boundError(code, message, limits)] }
+}
+
+/** A tool without an effect cannot leave anything in doubt. */
+function inDoubt({ effect }: Tool, code: string, outcome: ToolOutcome): ToolOutcome {
+  return code === "outcome_unknown" && effect !== "none" ? { ...outcome, status: "unknown" } : outcome
 }
 
 /** It is unknown how far a tool with effects got: its outcome is flagged, not reported as a failure. */
