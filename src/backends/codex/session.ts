@@ -13,6 +13,7 @@ import { listOf, objectOf, textOf } from "./protocol.ts"
 import type { StepResult } from "./recording.ts"
 import { execute, openThread, type Thread } from "./thread.ts"
 import { ThreadRun } from "./thread-run.ts"
+import { wireName } from "./translate.ts"
 
 export interface SessionOptions {
   readonly sandbox: string
@@ -102,7 +103,7 @@ class CodexSession implements BackendSession {
   async run(input: TurnInput, host: TurnHost): Promise<Stop> {
     const { thread, request, link, stopMs } = this.#parts
     const { counted, left } = readData(this.ref.data)
-    const ours = new Set(request.tools.map(({ name }) => name))
+    const ours = new Set(request.tools.map(({ name }) => wireName(name)))
     const servers = Object.keys(request.mcpServers)
     const gate = new Gate(
       { ours, servers, cwd: thread.cwd, isSandboxed: objectOf(thread.sandbox).type !== "dangerFullAccess" },

@@ -13,7 +13,7 @@ import { objectOf, readTurnEnd, type TurnEnd, textOf } from "./protocol.ts"
 import { Recording, type StepResult } from "./recording.ts"
 import { turnParameters } from "./settings.ts"
 import { inject, type Thread } from "./thread.ts"
-import { outputItem, toolReply, userInput } from "./translate.ts"
+import { outputItem, toolReply, userInput, wireName } from "./translate.ts"
 
 export interface RunParts {
   readonly thread: Thread
@@ -128,7 +128,8 @@ export class ThreadRun implements GateDesk {
   /** A call of one of the runtime's tools. */
   async callTool(params: Json): Promise<Json> {
     const { callId, tool, arguments: args = null } = objectOf(params)
-    const call: ToolCall = { callId: textOf(callId), name: textOf(tool), args }
+    const own = this.#parts.request.tools.find(({ name }) => wireName(name) === tool)
+    const call: ToolCall = { callId: textOf(callId), name: own?.name ?? textOf(tool), args }
     if (!(await this.#recording.addCall(call))) return toolReply(deniedOutcome(STOPPING))
     const outcome = await this.#parts.host.callTool(call)
     if (outcome.status === "suspended") return this.#suspend(call.callId)

@@ -66,7 +66,12 @@ export function toolReply({ status, output }: ToolOutcome): Json {
 }
 
 export function dynamicTools(tools: readonly ToolSpec[]): Json {
-  return tools.map(({ name, description, inputSchema }) => ({ type: "function", name, description, inputSchema }))
+  return tools.map(({ name, ...tool }) => ({ type: "function", name: wireName(name), ...tool }))
+}
+
+/** Codex keeps names that begin with `mcp__` to itself. */
+export function wireName(name: string): string {
+  return name.replace(/^mcp__/, "server__")
 }
 
 /** The result of a call, for Codex's own record of the conversation. `isCustom`: the call had a text, not arguments. */
@@ -91,7 +96,7 @@ function answerItems(part: AssistantMessage["content"][number]): readonly Json[]
     return [{ type: "message", role: "assistant", content: [{ type: "output_text", text: part.text }] }]
   }
   // Names of other backends may have characters that the provider does not accept.
-  const name = part.name.replace(/[^\w-]/g, "_")
+  const name = wireName(part.name).replace(/[^\w-]/g, "_")
   return [{ type: "function_call", call_id: historyId(part.callId), name, arguments: JSON.stringify(part.args) }]
 }
 
