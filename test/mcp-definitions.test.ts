@@ -152,3 +152,30 @@ describe("many tools of MCP servers", () => {
     expect(sent).toMatchObject([{ name: "tool_4", arguments: { value: 10 } }])
   })
 })
+
+test("HOST-08 files of browser tools land in a folder of their run, whatever path the model chose", async () => {
+  const { runtime, requests, url } = await scene([tool("browser_take_screenshot", {}), tool("other", {})])
+  const shot = (filename: string) => call("mcp__scene__browser_take_screenshot", { filename })
+  const steps = [
+    shot("a.png"),
+    shot("../../etc/b.png"),
+    shot("C:\\c.png"),
+    shot(".."),
+    call("mcp__scene__other", { filename: "x" }),
+    "done",
+  ]
+  const servers = { scene: { url } }
+  const at = (qaOutputDir: string) => [mcp({ name: "mcpServers", servers, qaOutputDir })]
+  const runs = runtime(steps, { mcpServers: {}, extensions: at("/qa") })
+  await runs.run({ task: "x", runId: "r" })
+  // The folder of a run takes the place of the runtime's.
+  await runtime([shot("a.png"), "done"], { mcpServers: {}, extensions: at("/qa") }).run({
+    task: "x",
+    runId: "s",
+    extensions: at("/artifacts"),
+  })
+  const names = requests.flatMap(({ message }) =>
+    message?.method === "tools/call" ? [Reflect.get(Reflect.get(message.params, "arguments"), "filename")] : [],
+  )
+  expect(names).toEqual(["/qa/r/a.png", "/qa/r/b.png", "/qa/r/c.png", "/qa/r/file", "x", "/artifacts/s/a.png"])
+})

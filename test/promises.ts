@@ -315,7 +315,11 @@ export const promises: readonly Promised[] = [
     text: "ripgrep is taken from the configured path, else the bundled one, else PATH",
     proof: [["src/hosts/node/search/ripgrep.test.ts", "HOST-07"]],
   },
-  { id: "HOST-08", text: "Browser artifacts are stored in a folder per run, else in a fallback folder" },
+  {
+    id: "HOST-08",
+    text: "Browser artifacts are stored in a folder per run, else in a fallback folder",
+    proof: [["test/mcp-definitions.test.ts", "HOST-08"]],
+  },
   {
     id: "HOST-09",
     text: "There can be several observers, and each receives every event",
@@ -371,7 +375,14 @@ export const promises: readonly Promised[] = [
     text: "All tools are allowed by default; a block list removes some",
     proof: [["test/promises/controls.test.ts", "RUN-04"]],
   },
-  { id: "RUN-05", text: "MCP servers by name over stdio, SSE or HTTP" },
+  {
+    id: "RUN-05",
+    text: "MCP servers by name over stdio, SSE or HTTP",
+    proof: [
+      ["test/mcp-client.test.ts", "RUN-05"],
+      ["test/extensions/real-servers.test.ts", "echoes, adds"],
+    ],
+  },
   {
     id: "RUN-06",
     text: "The turn limit is hard",
@@ -1429,7 +1440,11 @@ export const promises: readonly Promised[] = [
     text: "A run can be resumed in the background",
     proof: [["src/runtime/durable.test.ts", "PAU-07"]],
   },
-  { id: "PAU-08", text: "Overrides can be given again on resume" },
+  {
+    id: "PAU-08",
+    text: "Overrides can be given again on resume",
+    proof: [["src/runtime/extensions/extensions.test.ts", "PAU-08"]],
+  },
   {
     id: "PAU-09",
     text: "A run can be resumed from the transcript after a provider failed",
@@ -1649,16 +1664,56 @@ export const promises: readonly Promised[] = [
   { id: "SK-04", text: "Skills are fetched from allowed hosts only" },
   { id: "SK-05", text: "Each URL is fetched once per run" },
   // MCP
-  { id: "MCP-01", text: "stdio, SSE and HTTP" },
-  { id: "MCP-02", text: "stdio is part of the Node host; elsewhere a clear error is reported" },
-  { id: "MCP-03", text: "Headers are requested before every request" },
-  { id: "MCP-04", text: "A 401 requests the headers again and retries once" },
-  { id: "MCP-05", text: "Sampling is off by default" },
-  { id: "MCP-06", text: "Sampling goes to a handler or the run's own model" },
-  { id: "MCP-07", text: "Sampling is bounded in depth" },
-  { id: "MCP-08", text: "A stateless transport for bindings" },
-  { id: "MCP-09", text: "Tools to list and read resources" },
-  { id: "MCP-10", text: "The client's name comes from the brand" },
+  {
+    id: "MCP-01",
+    text: "stdio, SSE and HTTP",
+    proof: [["test/mcp-client.test.ts", "MCP-01"]],
+  },
+  {
+    id: "MCP-02",
+    text: "stdio is part of the Node host; elsewhere a clear error is reported",
+    proof: [["test/mcp-client.test.ts", "MCP-02"]],
+  },
+  {
+    id: "MCP-03",
+    text: "Headers are requested before every request",
+    proof: [["test/mcp-client.test.ts", "MCP-03"]],
+  },
+  {
+    id: "MCP-04",
+    text: "A 401 requests the headers again and retries once",
+    proof: [["test/mcp-client.test.ts", "MCP-04"]],
+  },
+  {
+    id: "MCP-05",
+    text: "Sampling is off by default",
+    proof: [["test/mcp-sampling.test.ts", "MCP-05"]],
+  },
+  {
+    id: "MCP-06",
+    text: "Sampling goes to a handler or the run's own model",
+    proof: [["test/mcp-sampling.test.ts", "MCP-06"]],
+  },
+  {
+    id: "MCP-07",
+    text: "Sampling is bounded in depth",
+    proof: [["test/mcp-sampling.test.ts", "MCP-07"]],
+  },
+  {
+    id: "MCP-08",
+    text: "A stateless transport for bindings",
+    proof: [["test/mcp-client.test.ts", "MCP-08"]],
+  },
+  {
+    id: "MCP-09",
+    text: "Tools to list and read resources",
+    proof: [["test/mcp-client.test.ts", "MCP-09"]],
+  },
+  {
+    id: "MCP-10",
+    text: "The client's name comes from the brand",
+    proof: [["test/mcp-client.test.ts", "MCP-10"]],
+  },
   // API calls
   { id: "API-01", text: "The tool exists only if services are configured" },
   { id: "API-02", text: "Services are a closed list" },

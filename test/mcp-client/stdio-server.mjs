@@ -4,7 +4,9 @@ import { createInterface } from "node:readline"
 import { answers } from "./answers.mjs"
 
 const settings = process.argv[2] ? JSON.parse(readFileSync(process.argv[2], "utf8")) : {}
-if (settings.neverAnswers) setInterval(() => {}, 1000)
+// Ends neither with its input nor on request.
+if (settings.stubborn) process.on("SIGTERM", () => {})
+if (settings.stubborn || settings.neverAnswers) setInterval(() => {}, 1000)
 if (settings.exitsAtOnce) process.exit(1)
 if (settings.starts) appendFileSync(settings.starts, `${process.pid}\n`)
 const scene = answers(settings)

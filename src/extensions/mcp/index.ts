@@ -8,6 +8,7 @@ import { serverCredentials } from "../../lib/mcp-servers.ts"
 import { ServerConnection } from "./connection.ts"
 import { definitionsOf, visible } from "./definitions.ts"
 import { areTooMany, namesOf, searchedTools } from "./many-tools.ts"
+import { withOutputFolder } from "./output-folder.ts"
 import { changedTools, Pins } from "./pins.ts"
 import { resourceTools } from "./resources.ts"
 import { type RequestHandlers, serverRequests } from "./server-requests.ts"
@@ -23,6 +24,8 @@ export interface McpOptions extends RequestHandlers {
    */
   readonly pins?: "withhold" | "warn"
   readonly fetch?: typeof fetch
+  /** The folder for files that browser tools write (`filename` of `browser_…`), each run in its own. Default: the server's. */
+  readonly qaOutputDir?: string
 }
 
 /** The tools, resources and instructions of MCP servers. */
@@ -37,12 +40,12 @@ export function mcp(options: McpOptions): Extension {
   }
 }
 
-const optionKeys = keys<McpOptions>()("servers", "name", "pins", "fetch", "samplingHandler", "elicit")
+const optionKeys = keys<McpOptions>()("servers", "name", "pins", "fetch", "samplingHandler", "elicit", "qaOutputDir")
 
 type Settled = McpOptions & Required<Pick<McpOptions, "pins">>
 
 async function open(run: ExtensionRun, options: Settled): Promise<OpenedExtension> {
-  const { servers, pins, fetch } = options
+  const { servers, fetch } = options
   const { host, runId, cwd, signal } = run
   const connections = Object.entries(servers).map(([name, server]) => {
     const serve = () => serverRequests(run, name, server, options)
@@ -52,7 +55,7 @@ async function open(run: ExtensionRun, options: Settled): Promise<OpenedExtensio
     await Promise.all(connections.map((connection) => connection.close()))
   }
   try {
-    const opened = await Promise.all(connections.map((connection) => openServer(run, connection, pins)))
+    const opened = await Promise.all(connections.map((connection) => openServer(run, connection, options)))
     const tools = opened.flatMap((server) => server.tools)
     const readable = opened.flatMap((server) => (server.hasResources ? [server.connection] : []))
     const isLong = areTooMany(tools, run.contextTokens)
@@ -79,7 +82,7 @@ interface OpenedServer {
 async function openServer(
   run: ExtensionRun,
   connection: ServerConnection,
-  pins: "withhold" | "warn",
+  { pins, qaOutputDir }: Settled,
 ): Promise<OpenedServer> {
   const { name, server } = connection
   let client: Client
@@ -105,7 +108,7 @@ async function openServer(
     connection,
     tools: definitionsOf(name, listed)
       .filter(({ tool }) => tools.has(tool))
-      .map((definition) => serverTool(connection, definition)),
+      .map((definition) => withOutputFolder(serverTool(connection, definition), definition, qaOutputDir)),
     hasResources: client.getServerCapabilities()?.resources !== undefined,
     ...(instructions && { instructions: quoted(name, instructions) }),
   }
