@@ -156,6 +156,17 @@ export const topics = [
     ],
   },
   {
+    title: "Extensions",
+    about: "sources of tools and instructions for runs.",
+    guides: [["MCP servers", "guides/mcp-servers.md"]],
+    shown: [
+      ["mcp", "McpOptions", "RequestHandlers"],
+      ["McpServers", "McpProgram", "McpRemote", "McpServerSettings", "McpAuth"],
+      ["Extension", "ExtensionRun", "OpenedExtension"],
+    ],
+    listed: ["DEFAULT_SAMPLING_MAX_DEPTH"],
+  },
+  {
     title: "Stores",
     about: "where runs are kept.",
     guides: [

@@ -25,6 +25,12 @@ const rows = [
     bar: "100 of 100 finished, each effect once; of two approvers one",
   },
   {
+    name: "mcp",
+    files: ["test/mcp-orphans.test.ts", "test/mcp-client.test.ts", "test/mcp-definitions.test.ts"],
+    env: { LONGHAUL_MCP_KILLS: "50" },
+    bar: "0 MCP servers left after 50 kills; every fault of a server settles; changed tools are withheld",
+  },
+  {
     name: "agents",
     files: ["test/agents-crash.test.ts", "test/agents-processes.test.ts", "test/agents-budget.test.ts"],
     env: { ...ALL_CRASHES, LONGHAUL_AGENT_PAUSES: "24", LONGHAUL_BUDGET_TREES: "20" },
