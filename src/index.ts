@@ -1,7 +1,6 @@
 import { native } from "./backends/native/index.ts"
 import type { RuntimeConfig } from "./contract/run.ts"
 import type { Runtime } from "./contract/runtime.ts"
-import { mcpServers } from "./extensions/mcp/later.ts"
 import { assembleRuntime } from "./runtime/runtime.ts"
 import { memoryStore } from "./stores/memory.ts"
 
@@ -10,7 +9,6 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
   return assembleRuntime(config, {
     store: memoryStore,
     backend: native,
-    servers: mcpServers,
     again: createRuntime,
   })
 }

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { McpServer } from "../src/contract/mcp.ts"
 import type { ConversationSetup } from "../src/contract/provider.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
+import { mcp } from "../src/extensions/mcp/index.ts"
 import { createRuntime } from "../src/hosts/node/index.ts"
 import { createRuntime as createPortableRuntime } from "../src/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
@@ -223,10 +224,18 @@ describe("an MCP server that is a program", () => {
   test("MCP-02 is refused with the way out where there are no processes", async () => {
     const runtime = createPortableRuntime({
       model: scriptedModel([]),
-      mcpServers: { scene: { ...stdio(), required: true } },
+      extensions: [mcp({ servers: { scene: { ...stdio(), required: true } } })],
     })
     const { error } = await runtime.run({ task: "x" })
     expect(error?.message).toContain("is a program, and this host starts none")
+  })
+
+  test("needs the extension in a portable runtime, which says so", async () => {
+    const runtime = createPortableRuntime({ model: scriptedModel([]), mcpServers: { scene: stdio() } })
+    expect(await runtime.run({ task: "x" })).toMatchObject({
+      status: "failed",
+      error: { code: "config_invalid", fix: expect.stringContaining("longhaul/extensions/mcp") },
+    })
   })
 })
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest"
 import type { RuntimeConfig } from "../src/contract/run.ts"
 import { mcp } from "../src/extensions/mcp/index.ts"
-import { createRuntime } from "../src/index.ts"
+import { createRuntime } from "../src/hosts/node/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { type SceneTool, tool } from "./mcp-client/answers.mjs"
@@ -36,12 +36,24 @@ async function scene(first: readonly SceneTool[]) {
       tools = changed
     },
     run: (steps: readonly ScriptedStep[] = [look], config: RuntimeConfig = {}, input: object = {}) =>
-      createRuntime({ model: scriptedModel(steps), store, mcpServers: { scene: { url: served.url } }, ...config }).run({
+      createRuntime({
+        model: scriptedModel(steps),
+        store,
+        tools: [],
+        mcpServers: { scene: { url: served.url } },
+        ...config,
+      }).run({
         task: "x",
         ...input,
       }),
     runtime: (steps: readonly ScriptedStep[] = [look], config: RuntimeConfig = {}) =>
-      createRuntime({ model: scriptedModel(steps), store, mcpServers: { scene: { url: served.url } }, ...config }),
+      createRuntime({
+        model: scriptedModel(steps),
+        store,
+        tools: [],
+        mcpServers: { scene: { url: served.url } },
+        ...config,
+      }),
   }
 }
 

@@ -73,7 +73,7 @@ describe("a server that may sample", () => {
     const { answers } = await sampled([], {
       samplingHandler: (_, context) => {
         contexts.push(context)
-        return { model: "m", role: "assistant", content: { type: "text", text: "handled" } }
+        return { model: "m", text: "handled" }
       },
     })
     expect(contexts).toEqual([{ serverName: "scene", depth: 1, runId: "r" }])

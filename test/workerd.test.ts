@@ -6,9 +6,11 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { type Served, serve } from "../src/hosts/node/http/serve.ts"
 import type { RunResult } from "../src/index.ts"
 import { createSimulator } from "../src/testing/index.ts"
+import { serveScene } from "./mcp-client/http-server.mjs"
 
 let script: string
 let server: Served
+let scene: Awaited<ReturnType<typeof serveScene>>
 let worker: Miniflare | undefined
 
 /** Calls the tool with the task, then repeats the tool's response. */
@@ -27,16 +29,19 @@ beforeAll(async () => {
     format: "esm",
     platform: "neutral",
     target: "es2023",
-    conditions: ["worker"],
+    // Those of wrangler.
+    conditions: ["workerd", "worker", "browser"],
     mainFields: ["module", "main"],
   })
   script = bundle.outputFiles[0]?.text ?? ""
   server = await serve(simulator.fetch)
+  scene = await serveScene()
 }, 60_000)
 
 afterAll(async () => {
   await worker?.dispose()
   await server?.close()
+  await scene?.close()
 })
 
 test("EDG-01 the portable entries bundle for a worker without any node: import", () => {
@@ -52,11 +57,12 @@ test("a run with a tool completes inside workerd, over its own fetch, without No
   worker = new Miniflare({ modules: true, script, compatibilityDate: "2026-01-01", cf: false })
   const response = await worker.dispatchFetch("http://worker/", {
     method: "POST",
-    body: JSON.stringify({ baseUrl: server.url, words: "haul it home" }),
+    body: JSON.stringify({ baseUrl: server.url, words: "haul it home", mcpUrl: scene.url }),
   })
   expect(response.status).toBe(200)
   // The worker's own response, whose shape is defined in its file.
-  const told = (await response.json()) as { result: RunResult; status: RunResult; events: string[] }
+  const told = (await response.json()) as { result: RunResult; drawn: RunResult; status: RunResult; events: string[] }
+  expect(told.drawn).toMatchObject({ status: "done", toolCalls: [{ name: "mcp__scene__echo", status: "ok" }] })
   expect(told.result).toMatchObject({
     status: "done",
     text: "The tool said: HAUL IT HOME! (3)",

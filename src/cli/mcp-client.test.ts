@@ -8,10 +8,13 @@ import type { RunResult } from "../contract/result.ts"
 const { place, longhaul, simulate } = commandLine()
 const program = fileURLToPath(new URL("../../test/mcp-client/stdio-server.mjs", import.meta.url))
 
+/** As a file refers to a variable. */
+const variable = (name: string) => ["$", "{", name, "}"].join("")
+
 beforeEach(async () => {
   const scene = {
     command: process.execPath,
-    args: [program, "${SCENE_SETTINGS:-}"],
+    args: [program, variable("SCENE_SETTINGS:-")],
     env: { TOKEN: "token-of-the-scene" },
   }
   const remote = {
@@ -58,7 +61,7 @@ describe("mcp", () => {
   })
 
   test("a variable that the file needs and that is not set is an error that names it", async () => {
-    const server = { command: "node", args: ["${NO_SUCH_VARIABLE}"] }
+    const server = { command: "node", args: [variable("NO_SUCH_VARIABLE")] }
     await writeFile(join(place.workspace, "other.json"), JSON.stringify({ mcpServers: { server } }))
     const { code, stderr } = await longhaul(["mcp", "list", "--mcp-config", "other.json"])
     expect(code).not.toBe(0)

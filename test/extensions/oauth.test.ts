@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { McpRemote } from "../../src/contract/mcp.ts"
 import { ServerConnection } from "../../src/extensions/mcp/connection.ts"
+import { mcp } from "../../src/extensions/mcp/index.ts"
 import { loopbackPage } from "../../src/hosts/node/mcp/login-page.ts"
 import { fileTokens } from "../../src/hosts/node/mcp/token-store.ts"
 import { createRuntime } from "../../src/index.ts"
@@ -89,7 +90,7 @@ const browser = async (url: URL) => fetch(await logIn(url))
 /** A run with the server; it needs a login that exists. */
 function runWith(server: McpRemote) {
   const steps = [{ parts: [{ toolCall: { name: "mcp__guarded__echo", args: { text: "hi" } } }] }, "done"]
-  const runtime = createRuntime({ model: scriptedModel(steps), mcpServers: { guarded: server } })
+  const runtime = createRuntime({ model: scriptedModel(steps), extensions: [mcp({ servers: { guarded: server } })] })
   return runtime.run({ task: "x" })
 }
 

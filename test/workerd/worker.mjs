@@ -1,5 +1,6 @@
 import { createRuntime, defineTool } from "longhaul"
 import { native } from "longhaul/backends/native"
+import { mcp } from "longhaul/extensions/mcp"
 import { anthropic } from "longhaul/providers/anthropic"
 import { memoryStore } from "longhaul/stores/memory"
 import { offlineModel, scriptedModel } from "longhaul/testing"
@@ -9,7 +10,7 @@ import { signWebhook, verifyWebhook } from "longhaul/webhooks"
 /** A worker as a user would write it: portable entries only. */
 export default {
   async fetch(request) {
-    const { baseUrl, words } = await request.json()
+    const { baseUrl, words, mcpUrl } = await request.json()
     const store = memoryStore()
     const shout = defineTool({
       name: "shout",
@@ -39,8 +40,12 @@ export default {
       "webhook-signature": await signWebhook(message, ["secret"]),
     })
     const verified = await verifyWebhook({ headers, body: message.body, secrets: "secret" })
+    const echo = { parts: [{ toolCall: { name: "mcp__scene__echo", args: { text: "from the worker" } } }] }
+    const extensions = [mcp({ servers: { scene: { url: mcpUrl, required: true } } })]
+    const drawn = await createRuntime({ model: scriptedModel([echo, "done"]), extensions }).run({ task: "x" })
     return Response.json({
       verified,
+      drawn,
       result,
       events,
       status: await runtime.status(result.runId),

@@ -7,11 +7,12 @@ import { checkKeys, keys, oneOf } from "../../lib/known-keys.ts"
 import { serverCredentials } from "../../lib/mcp-servers.ts"
 import { ServerConnection } from "./connection.ts"
 import { definitionsOf, visible } from "./definitions.ts"
+import type { RequestHandlers } from "./handlers.ts"
 import { areTooMany, namesOf, searchedTools } from "./many-tools.ts"
 import { withOutputFolder } from "./output-folder.ts"
 import { changedTools, Pins } from "./pins.ts"
 import { resourceTools } from "./resources.ts"
-import { type RequestHandlers, serverRequests } from "./server-requests.ts"
+import { serverRequests } from "./server-requests.ts"
 import { serverTool } from "./tools.ts"
 
 export interface McpOptions extends RequestHandlers {
@@ -153,6 +154,6 @@ export {
   type Elicitation,
   type ElicitationAnswer,
   type RequestHandlers,
+  type SamplingAnswer,
   type SamplingRequest,
-  type SamplingResult,
-} from "./server-requests.ts"
+} from "./handlers.ts"

@@ -1,40 +1,19 @@
-import type {
-  Client,
-  CreateMessageRequest,
-  CreateMessageResult,
-  ElicitRequest,
-  ElicitResult,
-} from "@modelcontextprotocol/client"
+import type { Client, CreateMessageRequest, CreateMessageResult, ElicitRequest } from "@modelcontextprotocol/client"
 import { LonghaulError } from "../../contract/error.ts"
-import type { ExtensionRun, SampleRequest } from "../../contract/extension.ts"
+import type { ExtensionRun } from "../../contract/extension.ts"
+import type { JsonSchema } from "../../contract/json.ts"
 import type { McpServer } from "../../contract/mcp.ts"
 import type { Message } from "../../contract/message.ts"
 import { orAborted } from "../../lib/abort.ts"
 import type { Served } from "./connection.ts"
 import { contentParts } from "./content.ts"
-
-/** How often a request for an answer of the model may be made while another one of the same server is being answered. */
-export const DEFAULT_SAMPLING_MAX_DEPTH = 3
-
-/** A server's request for an answer of a model. */
-export type SamplingRequest = CreateMessageRequest["params"]
-export type SamplingResult = CreateMessageResult
-/** A server's question to a person. */
-export type Elicitation = ElicitRequest["params"]
-export type ElicitationAnswer = ElicitResult
-
-export interface RequestHandlers {
-  /** Answers the requests of servers that may sample. Default: the run's own model. */
-  readonly samplingHandler?: (
-    request: SamplingRequest,
-    context: { readonly serverName: string; readonly depth: number; readonly runId: string },
-  ) => SamplingResult | Promise<SamplingResult>
-  /** Asks a person on behalf of a server. Default: servers are told that nobody can be asked. */
-  readonly elicit?: (
-    request: Elicitation,
-    context: { readonly serverName: string; readonly runId: string; readonly signal: AbortSignal },
-  ) => ElicitationAnswer | Promise<ElicitationAnswer>
-}
+import {
+  DEFAULT_SAMPLING_MAX_DEPTH,
+  type Elicitation,
+  type RequestHandlers,
+  type SamplingAnswer,
+  type SamplingRequest,
+} from "./handlers.ts"
 
 /** What a server may request of the run. Only what it may request is declared to it. */
 export function serverRequests(
@@ -46,7 +25,7 @@ export function serverRequests(
   const { runId, signal } = run
   const hasFiles = run.env.files !== undefined
   let depth = 0
-  async function sample(request: SamplingRequest): Promise<SamplingResult> {
+  async function sample(request: SamplingRequest): Promise<SamplingAnswer> {
     depth++
     try {
       if (samplingHandler) return await samplingHandler(request, { serverName: name, depth, runId })
@@ -64,13 +43,20 @@ export function serverRequests(
     },
     register(client: Client) {
       if (hasFiles) client.setRequestHandler("roots/list", () => ({ roots: [{ uri: fileUrl(run.cwd) }] }))
-      if (server.allowSampling) client.setRequestHandler("sampling/createMessage", ({ params }) => sample(params))
+      if (server.allowSampling) {
+        client.setRequestHandler("sampling/createMessage", async ({ params }) =>
+          written(await sample(readSampling(params))),
+        )
+      }
       if (elicit) {
         client.setRequestHandler("elicitation/create", async ({ params }) => {
           // A person may never answer: the server must not wait for ever.
           const limit = AbortSignal.any([signal, AbortSignal.timeout(ELICIT_MS)])
-          const answer = await orAborted(elicit(params, { serverName: name, runId, signal: limit }), limit)
-          return answer ?? { action: "cancel" }
+          const asked = elicit(readElicitation(params), { serverName: name, runId, signal: limit })
+          const answer = (await orAborted(asked, limit)) ?? { action: "cancel" }
+          if (answer.action !== "accept") return answer
+          // Checked against the form by the protocol layer.
+          return { action: "accept", content: { ...answer.content } as Record<string, string> }
         })
       }
     },
@@ -78,27 +64,45 @@ export function serverRequests(
 }
 
 /** The run's own model answers, within the run's budget. */
-async function ownSample(run: ExtensionRun, name: string, request: SamplingRequest): Promise<SamplingResult> {
+async function ownSample(run: ExtensionRun, name: string, request: SamplingRequest): Promise<SamplingAnswer> {
   if (!run.sample) throw refused("the run's backend has no model that it could ask")
-  const { systemPrompt, messages, maxTokens } = request
-  const asked: SampleRequest = {
+  const { system, messages, maxOutputTokens } = request
+  return run.sample({
     source: `mcp:${name}`,
     messages: messages.map(messageOf),
-    maxOutputTokens: Math.min(maxTokens, MOST_SAMPLED_TOKENS),
-    ...(systemPrompt !== undefined && { system: systemPrompt }),
-  }
-  const { text, model } = await run.sample(asked)
-  return { model, role: "assistant", content: { type: "text", text }, stopReason: "endTurn" }
+    maxOutputTokens: Math.min(maxOutputTokens, MOST_SAMPLED_TOKENS),
+    ...(system !== undefined && { system }),
+  })
 }
 
 function messageOf({ role, content }: SamplingRequest["messages"][number]): Message {
-  const parts = [content].flat().flatMap((block) => {
-    if (block.type === "text" || block.type === "image" || block.type === "audio") return contentParts(block)
-    throw refused("tool calls in the request")
-  })
-  if (role === "user") return { role, content: parts }
-  const text = parts.map((part) => (part.type === "text" ? part.text : `[${part.type}]`)).join("\n")
+  if (role === "user") return { role, content }
+  const text = content.map((part) => (part.type === "text" ? part.text : `[${part.type}]`)).join("\n")
   return { role: "assistant", content: [{ type: "text", text }] }
+}
+
+function readSampling({ systemPrompt, messages, maxTokens }: CreateMessageRequest["params"]): SamplingRequest {
+  return {
+    ...(systemPrompt !== undefined && { system: systemPrompt }),
+    maxOutputTokens: maxTokens,
+    messages: messages.map(({ role, content }) => ({
+      role,
+      content: [content].flat().flatMap((block) => {
+        if (block.type === "text" || block.type === "image" || block.type === "audio") return contentParts(block)
+        throw refused("tool calls in the request")
+      }),
+    })),
+  }
+}
+
+function written({ text, model }: SamplingAnswer): CreateMessageResult {
+  return { model, role: "assistant", content: { type: "text", text }, stopReason: "endTurn" }
+}
+
+function readElicitation(params: ElicitRequest["params"]): Elicitation {
+  if ("url" in params) return { message: params.message, url: params.url }
+  // Came as JSON.
+  return { message: params.message, schema: params.requestedSchema as unknown as JsonSchema }
 }
 
 function refused(reason: string): LonghaulError {

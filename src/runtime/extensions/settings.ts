@@ -88,11 +88,20 @@ export function drawnOn(
 ): { readonly mcpServers: McpServers; readonly extensions: RunExtensions } {
   const { serverExtension } = source
   const isPassedOn = chain.every(({ backend }) => backend.capabilities.mcpServers === "own")
-  const ours = Object.keys(servers).length > 0 && !isPassedOn && serverExtension ? [serverExtension(servers)] : []
+  const isOurs = Object.keys(servers).length > 0 && !isPassedOn
+  if (isOurs && !serverExtension) throw noServers()
+  const ours = isOurs && serverExtension ? [serverExtension(servers)] : []
   const all = mergedExtensions(mergedExtensions(source.extensions, ours), given)
   if (all.length === 0) return { mcpServers: servers, extensions: noExtensions }
   return {
     mcpServers: ours.length > 0 ? {} : servers,
     extensions: { all, anew: given, filter: narrowed(source.extensionTools, filter) },
   }
+}
+
+/** The client of the protocol is large: a program for a worker has it only if it asks for it. */
+function noServers(): LonghaulError {
+  return new LonghaulError("config_invalid", "This runtime does not connect to MCP servers by itself.", {
+    fix: 'Pass extensions: [mcp({ servers })] with mcp from "longhaul/extensions/mcp", or use createRuntime of "longhaul/node".',
+  })
 }
