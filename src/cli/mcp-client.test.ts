@@ -46,6 +46,8 @@ describe("mcp", () => {
     const called = await longhaul(["mcp", "call", "scene", "echo", '{"text":"hello"}'])
     expect(called).toMatchObject({ code: 0, stdout: "hello\n" })
     expect((await longhaul(["mcp", "call", "scene", "fail"])).code).toBe(1)
+    const prompt = await longhaul(["mcp", "prompt", "scene", "greet", '{"who":"Ada"}'])
+    expect(prompt).toMatchObject({ code: 0, stdout: "Greet Ada.\n" })
   })
 
   test.each([

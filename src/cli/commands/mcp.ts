@@ -41,6 +41,7 @@ const subcommands: Readonly<Record<string, () => Promise<{ readonly subcommand: 
   list: () => import("../mcp/list.ts"),
   tools: () => import("../mcp/tools.ts"),
   call: () => import("../mcp/call.ts"),
+  prompt: () => import("../mcp/prompt.ts"),
   accept: () => import("../mcp/accept.ts"),
   login: () => import("../mcp/login.ts"),
   logout: () => import("../mcp/logout.ts"),
@@ -49,7 +50,7 @@ const subcommands: Readonly<Record<string, () => Promise<{ readonly subcommand: 
 export const command: Command = {
   summary: "Serve the tools to an MCP client until it disconnects or Ctrl-C; or use the MCP servers of others.",
   usage:
-    "[options] [list | tools <server> | call <server> <tool> ['<args>'] | accept <server> | login <server> | logout <server>]",
+    "[options] [list | tools <server> | call <server> <tool> ['<args>'] | prompt <server> <name> ['<args>'] | accept <server> | login <server> | logout <server>]",
   options,
   completes: Object.keys(subcommands),
   notes: [
@@ -57,6 +58,7 @@ export const command: Command = {
     "list     List the servers of the file. Nothing is started.",
     "tools    Show the tools, prompts and resources of a server.",
     "call     Call a tool once, outside any run and any policy.",
+    "prompt   Print a prompt of a server, for example as the task of a run.",
     "accept   Accept the tools of a server as they are, after they have changed.",
     "login    Log in at a server with a browser. Runs use the login from then on.",
     "logout   Delete the login at a server.",

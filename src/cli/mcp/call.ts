@@ -1,10 +1,8 @@
-import type { JsonObject } from "../../contract/json.ts"
 import { resultParts } from "../../extensions/mcp/content.ts"
 import { attachmentLabel } from "../../lib/content.ts"
-import { isJsonObject } from "../../lib/json.ts"
 import { UsageError } from "../arguments.ts"
 import { visible } from "../format.ts"
-import { noMore, type Subcommand, serverNamed, withServer } from "./subcommand.ts"
+import { jsonArgument, noMore, type Subcommand, serverNamed, withServer } from "./subcommand.ts"
 
 export const subcommand: Subcommand = {
   async run(positionals, values, output) {
@@ -12,7 +10,7 @@ export const subcommand: Subcommand = {
     const [server, tool, text = "{}"] = positionals
     const chosen = await serverNamed("call", server, values)
     if (tool === undefined) throw new UsageError("Missing tool for mcp call.", "See `longhaul mcp tools <server>`.")
-    const args = argumentsOf(text)
+    const args = jsonArgument("tool", text)
     const signal = new AbortController().signal
     const result = await withServer(chosen, (connection) =>
       connection.callTool(tool, args, { signal, progress: (message) => output.complain(visible(message)) }),
@@ -24,12 +22,4 @@ export const subcommand: Subcommand = {
     }
     return result.isError ? 1 : 0
   },
-}
-
-function argumentsOf(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (isJsonObject(value)) return value
-  } catch {}
-  throw new UsageError("The arguments of the tool are not a JSON object.", `Quote them: '{"path":"."}'.`)
 }

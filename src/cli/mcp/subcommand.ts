@@ -1,4 +1,5 @@
 import { resolve } from "node:path"
+import type { JsonObject } from "../../contract/json.ts"
 import type { McpServer } from "../../contract/mcp.ts"
 import { ServerConnection } from "../../extensions/mcp/connection.ts"
 import type { LoginPage } from "../../extensions/mcp/oauth.ts"
@@ -6,6 +7,7 @@ import { backendHost } from "../../hosts/node/backends/environment.ts"
 import { readMcpServers } from "../../hosts/node/mcp/config-file.ts"
 import { defaultBrand } from "../../lib/brand.ts"
 import { closest } from "../../lib/closest.ts"
+import { isJsonObject } from "../../lib/json.ts"
 import { UsageError } from "../arguments.ts"
 import type { Output } from "../output.ts"
 
@@ -69,4 +71,13 @@ export function noMore(command: string, positionals: readonly string[], most: nu
   const extra = positionals[most]
   if (extra === undefined) return
   throw new UsageError(`Unexpected argument for mcp ${command}: ${JSON.stringify(extra)}.`, "Remove it.")
+}
+
+/** The arguments of a tool or a prompt. */
+export function jsonArgument(what: string, text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isJsonObject(value)) return value
+  } catch {}
+  throw new UsageError(`The arguments of the ${what} are not a JSON object.`, `Quote them: '{"path":"."}'.`)
 }

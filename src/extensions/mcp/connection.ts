@@ -60,6 +60,8 @@ export class ServerConnection {
   readonly server: McpServer
   readonly #options: ConnectionOptions
   #connected: Promise<Client> | undefined
+  /** The newest client: an older one that is closed later changes nothing. */
+  #client: Client | undefined
   /** Ends a login that the server asked for. Undefined: nobody can log in. */
   #finishLogin: (() => Promise<void>) | undefined
   #logins = 0
@@ -162,7 +164,7 @@ export class ServerConnection {
     } catch (error) {
       if (await this.#hasLoggedIn(error)) return this.#request(send)
       if (!(await isLostSession(error))) throw error
-      if ((await this.#connected) === client) this.#connected = undefined
+      if (this.#client === client) this.#connected = undefined
       client.close().catch(() => {})
       return send(await this.connect())
     }
@@ -191,8 +193,9 @@ export class ServerConnection {
       },
     )
     served?.register(client)
+    this.#client = client
     client.onclose = () => {
-      this.#connected = undefined
+      if (this.#client === client) this.#connected = undefined
     }
     for (;;) {
       const transport = await this.#transport(sdk)
