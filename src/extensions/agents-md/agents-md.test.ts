@@ -54,7 +54,11 @@ describe("agentsMd", () => {
   })
 
   test("takes 32 KiB at most, whole characters only, and warns about the rest", async () => {
-    const folder = workspace({ "AGENTS.md": "x".repeat(30_000), "a/AGENTS.md": "\u{1f600}".repeat(2_000), "a/b/AGENTS.md": "late" })
+    const folder = workspace({
+      "AGENTS.md": "x".repeat(30_000),
+      "a/AGENTS.md": "\u{1f600}".repeat(2_000),
+      "a/b/AGENTS.md": "late",
+    })
     const { system, result } = await run(folder, { cwd: "a/b" })
     expect(new TextEncoder().encode(system).length).toBeLessThan(32 * 1024 + 600)
     expect(system).not.toContain("\ufffd")

@@ -39,7 +39,8 @@ export function checkGiven(skills: readonly GivenSkill[], hosts: readonly string
       throw invalid(`Two skills have the name ${skill.name}`, "Give one of them another name.")
     }
     for (const path of Object.keys(skill.pages ?? {})) {
-      if (!isPagePath(path)) throw invalid(`${where}.pages has the path ${JSON.stringify(path)}`, "Use names and slashes.")
+      if (!isPagePath(path))
+        throw invalid(`${where}.pages has the path ${JSON.stringify(path)}`, "Use names and slashes.")
     }
     for (const url of urlsOf(skill)) checkUrl(where, url, isAllowed)
   }
@@ -47,9 +48,7 @@ export function checkGiven(skills: readonly GivenSkill[], hosts: readonly string
 
 /** A relative path that stays below its folder. */
 export function isPagePath(path: string): boolean {
-  return (
-    !/[\\\p{Cc}]/u.test(path) && path.split("/").every((name) => name !== "" && name !== "." && name !== "..")
-  )
+  return !/[\\\p{Cc}]/u.test(path) && path.split("/").every((name) => name !== "" && name !== "." && name !== "..")
 }
 
 export function givenCredentials(skills: readonly GivenSkill[]): Readonly<Record<string, string>> {

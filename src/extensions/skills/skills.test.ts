@@ -36,7 +36,8 @@ async function runWith(options: SkillsOptions, env: Environment, calls: readonly
     system = setup.system
     const tool = setup.tools.find(({ name }) => name === "SkillPage")
     // Safe: the schema of our own tool.
-    names = (tool?.inputSchema as { properties?: { skill: { enum: string[] } } } | undefined)?.properties?.skill.enum ?? []
+    names =
+      (tool?.inputSchema as { properties?: { skill: { enum: string[] } } } | undefined)?.properties?.skill.enum ?? []
     return "done"
   }
   const store = memoryStore()
@@ -150,7 +151,12 @@ describe("skills on disk", () => {
       ".agents/skills/pdf/scripts/fill.py": "print(1)",
       ".agents/skills/pdf/secret.txt": "not listed",
     })
-    const calls = [page("pdf"), page("pdf", "pages/forms.md"), page("pdf", "forms"), page("pdf", "references/deep/er.md")]
+    const calls = [
+      page("pdf"),
+      page("pdf", "pages/forms.md"),
+      page("pdf", "forms"),
+      page("pdf", "references/deep/er.md"),
+    ]
     const { outputs, system, result } = await runWith({ trusted: true, autoload: false }, env, calls)
     expect(system).toBeUndefined()
     expect(result.toolCalls.map(({ status }) => status)).toEqual(["ok", "ok", "ok", "ok"])
@@ -227,7 +233,11 @@ describe("a page of a skill", () => {
   })
 
   test("is read from .longhaul/skills, which tools can read and not write, and whose links lead nowhere", async () => {
-    const { outputs } = await runWith({ trusted: true }, env, [page("own"), page("own", "ok"), page("own", "references/r")])
+    const { outputs } = await runWith({ trusted: true }, env, [
+      page("own"),
+      page("own", "ok"),
+      page("own", "references/r"),
+    ])
     expect(outputs[0]).toContain("- pages/ok.md")
     expect(outputs[0]).not.toContain("references")
     expect(outputs[1]).toBe("own page")
@@ -271,7 +281,10 @@ describe("skills given with a run", () => {
 
   test("SK-03 replace those on disk for that run", async () => {
     const given = [{ name: "inline", description: "Inline.", body: "Body.", pages: { "pages/p.md": "Page." } }]
-    const { names, outputs } = await runWith({ trusted: true, skills: given }, env(), [page("inline"), page("inline", "p")])
+    const { names, outputs } = await runWith({ trusted: true, skills: given }, env(), [
+      page("inline"),
+      page("inline", "p"),
+    ])
     expect(names).toEqual(["inline"])
     expect(outputs).toEqual([expect.stringContaining("Body."), "Page."])
     const none = await runWith({ trusted: true, skills: [] }, env())
@@ -282,7 +295,9 @@ describe("skills given with a run", () => {
     const server = await counting((path) => ({ body: path === "/skill" ? text("name: x", "Of the web.") : "A page." }))
     const url = `http://${server.host}/skill`
     const pages = { "pages/p.md": { url: `http://${server.host}/p` } }
-    const options = { skills: [{ name: "web", description: "d", url, pages, headers: { authorization: `Bearer ${secret}` } }] }
+    const options = {
+      skills: [{ name: "web", description: "d", url, pages, headers: { authorization: `Bearer ${secret}` } }],
+    }
     const calls = [page("web"), page("web"), page("web", "p"), page("web", "p")]
     const { outputs, journal, system, result } = await runWith(options, env(), calls)
     expect(outputs[1]).toContain("Of the web.")
@@ -323,9 +338,16 @@ describe("skills given with a run", () => {
     const other = await counting(() => ({ body: "stolen" }))
     const port = other.host.split(":")[1]
     const server = await counting((path) =>
-      path === "/moved" ? { body: "Moved." } : { status: 302, location: path === "/here" ? "/moved" : `http://localhost:${port}/` },
+      path === "/moved"
+        ? { body: "Moved." }
+        : { status: 302, location: path === "/here" ? "/moved" : `http://localhost:${port}/` },
     )
-    const at = (path: string) => ({ name: "web", description: "d", url: `http://${server.host}${path}`, headers: { authorization: secret } })
+    const at = (path: string) => ({
+      name: "web",
+      description: "d",
+      url: `http://${server.host}${path}`,
+      headers: { authorization: secret },
+    })
     const { outputs } = await runWith({ skills: [at("/away")] }, env(), [page("web")])
     expect(outputs[0]).toContain("which is not allowed")
     expect(other.count()).toBe(0)
@@ -379,6 +401,7 @@ test("PAU-08 skills can be given again on resume, and are then the new ones", as
 })
 
 function bomb(): string {
-  const line = (name: string, of: string) => `${name}: &${name} [${Array.from({ length: 9 }, () => `*${of}`).join(",")}]`
+  const line = (name: string, of: string) =>
+    `${name}: &${name} [${Array.from({ length: 9 }, () => `*${of}`).join(",")}]`
   return [line("b", "a"), line("c", "b"), line("d", "c"), line("e", "d"), line("f", "e")].join("\n")
 }
