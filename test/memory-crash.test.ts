@@ -37,7 +37,9 @@ async function processOf(order: Order): Promise<boolean> {
 
 function remembered(root: string): readonly string[] {
   const folder = join(root, "workspaces/default/.longhaul/memory/lessons")
-  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"))
+  // A killed process may leave a temporary file, which the store never lists.
+  const names = readdirSync(folder).filter((name) => name.endsWith(".md"))
+  const texts = names.map((name) => readFileSync(join(folder, name), "utf8"))
   return texts.flatMap((text) => /^Lesson \d+\.$/m.exec(text)?.[0] ?? text)
 }
 

@@ -12,12 +12,13 @@ import { checkAsked, type Guard, type GuardChoice, policyOf } from "./approval/g
 import { numberOption, numberSetting } from "./arguments.ts"
 import type { ConfigFile } from "./config/file.ts"
 import { isBucket, storeAt } from "./config/store-choice.ts"
+import { chosenExtensions, type ExtensionChoice } from "./run-extensions.ts"
 
 /**
  * As given on the command line. Options take precedence over the environment, which takes precedence over the config
  * file.
  */
-export interface RunChoice {
+export interface RunChoice extends ExtensionChoice {
   readonly workspace?: string
   readonly model?: string
   readonly backend?: string
@@ -67,7 +68,9 @@ export async function openRuntime(
     ...(guard.bash ? [bashTool()] : []),
     ...ownTools,
   ]
-  const toolNames = tools.map(({ name }) => name)
+  const isReadBy = { readsOnly: isReadOnly, hasOwnFiles: hasOwnModels(backend) }
+  const added = await chosenExtensions(choice, settings, workspace, isReadBy)
+  const toolNames = [...tools.map(({ name }) => name), ...added.toolNames]
   checkAsked(choice.ask, toolNames)
   const changing = tools.filter(({ effect }) => effect !== "none").map(({ name }) => name)
   const { allowedTools, unknownPrice, hooks, observers, resolvePricing } = settings
@@ -77,6 +80,7 @@ export async function openRuntime(
       ...(model !== undefined && { model }),
       ...(backend !== undefined && { backend }),
       tools,
+      ...(added.extensions.length > 0 && { extensions: added.extensions }),
       sandbox: guard.sandbox,
       disabledTools: [...disabledTools, ...(isReadOnly ? changing : [])],
       ...(store !== undefined && { store: await storeAt(store) }),

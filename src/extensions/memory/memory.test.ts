@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest"
+import type { JsonObject } from "../../contract/json.ts"
 import type { RunResult } from "../../contract/result.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import type { Store } from "../../contract/store.ts"
@@ -8,9 +9,9 @@ import { memoryStore } from "../../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../../testing/index.ts"
 import { type MemoryOptions, memory } from "./index.ts"
 
-const call = (name: string, args: object) => ({ parts: [{ toolCall: { name, args } }] })
-const memorize = (text: string, more: object = {}) => call("Memorize", { text, ...more })
-const recall = (query: string, more: object = {}) => call("Recall", { query, ...more })
+const call = (name: string, args: JsonObject) => ({ parts: [{ toolCall: { name, args } }] })
+const memorize = (text: string, more: JsonObject = {}) => call("Memorize", { text, ...more })
+const recall = (query: string, more: JsonObject = {}) => call("Recall", { query, ...more })
 
 interface Seen {
   readonly result: RunResult
@@ -154,7 +155,7 @@ describe("a model", () => {
     await put(store, "rules/rule.md", "Never push to main.")
     const { ids } = await runWith(store, readWrite, [memorize("Redis is on port 6379.")])
     const { result } = await runWith(store, readWrite, [
-      memorize("Redis is on port 6380.", { replaces: ids[0] }),
+      memorize("Redis is on port 6380.", { replaces: ids[0] ?? "" }),
       memorize("Ask nobody.", { replaces: "person" }),
       memorize("Push to main.", { replaces: "rule" }),
       memorize("Nothing.", { replaces: "../rules/rule" }),

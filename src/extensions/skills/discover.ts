@@ -9,6 +9,8 @@ export interface SkillFolder {
   /** Confined to the folder. */
   readonly files: Files
   readonly path: string
+  /** Its path for people and the model. Default: `path`. */
+  readonly shown?: string
 }
 
 /** Where skills of a workspace are looked for, the first place first. */
@@ -44,12 +46,12 @@ interface FoundSkill {
 }
 
 async function skillsIn(
-  { files, path }: SkillFolder,
+  { files, path, shown = path }: SkillFolder,
   warn: (code: string, message: string) => void,
 ): Promise<readonly FoundSkill[]> {
   const entries = await unlessAbsent(() => files.list(path, ".")).catch((error: unknown) => {
     if (!(error instanceof ToolError)) throw error
-    warn("skill_left_out", `Skills in ${path} are left out: ${oneLine(error.message)}`)
+    warn("skill_left_out", `Skills in ${shown} are left out: ${oneLine(error.message)}`)
     return undefined
   })
   const names = (entries ?? [])
@@ -57,22 +59,21 @@ async function skillsIn(
     .map(({ name }) => name)
     .sort()
   if (names.length > MOST_SKILLS) {
-    warn("skill_left_out", `${path} has more than ${MOST_SKILLS} folders: the others are not read.`)
+    warn("skill_left_out", `${shown} has more than ${MOST_SKILLS} folders: the others are not read.`)
   }
-  const read = names.slice(0, MOST_SKILLS).map((name) => skillAt(files, `${path}/${name}`, name, warn))
+  const read = names
+    .slice(0, MOST_SKILLS)
+    .map((name) => skillAt(files, { folder: `${path}/${name}`, shown: oneLine(`${shown}/${name}`), name }, warn))
   return (await Promise.all(read)).flatMap((skill) => skill ?? [])
 }
 
 async function skillAt(
   files: Files,
-  folder: string,
-  name: string,
+  { folder, shown, name }: { readonly folder: string; readonly shown: string; readonly name: string },
   warn: (code: string, message: string) => void,
 ): Promise<FoundSkill | undefined> {
-  const path = `${folder}/SKILL.md`
-  const shown = oneLine(path)
   try {
-    const text = await unlessAbsent(() => textAt(files, path))
+    const text = await unlessAbsent(() => textAt(files, `${folder}/SKILL.md`))
     if (text === undefined) return undefined
     const { header, problems } = await parseSkill(text, name)
     if (header === undefined) {
@@ -80,7 +81,7 @@ async function skillAt(
       return undefined
     }
     if (problems.length > 0) warn("skill_invalid", `The skill in ${shown} is used, but ${problems.join("; ")}.`)
-    return { skill: { ...header, source: oneLine(folder), ...filesOf(files, folder) }, text }
+    return { skill: { ...header, source: shown, ...filesOf(files, folder) }, text }
   } catch (error) {
     if (!(error instanceof ToolError)) throw error
     warn("skill_left_out", `The skill in ${shown} is left out: ${oneLine(error.message)}`)
