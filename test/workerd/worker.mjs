@@ -1,5 +1,7 @@
 import { createRuntime, defineTool } from "longhaul"
 import { native } from "longhaul/backends/native"
+import { memory } from "longhaul/extensions/memory"
+import { skills } from "longhaul/extensions/skills"
 import { anthropic } from "longhaul/providers/anthropic"
 import { memoryStore } from "longhaul/stores/memory"
 import { offlineModel, scriptedModel } from "longhaul/testing"
@@ -40,6 +42,7 @@ export default {
     })
     const verified = await verifyWebhook({ headers, body: message.body, secrets: "secret" })
     return Response.json({
+      remembered: await remembered(store),
       verified,
       result,
       events,
@@ -50,6 +53,23 @@ export default {
       node: typeof process,
     })
   },
+}
+
+/** The results of a run with a skill and a memory. */
+async function remembered(store) {
+  const call = (name, args) => ({ parts: [{ toolCall: { name, args } }] })
+  const steps = [
+    call("SkillPage", { skill: "haul" }),
+    call("Memorize", { text: "東京のサーバーは毎晩再起動します。" }),
+    call("Recall", { query: "サーバー" }),
+    "done",
+  ]
+  const extensions = [
+    skills({ skills: [{ name: "haul", description: "Hauls.", body: "Pull hard." }] }),
+    memory({ mode: "read-write" }),
+  ]
+  const { toolCalls } = await createRuntime({ model: scriptedModel(steps), store, extensions }).run({ task: "x" })
+  return toolCalls.map(({ result }) => result)
 }
 
 /** One file and one page, whatever is requested. */
