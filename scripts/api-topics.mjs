@@ -194,7 +194,8 @@ export const topics = [
   },
   {
     title: "Skills, AGENTS.md and memory",
-    about: "extensions of a run: `longhaul/extensions/skills`, `longhaul/extensions/agents-md` and `longhaul/extensions/memory`.",
+    about:
+      "extensions of a run: `longhaul/extensions/skills`, `longhaul/extensions/agents-md` and `longhaul/extensions/memory`.",
     guides: [
       ["skills and AGENTS.md", "guides/skills.md"],
       ["memory", "guides/memory.md"],
@@ -204,7 +205,7 @@ export const topics = [
       ["agentsMd", "AgentsMdOptions"],
       ["memory", "MemoryOptions", "MemoryBudget"],
     ],
-    listed: ["userSkillFolders"],
+    listed: ["skillFolders", "userSkillFolders"],
   },
   {
     title: "Hooks, observers and events",

@@ -12,7 +12,13 @@ describe("the context of a run", () => {
   }
 
   test("RUN-17 has task, session, tools, memory, prompt, history, limits, policy, model, backend and metadata", async () => {
-    const act = defineTool({ name: "act", description: "acts", input: { type: "object" }, risk: "high", run: () => "acted" })
+    const act = defineTool({
+      name: "act",
+      description: "acts",
+      input: { type: "object" },
+      risk: "high",
+      run: () => "acted",
+    })
     const call: ScriptedStep = (_, setup) => {
       setups.push(setup)
       return { parts: [{ toolCall: { name: "act", args: {} } }] }
@@ -35,7 +41,12 @@ describe("the context of a run", () => {
       backend: "native",
       metadata: { ticket: "T-1" },
     })
-    expect(result).toMatchObject({ status: "done", runId: "session-1", backend: "native", toolCalls: [{ status: "ok" }] })
+    expect(result).toMatchObject({
+      status: "done",
+      runId: "session-1",
+      backend: "native",
+      toolCalls: [{ status: "ok" }],
+    })
     expect(setups.at(-1)).toMatchObject({ tools: [{ name: "act" }], system: expect.stringMatching(/^Be brief\.\n\n/) })
     expect(model.calls[0]?.map(({ role }) => role)).toEqual(["user", "assistant", "user"])
     for await (const record of runtime.events("session-1")) {

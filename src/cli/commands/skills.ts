@@ -1,5 +1,5 @@
 import { resolve } from "node:path"
-import { discover, projectFolders } from "../../extensions/skills/discover.ts"
+import { discover, skillFolders } from "../../extensions/skills/discover.ts"
 import type { Skill } from "../../extensions/skills/skill.ts"
 import { closest } from "../../lib/closest.ts"
 import { type Command, commonOptions, parseCommandLine, UsageError } from "../arguments.ts"
@@ -18,7 +18,7 @@ export const command: Command = {
   options,
   completes: subcommands,
   notes: [
-    `Skills are folders with a SKILL.md in ${projectFolders.join(", ")}: of the workspace, then of your home.`,
+    `Skills are folders with a SKILL.md in ${skillFolders.join(", ")}: of the workspace, then of your home.`,
     "Of two skills with one name, the first is used.",
   ],
   async run(args, output) {
@@ -55,7 +55,7 @@ async function found(workspace: string, complain: (line: string) => void): Promi
   const { nodeFiles } = await import("../../hosts/node/files/files.ts")
   const { userSkillFolders } = await import("../../hosts/node/skill-folders.ts")
   const files = nodeFiles({ roots: [], readOnlyRoots: [workspace] })
-  return discover(files, [...projectFolders, ...userSkillFolders()], (_, message) => complain(visible(message)))
+  return discover(files, [...skillFolders, ...userSkillFolders()], (_, message) => complain(visible(message)))
 }
 
 function named(skills: readonly Skill[], name: string | undefined): Skill {

@@ -14,7 +14,7 @@ export interface SkillFolder {
 }
 
 /** Where skills of a workspace are looked for, the first place first. */
-export const projectFolders: readonly string[] = [".longhaul/skills", ".agents/skills", ".claude/skills"]
+export const skillFolders: readonly string[] = [".longhaul/skills", ".agents/skills", ".claude/skills"]
 
 /** The skills in these folders. Of those with one name the first is used. */
 export async function discover(

@@ -1,7 +1,7 @@
 import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { catalogue } from "./catalogue.ts"
-import { discover, projectFolders, type SkillFolder } from "./discover.ts"
+import { discover, type SkillFolder, skillFolders } from "./discover.ts"
 import { checkGiven, type GivenSkill, givenCredentials, givenSkills } from "./given.ts"
 import { skillPage } from "./skill-page.ts"
 
@@ -33,7 +33,7 @@ export function skills(options: SkillsOptions = {}): Extension {
 async function open(run: ExtensionRun, options: SkillsOptions): Promise<OpenedExtension> {
   const { skills: given, trusted = false, autoload = true, allowedHosts } = options
   const { env } = run
-  const folders = options.folders ?? (trusted ? projectFolders : [])
+  const folders = options.folders ?? (trusted ? skillFolders : [])
   const found = given
     ? givenSkills(given, allowedHosts, env.fetch)
     : await discover(env.files, folders, (code, message) => run.warn(code, message))
@@ -57,5 +57,5 @@ async function open(run: ExtensionRun, options: SkillsOptions): Promise<OpenedEx
 
 const optionKeys = keys<SkillsOptions>()("skills", "trusted", "folders", "autoload", "allowedHosts")
 
-export { projectFolders as skillFolders, type SkillFolder } from "./discover.ts"
+export { type SkillFolder, skillFolders } from "./discover.ts"
 export type { GivenSkill } from "./given.ts"
