@@ -205,7 +205,7 @@ export const topics = [
       ["agentsMd", "AgentsMdOptions"],
       ["memory", "MemoryOptions", "MemoryBudget"],
     ],
-    listed: ["skillFolders", "userSkillFolders"],
+    listed: ["skillFolders", "userSkillFolders", "mcp", "DEFAULT_SAMPLING_MAX_DEPTH"],
   },
   {
     title: "Hooks, observers and events",

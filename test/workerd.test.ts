@@ -27,7 +27,7 @@ beforeAll(async () => {
     format: "esm",
     platform: "neutral",
     target: "es2023",
-    conditions: ["worker"],
+    conditions: ["worker", "browser"],
     mainFields: ["module", "main"],
   })
   script = bundle.outputFiles[0]?.text ?? ""

@@ -8,7 +8,7 @@ import { sha256 } from "../lib/sha256.ts"
 import { type OptionTable, UsageError } from "./arguments.ts"
 import type { FileSettings } from "./config/settings.ts"
 
-export const memoryModes = ["off", "read-only", "read-write"] as const
+const memoryModes = ["off", "read-only", "read-write"] as const
 type MemoryMode = (typeof memoryModes)[number]
 
 /** Options of every command that begins a run. */

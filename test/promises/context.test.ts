@@ -66,7 +66,7 @@ describe("the context of a run", () => {
     expect(system.endsWith("</memory-context>")).toBe(true)
     expect(system).not.toContain("\u202e")
     await runtime.continue("r", "y", { memoryContext: "Bob is kind." })
-    expect(setups.at(-1)?.system).toMatch(/^Be brief\.\n\nWhat is remembered[^]*Bob is kind\./)
+    expect(setups.at(-1)?.system).toMatch(/^Be brief\.\n\nWhat is remembered[\s\S]*Bob is kind\./)
     expect(setups.at(-1)?.system).not.toContain("Ada")
     // @ts-expect-error JavaScript callers have no compiler.
     expect(await runtime.run({ task: "x", memoryContext: 7 })).toMatchObject({ error: { code: "config_invalid" } })

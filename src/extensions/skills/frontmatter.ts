@@ -105,7 +105,7 @@ function nameOf(value: unknown, folder: string, complain: (problem: string) => v
   return given
 }
 
-export function isSkillName(name: string): boolean {
+function isSkillName(name: string): boolean {
   return name.length <= LONGEST_SKILL_NAME && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)
 }
 
