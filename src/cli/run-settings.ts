@@ -75,6 +75,7 @@ export async function openRuntime(
   const changing = tools.filter(({ effect }) => effect !== "none").map(({ name }) => name)
   const { allowedTools, unknownPrice, hooks, observers, resolvePricing } = settings
   try {
+    checkAllowed(allowedTools, toolNames)
     const runtime = createRuntime({
       workspace,
       ...(model !== undefined && { model }),
@@ -98,6 +99,17 @@ export async function openRuntime(
   } catch (error) {
     throw file && LonghaulError.is(error) ? withFile(error, file.path) : error
   }
+}
+
+/** The runtime leaves names that it does not know to the extensions; here theirs are known. */
+function checkAllowed(allowed: readonly string[] | undefined, known: readonly string[]): void {
+  const unknown = allowed?.find((name) => !known.includes(name) && name !== "FetchData")
+  if (unknown === undefined) return
+  throw new LonghaulError(
+    "config_invalid",
+    `allowedTools names ${JSON.stringify(unknown)}, which is not an available tool.`,
+    { fix: `Use any of: ${known.join(", ")}.` },
+  )
 }
 
 /** Other backends use their own default model, unless one is named. */

@@ -14,5 +14,4 @@ export interface SceneSettings {
   readonly capabilities?: object
 }
 
-export const defaultTools: readonly SceneTool[]
 export function tool(name: string, properties: object, annotations?: object, description?: string): SceneTool

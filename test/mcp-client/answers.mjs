@@ -46,7 +46,7 @@ export function answers(settings = {}) {
   }
 }
 
-export const defaultTools = [
+const defaultTools = [
   tool("echo", { text: { type: "string" } }, { readOnlyHint: true }),
   tool("pay", { usd: { type: "number" } }),
   tool("erase", {}, { destructiveHint: true }),

@@ -20,7 +20,7 @@ export interface McpValues {
   readonly json?: boolean
 }
 
-export const defaultMcpFile = ".mcp.json"
+const defaultMcpFile = ".mcp.json"
 
 export function configPath(values: McpValues): string {
   return values["mcp-config"] ?? defaultMcpFile
