@@ -205,6 +205,21 @@ export const topics = [
     listed: ["runTool", "sendPolicyPreflight", "serviceOf", "shouldEnforceTool", "nodePolicyHost"],
   },
   {
+    title: "Skills, AGENTS.md and memory",
+    about:
+      "extensions of a run: `longhaul/extensions/skills`, `longhaul/extensions/agents-md` and `longhaul/extensions/memory`.",
+    guides: [
+      ["skills and AGENTS.md", "guides/skills.md"],
+      ["memory", "guides/memory.md"],
+    ],
+    shown: [
+      ["skills", "SkillsOptions", "GivenSkill", "SkillFolder"],
+      ["agentsMd", "AgentsMdOptions"],
+      ["memory", "MemoryOptions", "MemoryBudget"],
+    ],
+    listed: ["skillFolders", "userSkillFolders", "mcp", "DEFAULT_SAMPLING_MAX_DEPTH"],
+  },
+  {
     title: "Hooks, observers and events",
     about: "gates, code at fixed places of a run, metrics, and every event.",
     guides: [

@@ -37,6 +37,12 @@ const rows = [
     bar: "16 agents killed anywhere: 0 lost, 0 repeated, all resumed, each end in the background delivered once; 24 gated agents over killed processes: each effect once; 20 trees: one call over at most",
   },
   {
+    name: "memory",
+    files: ["test/memory-crash.test.ts"],
+    env: { LONGHAUL_MEMORY_CRASHES: "200" },
+    bar: "200 processes killed around the writes of a run that remembers: each item once",
+  },
+  {
     name: "policy decisions",
     files: ["test/policy-table.test.ts", "test/policy-service.test.ts"],
     env: { LONGHAUL_ALL_DECISIONS: "1" },

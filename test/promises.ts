@@ -456,7 +456,14 @@ export const promises: readonly Promised[] = [
     text: "The result is text by default; JSON is parsed and validated",
     proof: [["test/promises/controls.test.ts", "RUN-16"]],
   },
-  { id: "RUN-17", text: "The context of a run: task, session, tools, memory, prompt, history, constraints, mode" },
+  {
+    id: "RUN-17",
+    text: "The context of a run: task, session, tools, memory, prompt, history, constraints, mode",
+    proof: [
+      ["test/promises/context.test.ts", "RUN-17"],
+      ["test/promises/approvals.test.ts", "RUN-17"],
+    ],
+  },
   {
     id: "RUN-18",
     text: "There is a conservative preset of limits",
@@ -1443,7 +1450,10 @@ export const promises: readonly Promised[] = [
   {
     id: "PAU-08",
     text: "Overrides can be given again on resume",
-    proof: [["src/runtime/extensions/extensions.test.ts", "PAU-08"]],
+    proof: [
+      ["src/extensions/skills/skills.test.ts", "PAU-08"],
+      ["src/runtime/extensions/extensions.test.ts", "PAU-08"],
+    ],
   },
   {
     id: "PAU-09",
@@ -1638,7 +1648,11 @@ export const promises: readonly Promised[] = [
       ["src/runtime/runtime.test.ts", "a run is stored under its workspace; another workspace does not see it"],
     ],
   },
-  { id: "STO-05", text: "A global memory scope is treated as the workspace's, with a warning" },
+  {
+    id: "STO-05",
+    text: "A global memory scope is treated as the workspace's, with a warning",
+    proof: [["src/extensions/memory/memory.test.ts", "STO-05"]],
+  },
   {
     id: "STO-06",
     text: "R2 works with credentials or a binding (credentials so far)",
@@ -1653,16 +1667,39 @@ export const promises: readonly Promised[] = [
     proof: [["test/promises/layout.test.ts", "STO-07"]],
   },
   // Memory
-  { id: "MEM-01", text: "Profile, rules, lessons and episodes" },
-  { id: "MEM-02", text: "Off, read-only or read-write" },
-  { id: "MEM-03", text: "Memory survives a run, and tools write and read it" },
-  { id: "MEM-04", text: "Memory can be injected as text" },
+  {
+    id: "MEM-01",
+    text: "Profile, rules, lessons and episodes",
+    proof: [["src/extensions/memory/memory.test.ts", "MEM-01"]],
+  },
+  { id: "MEM-02", text: "Off, read-only or read-write", proof: [["src/extensions/memory/memory.test.ts", "MEM-02"]] },
+  {
+    id: "MEM-03",
+    text: "Memory survives a run, and tools write and read it",
+    proof: [
+      ["src/extensions/memory/memory.test.ts", "MEM-03"],
+      ["test/memory-crash.test.ts", "MEM-03"],
+    ],
+  },
+  { id: "MEM-04", text: "Memory can be injected as text", proof: [["test/promises/context.test.ts", "MEM-04"]] },
   // Skills
-  { id: "SK-01", text: "Skills on disk with pages" },
-  { id: "SK-02", text: "Names and descriptions in the prompt, bodies on demand" },
-  { id: "SK-03", text: "Skills given with a run replace those on disk" },
-  { id: "SK-04", text: "Skills are fetched from allowed hosts only" },
-  { id: "SK-05", text: "Each URL is fetched once per run" },
+  { id: "SK-01", text: "Skills on disk with pages", proof: [["src/extensions/skills/skills.test.ts", "SK-01"]] },
+  {
+    id: "SK-02",
+    text: "Names and descriptions in the prompt, bodies on demand",
+    proof: [["src/extensions/skills/skills.test.ts", "SK-02"]],
+  },
+  {
+    id: "SK-03",
+    text: "Skills given with a run replace those on disk",
+    proof: [["src/extensions/skills/skills.test.ts", "SK-03"]],
+  },
+  {
+    id: "SK-04",
+    text: "Skills are fetched from allowed hosts only",
+    proof: [["src/extensions/skills/skills.test.ts", "SK-04"]],
+  },
+  { id: "SK-05", text: "Each URL is fetched once per run", proof: [["src/extensions/skills/skills.test.ts", "SK-05"]] },
   // MCP
   {
     id: "MCP-01",

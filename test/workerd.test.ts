@@ -81,6 +81,13 @@ test("a run with a tool completes inside workerd, over its own fetch, without No
     searched: "a.txt:1:Straße\na.txt:3:λ",
     fetched: expect.stringContaining("1 ≫\u0338 2 ©"),
   })
+  expect(told).toMatchObject({
+    remembered: [
+      expect.stringContaining("Pull hard."),
+      expect.stringContaining("Remembered as"),
+      expect.stringContaining("東京のサーバー"),
+    ],
+  })
   expect(simulator.requests).toHaveLength(2)
 
   await worker.dispose()

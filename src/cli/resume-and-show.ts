@@ -15,6 +15,7 @@ import { follow, printsJson, progressFor, type WatchChoice, watchOptions } from 
 import type { Output } from "./output.ts"
 import { exitCodes, printAnswer, printOutcome } from "./print-result.ts"
 import { findRunId, type OpenStore, openStore, requireNamedStore, runNotFound } from "./read-store.ts"
+import { recordedExtensions } from "./run-extensions.ts"
 import { startOptions } from "./run-options.ts"
 import { inputSettings, openRuntime, type RunChoice } from "./run-settings.ts"
 import { startWorkspace } from "./start-folder.ts"
@@ -74,7 +75,7 @@ export async function startOf(runtime: Runtime, { runId, nodeId }: RunReference)
 /** Resumes a run in this process and shows it until it ends or pauses. */
 export async function resumeAndShow(
   choice: ResumeChoice,
-  { state, start }: FoundRun,
+  { opened: found, state, start }: FoundRun,
   given: Pick<ResumeInput, "decision" | "answer" | "args" | "ticket">,
   output: Output,
 ): Promise<number> {
@@ -89,6 +90,7 @@ export async function resumeAndShow(
   const named = choice.model ?? (own === began?.backend ? recordedModel(began?.model) : undefined)
   const runtimeChoice = {
     ...choice,
+    ...(await recordedExtensions(found.runtime, state)),
     ...(from !== undefined && { workspace: from }),
     ...(named && { model: named }),
     ...(own !== undefined && own !== "native" && { backend: own }),

@@ -10,15 +10,16 @@ import type { Runtime } from "../contract/runtime.ts"
 import type { Variables } from "../hosts/node/model-names.ts"
 import { modelSettings } from "../lib/model-settings.ts"
 import { checkAsked, type Guard, type GuardChoice, policyOf } from "./approval/gate.ts"
-import { numberOption, numberSetting } from "./arguments.ts"
+import { numberOption, numberSetting, UsageError } from "./arguments.ts"
 import type { ConfigFile } from "./config/file.ts"
 import { isBucket, storeAt } from "./config/store-choice.ts"
+import { chosenExtensions, type ExtensionChoice } from "./run-extensions.ts"
 
 /**
  * As given on the command line. Options take precedence over the environment, which takes precedence over the config
  * file.
  */
-export interface RunChoice {
+export interface RunChoice extends ExtensionChoice {
   readonly workspace?: string
   readonly model?: string
   readonly backend?: string
@@ -69,20 +70,24 @@ export async function openRuntime(
     ...(guard.bash ? [bashTool()] : []),
     ...ownTools,
   ]
-  const toolNames = tools.map(({ name }) => name)
+  const isReadBy = { readsOnly: isReadOnly, hasOwnFiles: hasOwnModels(backend) }
+  const added = await chosenExtensions(choice, settings, workspace, isReadBy)
+  const toolNames = [...tools.map(({ name }) => name), ...added.toolNames]
   checkAsked(choice.ask, toolNames)
   const changing = tools.filter(({ effect }) => effect !== "none").map(({ name }) => name)
   const { allowedTools, unknownPrice, hooks, observers, resolvePricing } = settings
   try {
+    checkAllowed(allowedTools, toolNames)
     const runtime = createRuntime({
       workspace,
       ...(model !== undefined && { model }),
       ...(backend !== undefined && { backend }),
       tools,
+      ...(added.extensions.length > 0 && { extensions: added.extensions }),
       sandbox: guard.sandbox,
       disabledTools: [...disabledTools, ...(isReadOnly ? changing : [])],
       ...(store !== undefined && { store: await storeAt(store) }),
-      ...(choice["mcp-config"] !== undefined && { mcpServers: await serversOf(choice["mcp-config"]) }),
+      ...(choice["mcp-config"] !== undefined && { mcpServers: await serversOf(choice["mcp-config"], isReadOnly) }),
       ...(allowedTools && { allowedTools }),
       ...(unknownPrice && { unknownPrice }),
       policy: policyOf(guard, await foundPolicy(guard, workspace, toolNames, complain)),
@@ -99,9 +104,23 @@ export async function openRuntime(
   }
 }
 
-async function serversOf(path: string): Promise<McpServers> {
+async function serversOf(path: string, isReadOnly: boolean): Promise<McpServers> {
+  if (isReadOnly) {
+    throw new UsageError("--mcp-config cannot be used with --read-only.", "Omit one: MCP tools may change anything.")
+  }
   const { readMcpServers } = await import("../hosts/node/mcp/config-file.ts")
   return readMcpServers(path)
+}
+
+/** The runtime leaves names that it does not know to the extensions; here theirs are known. */
+function checkAllowed(allowed: readonly string[] | undefined, known: readonly string[]): void {
+  const unknown = allowed?.find((name) => !known.includes(name) && name !== "FetchData" && !name.startsWith("mcp__"))
+  if (unknown === undefined) return
+  throw new LonghaulError(
+    "config_invalid",
+    `allowedTools names ${JSON.stringify(unknown)}, which is not an available tool.`,
+    { fix: `Use any of: ${known.join(", ")}.` },
+  )
 }
 
 /** Other backends use their own default model, unless one is named. */

@@ -47,6 +47,15 @@ export function configTemplate(): string {
 
   // If limits.usd is set and a price is unknown: "refuse" the run, or "warn" and continue without that limit.
   "unknownPrice": "refuse",
+
+  // Offer the skills of the workspace and of your home. True applies only if --config names the file.
+  "skills": false,
+
+  // Memory of the workspace: "off", "read-only" or "read-write". Others than "off" apply only if --config names the file.
+  "memory": "off",
+
+  // Give the AGENTS.md files of the workspace to the model.
+  "agentsMd": true,
 }
 `
 }

@@ -37,6 +37,7 @@ export interface FileChange {
  * A confined file system. `path` is absolute or relative to `cwd`. Paths outside the roots, `.longhaul/` and longhaul's
  * own configuration are rejected with a `ToolError` `denied`, a missing path with `not_found`, and anything other than
  * a regular file where one is needed with `invalid_input`. Checked on the opened file, not only on the string.
+ * `.longhaul/skills` of a root can be read.
  */
 export interface Files {
   /** The whole path for display: relative to the first root if it is inside. */

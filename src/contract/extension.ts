@@ -2,6 +2,7 @@ import type { BackendEnv } from "./backend-env.ts"
 import type { Environment } from "./env.ts"
 import type { Json } from "./json.ts"
 import type { Message } from "./message.ts"
+import type { RunResult } from "./result.ts"
 import type { Store } from "./store.ts"
 import type { Tool } from "./tool.ts"
 
@@ -67,8 +68,8 @@ export interface OpenedExtension {
   readonly tools?: readonly Tool[]
   /** Facts that it gets back as `recorded.facts` when the run is resumed. Never a secret. */
   readonly facts?: Json
-  /** Called when this process has finished with the run. */
-  close?(): Promise<void>
+  /** Called when this process has finished with the run. `result`: as it ended or paused; absent if the process lost it. */
+  close?(result?: RunResult): Promise<void>
 }
 
 /** An extension of a run, as its journal has it. */

@@ -156,6 +156,8 @@ export type RunInput = ModelSettings & {
   /** A run is (`runId`, `nodeId`); default `main`. */
   readonly nodeId?: string
   readonly system?: string
+  /** What the host remembers for the run: added to the system prompt, fenced as data. */
+  readonly memoryContext?: string
   readonly model?: Model | string
   readonly backend?: Backend | string
   readonly chain?: readonly ChainEntry[]

@@ -128,13 +128,17 @@ async function openAndDrive(
   const ended = opened(run)
   const { timeMs } = run.input.limits
   if (timeMs !== undefined) controls.startClock(timeMs, run.projection.activeMs)
+  let known: RunResult | undefined
   try {
     const stop = (await extensions.open()) ?? (await work(config, run, opening))
     const result = await closeRun(config, run, (await run.agents?.background.finish(stop)) ?? stop)
-    if (controls.cause?.kind !== "lost") await enterEnded(config, run, opening)
+    if (controls.cause?.kind !== "lost") {
+      known = result
+      await enterEnded(config, run, opening)
+    }
     return result
   } finally {
-    await extensions.close()
+    await extensions.close(known)
     await ended()
   }
 }

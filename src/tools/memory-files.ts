@@ -1,6 +1,6 @@
 import type { FileEntry, FileInfo, Files } from "../contract/env.ts"
 import { ToolError } from "../contract/tool.ts"
-import { isOurs } from "../lib/own-names.ts"
+import { isOurs, leadsToOurs } from "../lib/own-names.ts"
 
 /** Files in memory, by their paths from `/`: for tests, and for hosts without a disk. */
 export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array>> = {}): Files {
@@ -15,7 +15,7 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
 
     async info(path, cwd): Promise<FileInfo> {
       const at = resolvePath(cwd, path)
-      refuseOurs(at, display(path, cwd))
+      refuseOurs(at, display(path, cwd), "read")
       const file = tree.files.get(at)
       if (file) return { kind: "file", size: file.bytes.length, modifiedMs: file.modifiedMs, version: file.version }
       if (tree.isFolder(at)) return { kind: "folder", size: 0, modifiedMs: 0, version: "" }
@@ -24,7 +24,7 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
 
     async read(path, cwd, range) {
       const at = resolvePath(cwd, path)
-      refuseOurs(at, display(path, cwd))
+      refuseOurs(at, display(path, cwd), "read")
       const { bytes } = tree.fileAt(at, display(path, cwd))
       return range ? bytes.slice(range.offset, range.offset + range.limit) : bytes.slice()
     },
@@ -32,7 +32,7 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
     async list(path, cwd) {
       const at = resolvePath(cwd, path)
       const shown = display(path, cwd)
-      refuseOurs(at, shown)
+      refuseOurs(at, shown, "read")
       if (tree.files.has(at)) throw new ToolError("invalid_input", `${shown} is not a folder.`)
       if (!tree.isFolder(at)) throw missing(shown)
       return entriesOf(tree.files.keys(), at)
@@ -142,8 +142,8 @@ function entriesOf(paths: Iterable<string>, folder: string): readonly FileEntry[
   return [...entries.values()]
 }
 
-function refuseOurs(path: string, shown: string): void {
-  if (path.split("/").some(isOurs)) throw new ToolError("denied", `${shown} is reserved for longhaul.`)
+function refuseOurs(path: string, shown: string, access: "read" | "write" = "write"): void {
+  if (leadsToOurs(path.slice(1).split("/"), access)) throw new ToolError("denied", `${shown} is reserved for longhaul.`)
 }
 
 function missing(shown: string): ToolError {

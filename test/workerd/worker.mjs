@@ -1,6 +1,8 @@
 import { createRuntime, defineTool } from "longhaul"
 import { native } from "longhaul/backends/native"
 import { mcp } from "longhaul/extensions/mcp"
+import { memory } from "longhaul/extensions/memory"
+import { skills } from "longhaul/extensions/skills"
 import { anthropic } from "longhaul/providers/anthropic"
 import { memoryStore } from "longhaul/stores/memory"
 import { offlineModel, scriptedModel } from "longhaul/testing"
@@ -44,6 +46,7 @@ export default {
     const extensions = [mcp({ servers: { scene: { url: mcpUrl, required: true } } })]
     const drawn = await createRuntime({ model: scriptedModel([echo, "done"]), extensions }).run({ task: "x" })
     return Response.json({
+      remembered: await remembered(store),
       verified,
       drawn,
       result,
@@ -55,6 +58,23 @@ export default {
       node: typeof process,
     })
   },
+}
+
+/** The results of a run with a skill and a memory. */
+async function remembered(store) {
+  const call = (name, args) => ({ parts: [{ toolCall: { name, args } }] })
+  const steps = [
+    call("SkillPage", { skill: "haul" }),
+    call("Memorize", { text: "東京のサーバーは毎晩再起動します。" }),
+    call("Recall", { query: "サーバー" }),
+    "done",
+  ]
+  const extensions = [
+    skills({ skills: [{ name: "haul", description: "Hauls.", body: "Pull hard." }] }),
+    memory({ mode: "read-write" }),
+  ]
+  const { toolCalls } = await createRuntime({ model: scriptedModel(steps), store, extensions }).run({ task: "x" })
+  return toolCalls.map(({ result }) => result)
 }
 
 /** One file and one page, whatever is requested. */

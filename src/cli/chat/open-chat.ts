@@ -12,6 +12,7 @@ import type { WatchChoice } from "../follow.ts"
 import type { Output } from "../output.ts"
 import { findRunId, type OpenStore, openStore, requireNamedStore } from "../read-store.ts"
 import { type RunStart, recordedModel, startOf } from "../resume-and-show.ts"
+import { type ExtensionChoice, recordedExtensions } from "../run-extensions.ts"
 import { chosenInput, type InputChoice } from "../run-options.ts"
 import { chooseModel, inputSettings, type OpenRuntime, openRuntime, type RunChoice } from "../run-settings.ts"
 import { startFolder, startWorkspace } from "../start-folder.ts"
@@ -38,6 +39,8 @@ export interface FoundConversation {
   readonly last: RunState
   /** The run-start of the last exchange. */
   readonly start: RunStart | undefined
+  /** The extensions of the last exchange. */
+  readonly extensions?: ExtensionChoice
 }
 
 /** A new conversation, or an earlier one with its settings. `questions`: a person can answer the model. */
@@ -50,7 +53,7 @@ export async function openChat(choice: ChatChoice, output: Output, questions: bo
   const guard = guardOf(choice, recordedGuard(began?.metadata as JsonObject | undefined))
   const workspace = choice.workspace ?? (began && startWorkspace(began))
   const { model } = await chooseModel(choice.model ?? recordedModel(began?.model), file)
-  const placed = { ...choice, model, ...(workspace !== undefined && { workspace }) }
+  const placed = { ...earlier?.extensions, ...choice, model, ...(workspace !== undefined && { workspace }) }
   const logger = choice.debug ? debugLogger(output) : undefined
   const opened = await openRuntime(placed, file, guard, { questions, logger, complain: output.complain })
 
@@ -104,7 +107,8 @@ async function findConversation(choice: ChatChoice, given: string, output: Outpu
   const last = exchanges.at(-1)
   if (last === undefined || last.status === "not_found")
     throw new LonghaulError("not_found", `There is no run ${runId}.`)
-  return { exchanges, last, start: await startOf(opened.runtime, last) }
+  const extensions = await recordedExtensions(opened.runtime, last)
+  return { exchanges, last, start: await startOf(opened.runtime, last), extensions }
 }
 
 /** The conversation in this folder with the newest record. */

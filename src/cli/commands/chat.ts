@@ -13,6 +13,7 @@ import { printsJson, type WatchChoice, watchOptions } from "../follow.ts"
 import { counted, modelLabel, shellWord, visible } from "../format.ts"
 import { onIdleInterrupt } from "../interrupts.ts"
 import { mayDraw, type Output, type TextStream } from "../output.ts"
+import { extensionOptions } from "../run-extensions.ts"
 import { inputOptions, startNotes, startOptions } from "../run-options.ts"
 import { wrap } from "../screen.ts"
 
@@ -24,6 +25,7 @@ const options = {
   },
   ...startOptions,
   ...inputOptions,
+  ...extensionOptions,
   ...guardOptions,
   "run-id": { type: "string", value: "<id>", help: "Id of the conversation. Default: a new one." },
   ...storeOption,

@@ -9,6 +9,7 @@ import { debugLogger } from "../debug-log.ts"
 import { follow, printsJson, progressFor, watchOptions } from "../follow.ts"
 import type { Output } from "../output.ts"
 import { exitCodes, printAnswer, printOutcome } from "../print-result.ts"
+import { extensionOptions } from "../run-extensions.ts"
 import { chosenInput, inputOptions, startNotes, startOptions } from "../run-options.ts"
 import { inputSettings, openRuntime } from "../run-settings.ts"
 import { readTask } from "../task-input.ts"
@@ -16,6 +17,7 @@ import { readTask } from "../task-input.ts"
 const options = {
   ...startOptions,
   ...inputOptions,
+  ...extensionOptions,
   ...guardOptions,
   "run-id": { type: "string", value: "<id>", help: "Id of the run. Default: a new one." },
   ...storeOption,

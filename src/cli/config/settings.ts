@@ -19,6 +19,11 @@ export interface FileSettings extends Pick<RunInput, InputKeys>, Pick<RuntimeCon
   /** An absolute path, like `store`. */
   readonly workspace?: string
   readonly store?: string
+  /** True: the skills of the workspace and of the user are offered. */
+  readonly skills?: boolean
+  readonly memory?: "off" | "read-only" | "read-write"
+  /** False: the AGENTS.md files of the workspace are not given to the model. */
+  readonly agentsMd?: boolean
 }
 
 /** Rejects invalid settings; the error names the file, the key and the expected value. */
@@ -42,17 +47,21 @@ export function narrowed(settings: FileSettings): {
   readonly kept: FileSettings
   readonly left: readonly (readonly [key: string, why: string])[]
 } {
-  const { store, unknownPrice, limits, ...others } = settings
+  const { store, unknownPrice, limits, skills, memory, ...others } = settings
   const { turns, ...otherLimits } = limits ?? {}
   const isOwnStore = store === undefined || isOwnFolder(store)
   const isFewTurns = turns === undefined || turns <= defaultTurns
   const left: (readonly [string, string])[] = []
   if (!isOwnStore) left.push(["store", "keeps runs outside your state folder"])
   if (unknownPrice === "warn") left.push(["unknownPrice", "removes a limit in dollars"])
+  if (skills) left.push(["skills", "trusts the skills of the workspace"])
+  if (memory !== undefined && memory !== "off") left.push(["memory", "lets runs remember"])
   if (!isFewTurns) left.push(["limits.turns", `raises the turn limit of ${defaultTurns}`])
   return {
     kept: {
       ...others,
+      ...(skills === false && { skills }),
+      ...(memory === "off" && { memory }),
       ...(isOwnStore && store !== undefined && { store }),
       ...(unknownPrice === "refuse" && { unknownPrice }),
       ...(limits && { limits: { ...otherLimits, ...(isFewTurns && turns !== undefined && { turns }) } }),
@@ -122,6 +131,9 @@ const dataRules = {
   allowedTools: names,
   disabledTools: names,
   unknownPrice: oneOf("refuse", "warn"),
+  skills: { expects: "true or false", accepts: isBoolean },
+  memory: oneOf("off", "read-only", "read-write"),
+  agentsMd: { expects: "true or false", accepts: isBoolean },
 } as const satisfies Record<Exclude<keyof FileSettings, ProgramKeys> | "$schema", Rule>
 
 /** Settings that need code. */
@@ -184,6 +196,10 @@ function oneOf(...words: readonly string[]): Rule {
     expects: `one of ${words.map((word) => JSON.stringify(word)).join(", ")}`,
     accepts: (value) => words.some((word) => word === value),
   }
+}
+
+function isBoolean(value: unknown): boolean {
+  return typeof value === "boolean"
 }
 
 function isFunction(value: unknown): boolean {

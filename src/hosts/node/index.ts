@@ -142,5 +142,6 @@ export { parseModelName } from "./model-names.ts"
 export { nodePolicyHost } from "./policy/host.ts"
 export { type NodeSearchOptions, nodeSearch } from "./search/ripgrep.ts"
 export { type NodeShellOptions, nodeShell } from "./shell/shell.ts"
+export { userSkillFolders } from "./skill-folders.ts"
 export { createOnlyStore, type FsStoreOptions, fsStore } from "./store/fs-store.ts"
 export { defaultStoreRoot, native }

@@ -1,6 +1,7 @@
 import type { Stop } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Extension, ExtensionRun, OpenedExtension, RecordedExtension } from "../../contract/extension.ts"
+import type { RunResult } from "../../contract/result.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
 import { createDispatcher } from "../../tools/kernel/dispatch.ts"
@@ -36,9 +37,9 @@ export class OpenExtensions {
   }
 
   /** An extension that fails here has no effect on the run. */
-  async close(): Promise<void> {
+  async close(result: RunResult | undefined): Promise<void> {
     this.#ended.abort()
-    const results = await Promise.allSettled(this.#opened.map(async (opened) => opened.close?.()))
+    const results = await Promise.allSettled(this.#opened.map(async (opened) => opened.close?.(result)))
     const { runId, nodeId } = this.#run.key
     for (const result of results) {
       if (result.status === "rejected") this.#config.logger?.warn("An extension failed to close.", { runId, nodeId })

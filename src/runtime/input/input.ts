@@ -28,6 +28,7 @@ import { attachedParts } from "./attachments.ts"
 import { checkedSelection, checkedServers } from "./backend-settings.ts"
 import { type CheckedCompaction, checkedCompaction, recordedCompaction } from "./compaction.ts"
 import { recordedCwd, workingDirectory } from "./cwd.ts"
+import { withMemoryContext } from "./memory-context.ts"
 import { checkedMessages } from "./messages.ts"
 import { checkTools, list } from "./shapes.ts"
 
@@ -98,7 +99,8 @@ export async function checkInput(
   list("disabledTools", input.disabledTools)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
-  const { system, effort, metadata } = input
+  const { system } = withMemoryContext(input)
+  const { effort, metadata } = input
   if (effort !== undefined) oneOf("effort", effort, efforts)
   requireJson("metadata", metadata)
   requireJson("messages", input.messages)
@@ -223,6 +225,7 @@ const inputKeys = keys<RunInput>()(
   "runId",
   "nodeId",
   "system",
+  "memoryContext",
   "model",
   "backend",
   "chain",

@@ -3,7 +3,7 @@ import { constants, type FileHandle, lstat, open, readlink, realpath } from "nod
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path"
 import { LonghaulError } from "../../../contract/error.ts"
 import { ToolError } from "../../../contract/tool.ts"
-import { isOurs } from "../../../lib/own-names.ts"
+import { leadsToOurs } from "../../../lib/own-names.ts"
 import { stateFolders } from "../store/state-folder.ts"
 
 /** The folders that paths may lead to, and safe access to them. */
@@ -72,7 +72,7 @@ export function confineTo(
       for (const spelling of spellings) {
         const inside = insidePath(root[spelling], candidate)
         if (inside === undefined) continue
-        if (inside.split(sep).some(isOurs) || isHidden(root, candidate))
+        if (leadsToOurs(inside.split(sep), access) || isHidden(root, candidate))
           throw new ToolError("denied", "is reserved for longhaul")
         if (access === "write" && !root.writable) throw new ToolError("denied", "is read-only")
         return

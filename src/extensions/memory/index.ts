@@ -1,0 +1,65 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
+import { isId } from "../../lib/id.ts"
+import { checkKeys, keys, oneOf, wholeNumber } from "../../lib/known-keys.ts"
+import { Episodes } from "./episodes.ts"
+import { MemoryItems } from "./items.ts"
+import { type MemoryBudget, remembered } from "./remembered.ts"
+import { memorizeTool, recallTool } from "./tools.ts"
+
+export interface MemoryOptions {
+  /** `read-only`: nothing is written. `off`: nothing is read either. */
+  readonly mode: "off" | "read-only" | "read-write"
+  /** Memory belongs to a workspace (`workspaceId`). `global` is treated as `workspace`, with a warning. */
+  readonly scope?: "workspace" | "global"
+  /** A part of the workspace with a memory of its own: an id of letters, digits, `_` and `-`. */
+  readonly space?: string
+  /** The model may write rules too, which every later run follows. Default false. */
+  readonly allowRules?: boolean
+  readonly budget?: MemoryBudget
+  /** Maximum number of lessons, and of rules. Default 500. */
+  readonly maxItems?: number
+}
+
+/** Profile, rules, lessons and episodes of a workspace, kept over its runs. */
+export function memory(options: MemoryOptions): Extension {
+  checkKeys("memory", options, optionKeys)
+  const { mode, scope = "workspace", space, budget = {}, maxItems } = options
+  oneOf("mode", mode, ["off", "read-only", "read-write"])
+  oneOf("scope", scope, ["workspace", "global"])
+  checkKeys("memory.budget", budget, keys<MemoryBudget>()("profile", "lessons"))
+  for (const [name, value] of Object.entries(budget)) wholeNumber(`memory.budget.${name}`, value)
+  if (maxItems !== undefined) wholeNumber("memory.maxItems", maxItems, 2_000)
+  if (space !== undefined && !isId(space)) {
+    throw new LonghaulError("config_invalid", "memory.space is not a valid id.", {
+      fix: 'Use 1 to 64 letters, digits, "_" and "-", starting with a letter or digit.',
+    })
+  }
+  return { name: "memory", open: (run) => open(run, options) }
+}
+
+async function open(run: ExtensionRun, options: MemoryOptions): Promise<OpenedExtension> {
+  const { mode, scope, space, allowRules = false, budget = {}, maxItems = 500 } = options
+  if (scope === "global") {
+    run.warn("memory_scope", "Memory is never shared between workspaces: the scope global is treated as workspace.")
+  }
+  const facts = { mode, scope: "workspace" }
+  if (mode === "off") return { facts }
+  const items = new MemoryItems(run.shared, space)
+  const episodes = new Episodes(run.shared, space)
+  const { text, isCut } = run.recorded ? { isCut: false } : await remembered(items, run.task, budget)
+  if (isCut) run.warn("memory_cut", "Rules and profile are longer than their budget: the end of them was left out.")
+  const isWritten = mode === "read-write"
+  return {
+    ...(text !== undefined && { instructions: text }),
+    tools: [recallTool(items, episodes), ...(isWritten ? [memorizeTool(items, { allowRules, maxItems })] : [])],
+    facts,
+    async close(result) {
+      if (isWritten && result && result.status !== "paused") await episodes.write(run.task, result)
+    },
+  }
+}
+
+const optionKeys = keys<MemoryOptions>()("mode", "scope", "space", "allowRules", "budget", "maxItems")
+
+export type { MemoryBudget } from "./remembered.ts"

@@ -1,0 +1,26 @@
+/** What a skill says about itself, as agentskills.io defines it. */
+export interface SkillHeader {
+  readonly name: string
+  readonly description: string
+  readonly license?: string
+  readonly compatibility?: string
+  readonly metadata?: Readonly<Record<string, string>>
+  /** A wish: it grants nothing. */
+  readonly allowedTools?: readonly string[]
+}
+
+/** A skill of a run. Its texts are read when the model asks for them. */
+export interface Skill extends SkillHeader {
+  /** Where it comes from, for people and the model. Without secrets. */
+  readonly source: string
+  body(signal: AbortSignal): Promise<string>
+  /** Paths of its other files, in order. */
+  pages(): Promise<readonly string[]>
+  /** One of `pages`. */
+  page(path: string, signal: AbortSignal): Promise<string>
+}
+
+export const LONGEST_SKILL_NAME = 64
+export const LONGEST_DESCRIPTION = 1024
+/** Of `SKILL.md` and of each page. */
+export const LONGEST_TEXT = 256 * 1024
