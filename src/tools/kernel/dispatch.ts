@@ -17,6 +17,7 @@ import { contain, containedLogger } from "../../lib/contained.ts"
 import { plainText } from "../../lib/content.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { redactParts, toParts } from "./content-parts.ts"
+import { effectOf } from "./effect-of.ts"
 import { boundError, cutParts, fits, type Kept, type OutputLimits } from "./output.ts"
 import { describeException } from "./tool-exception.ts"
 import { validateInput } from "./validate.ts"
@@ -122,7 +123,7 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       const takesUp = call.resumed ? tool.resume : undefined
       const returned = takesUp ? takesUp(input.args, context) : tool.run(input.args, context)
       const value = isThenable(returned) ? await settledOrAborted(returned, context.signal) : returned
-      if (value === abandoned) return stopped(tool, errorLimits)
+      if (value === abandoned) return stopped(tool, call.args, errorLimits)
 
       step = "serialise"
       const parts = redactParts(toParts(value), redact)
@@ -135,11 +136,11 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       return { status: "ok", output: cutParts(parts, limits, keep && (await kept(parts, tool.name, context, keep))) }
     } catch (error) {
       const toolError = readToolError(error)
-      if (toolError?.code === "outcome_unknown" && tool.effect !== "none") {
+      if (toolError?.code === "outcome_unknown" && effectOf(tool, call.args) !== "none") {
         return { ...failed(toolError.code, toolError.message), status: "unknown" }
       }
       if (toolError !== undefined) return failed(toolError.code, toolError.message)
-      if (step === "run" && context.signal.aborted) return stopped(tool, errorLimits)
+      if (step === "run" && context.signal.aborted) return stopped(tool, call.args, errorLimits)
       report(tool.name, () => describeException(error, tool.name, step, context, redact))
       return failed("internal", `The tool ${tool.name} ${whatFailed[step]}.`)
     }
@@ -174,8 +175,8 @@ function failure(code: string, message: string, limits: OutputLimits): ToolOutco
 }
 
 /** It is unknown how far a tool with effects got: its outcome is flagged, not reported as a failure. */
-function stopped(tool: Tool, limits: OutputLimits): ToolOutcome {
-  const harmless = tool.effect === "none"
+function stopped(tool: Tool, args: Json, limits: OutputLimits): ToolOutcome {
+  const harmless = effectOf(tool, args) === "none"
   const message = `${tool.name} was stopped while it ran${harmless ? "." : "; it may or may not have taken effect."}`
   return { status: harmless ? "error" : "unknown", output: [boundError("aborted", message, limits)] }
 }
