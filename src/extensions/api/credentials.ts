@@ -35,9 +35,8 @@ export class Credentials {
 
   /** Learns what is known before any call. A function that throws has no value that could appear anywhere. */
   learn(services: Iterable<CheckedService>): void {
-    for (const { name, auth, baseUrl, headers = {} } of services) {
-      for (const [header, value] of Object.entries(credentialsOf(baseUrl, headers)))
-        this.#masks.add(`${name}/${header}`, value)
+    for (const { name, auth, headers = {} } of services) {
+      for (const [header, value] of Object.entries(headers)) this.#learnHeader(name, header, value)
       try {
         this.#headersOf(auth, () => undefined)
       } catch {}
@@ -59,9 +58,7 @@ export class Credentials {
     const headers = await this.#custom(auth, { serviceName, ...request })
     for (const [name, value] of Object.entries(headers)) {
       if (!isHeaderName(name) || !isHeaderValue(value)) throw unusable(auth.id)
-      this.#masks.add(`${serviceName}/${name}`, value)
-      for (const part of Object.values(credentialsOf("", { [name]: value })))
-        this.#masks.add(`${serviceName}/${name}`, part)
+      this.#learnHeader(serviceName, name, value)
     }
     return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   }
@@ -69,6 +66,16 @@ export class Credentials {
   /** True if a name has a value, or a function that may return one. */
   has(name: string, variable: (name: string) => string | undefined): boolean {
     return Object.hasOwn(this.#env, name) || variable(name) !== undefined
+  }
+
+  /** A service may echo a part of a header: the token after its scheme, or one field of several. */
+  #learnHeader(service: string, name: string, value: string): void {
+    const found = Object.values(credentialsOf("", { [name]: value }))
+    // None: its values are public.
+    if (found.length === 0) return
+    const [, rest = ""] = /^[A-Za-z][\w-]*\s+(.+)$/.exec(value) ?? []
+    const fields = value.split(/[\s,;="]+/).filter(({ length }) => length >= SHORTEST_FIELD)
+    for (const part of [value, rest, ...found, ...fields]) this.#masks.add(`${service}/${name}`, part)
   }
 
   #headersOf(auth: ApiAuth, variable: (name: string) => string | undefined): Readonly<Record<string, string>> {
@@ -123,3 +130,5 @@ export class Credentials {
 function unusable(name: string): ToolError {
   return new ToolError("denied", `The authentication ${name} of this service cannot be sent as a header.`)
 }
+
+const SHORTEST_FIELD = 16
