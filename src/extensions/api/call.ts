@@ -7,11 +7,12 @@ import type { Credentials } from "./credentials.ts"
 import { comparedName } from "./header-syntax.ts"
 import { modelHeaders } from "./headers.ts"
 import type { Masks } from "./masks.ts"
+import { type ApiMethod, methods } from "./method.ts"
 import { checkOperation } from "./open-api/check-operation.ts"
 import { requestBody } from "./request-body.ts"
 import { resultOf } from "./result.ts"
 import { send } from "./send.ts"
-import { type ApiMethod, type CheckedService, effectOfMethod, methods } from "./service.ts"
+import { type CheckedService, effectOfMethod } from "./service.ts"
 import { type Target, targetOf } from "./target.ts"
 
 /** A call, for an observer. It contains no secret. */

@@ -83,6 +83,7 @@ const optionKeys = keys<ApiOptions>()("services", "env", "resolveAuth", "fetch",
 
 export type { ApiCallSeen, ApiObservers, ApiResponseSeen } from "./call.ts"
 export type { ApiEnv, AuthRequest, ResolveAuth } from "./credentials.ts"
+export type { ApiMethod } from "./method.ts"
 export type { Operation, OperationParameter } from "./open-api/operation.ts"
 export { type OpenApiOptions, openApiService } from "./open-api/service.ts"
-export type { ApiAuth, ApiMethod, ApiService, ApiServices } from "./service.ts"
+export type { ApiAuth, ApiService, ApiServices } from "./service.ts"

@@ -2,7 +2,8 @@ import type { Json } from "../../contract/json.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { utf8Length } from "../../lib/truncate.ts"
-import type { ApiMethod, CheckedService } from "./service.ts"
+import type { ApiMethod } from "./method.ts"
+import type { CheckedService } from "./service.ts"
 import { methodOverrides } from "./target.ts"
 
 export interface RequestBody {

@@ -3,9 +3,8 @@ import type { Effect } from "../../contract/tool.ts"
 import { checkKeys, keys, oneOf, wholeNumber } from "../../lib/known-keys.ts"
 import { isPrivateHost } from "../../lib/target-host.ts"
 import { checkedHeaderName, isHeaderValue } from "./header-syntax.ts"
+import { type ApiMethod, methods } from "./method.ts"
 import type { Operation } from "./open-api/operation.ts"
-
-export type ApiMethod = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"
 
 /** How a service is authenticated to. A `Ref` is the name of a secret, never its value. */
 export type ApiAuth =
@@ -64,8 +63,6 @@ export interface CheckedService extends ApiService {
   readonly timeoutMs: number
   readonly allowPrivate: boolean
 }
-
-export const methods: readonly ApiMethod[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
 /** The effect of a method; a service that recognises repeated requests makes every one repeatable. */
 export function effectOfMethod(

@@ -24,7 +24,7 @@ export function targetOf(service: CheckedService, path: string, query: JsonObjec
 }
 
 /** Each segment decoded and encoded once; whatever programs read differently is refused. */
-export function canonicalPath(path: string): string {
+function canonicalPath(path: string): string {
   if (path.length > LONGEST_PATH) throw unsafe(`is longer than ${LONGEST_PATH} characters`)
   if (!path.startsWith("/")) throw unsafe("does not start with /")
   if (/[\\?#\s\p{Cc}]/u.test(path)) throw unsafe("contains a backslash, a space, ? or #; pass a query as `query`")

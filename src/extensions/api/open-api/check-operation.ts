@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from "../../../contract/json.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { schemaIssues } from "../../../lib/json-schema.ts"
-import type { ApiMethod, CheckedService } from "../service.ts"
+import type { ApiMethod } from "../method.ts"
+import type { CheckedService } from "../service.ts"
 import { namesIn, type Operation, pathPattern } from "./operation.ts"
 
 interface CheckedCall {

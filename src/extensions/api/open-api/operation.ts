@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../../contract/json.ts"
-import type { ApiMethod } from "../service.ts"
+import type { ApiMethod } from "../method.ts"
 
 /** One operation of an OpenAPI document. */
 export interface Operation {
