@@ -133,6 +133,18 @@ export const topics = [
     ],
   },
   {
+    title: "Extensions",
+    about: "tools from web services and MCP servers.",
+    guides: [["call web services", "guides/apis.md"]],
+    shown: [
+      ["api", "ApiOptions", "ApiObservers", "ApiCallSeen", "ApiResponseSeen"],
+      ["ApiService", "ApiServices", "ApiAuth", "ApiMethod", "ApiEnv", "ResolveAuth", "AuthRequest"],
+      ["openApiService", "OpenApiOptions"],
+      ["mcp", "McpOptions"],
+    ],
+    listed: ["DEFAULT_SAMPLING_MAX_DEPTH"],
+  },
+  {
     title: "Backends",
     about: "what runs the agent: our own loop, or the programs and SDKs of vendors.",
     guides: [["backends", "guides/backends.md"]],

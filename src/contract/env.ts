@@ -191,6 +191,21 @@ export interface GuardedFetch {
   get(url: string, options: FetchOptions): Promise<FetchedBody>
   /** The same with a request body; a redirect is not followed but returned. */
   post(url: string, body: string, options: FetchOptions): Promise<FetchedBody>
+  /** One request of any method; a redirect is not followed but returned. Absent: only `get` and `post` are possible. */
+  send?(request: WebRequest, options: FetchOptions): Promise<WebResponse>
+}
+
+export interface WebRequest {
+  readonly url: string
+  readonly method: string
+  readonly body?: string
+  /** The target is the host's choice, not the model's, and may be in a private network. */
+  readonly allowPrivate?: boolean
+}
+
+export interface WebResponse extends FetchedBody {
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 export interface FetchOptions {

@@ -23,6 +23,11 @@ export interface Tool extends ToolSpec {
   /** Its name in policies, if it is another one: `mcp:<server>/<tool>`. */
   readonly policyName?: string
   readonly effect: Effect
+  /**
+   * Present if the effect depends on the arguments: that of one call. `effect` is then the strictest one, no call is started
+   * early, and calls without an effect may run in parallel with others.
+   */
+  readonly effectOf?: (args: Json) => Effect
   /** May run in parallel with others of the same step. */
   readonly concurrent: boolean
   readonly risk: Risk
@@ -36,7 +41,10 @@ export interface Tool extends ToolSpec {
    * Present if a person answers the call: returns the question, and `run` is not called. The run pauses for the answer.
    */
   readonly question?: (args: Json) => string
-  /** Present if it calls other tools: the tool of a call. Policies, approvals and hooks see that one. May throw a `ToolError`. */
+  /**
+   * Present if it calls other tools: the tool of a call. Policies, approvals and hooks see that one. May return itself, with more
+   * arguments for the policy. May throw a `ToolError`.
+   */
   readonly inner?: (args: Json) => InnerCall
   /** Present if the author passed a Standard Schema: validates and transforms; absent: `inputSchema` decides. */
   readonly validate?: (args: Json) => Promise<ToolInput>

@@ -34,6 +34,7 @@ export function admitRedirects(
   return {
     ...env,
     fetch: {
+      ...fetch,
       get: (url, own) => checked(url, fetch.get(url, options(own))),
       post: (url, body, own) => checked(url, fetch.post(url, body, options(own))),
     },

@@ -6,6 +6,7 @@ import type { WebhookDelivery } from "../../contract/webhook.ts"
 import { project, type RunProjection } from "../../journal/projection.ts"
 import { plainText } from "../../lib/content.ts"
 import { crc32 } from "../../lib/crc32.ts"
+import { effectOf } from "../../tools/kernel/effect-of.ts"
 import { reasonOf } from "../format.ts"
 import { type AckLine, acksFile, type EffectLine, ledgerFile } from "./child.ts"
 import { readLines } from "./lines.ts"
@@ -140,7 +141,7 @@ function effectsOf(
   const wrong: string[] = []
   const happened = new Map<string, number[]>()
   for (const { key, pid } of ledger) happened.set(key, [...(happened.get(key) ?? []), pid])
-  for (const { callId, name, outcome } of run.calls.values()) {
+  for (const { callId, name, args, outcome } of run.calls.values()) {
     const key = `${prefix}/${callId}`
     const pids = happened.get(key) ?? []
     const times = pids.length
@@ -157,7 +158,7 @@ function effectsOf(
       if (times > 0) wrong.push(`${name} ${callId} ran, although it is a question`)
       continue
     }
-    if (tool.effect === "once") {
+    if (effectOf(tool, args) === "once") {
       for (let extra = 1; extra < times; extra++)
         duplicates.push(`${name} ${callId} had its effect in the processes ${pids}`)
     }

@@ -2,6 +2,7 @@ import { writeSync } from "node:fs"
 import { join } from "node:path"
 import { type Failure, LonghaulError } from "../../contract/error.ts"
 import type { RunEvent } from "../../contract/event.ts"
+import type { Json } from "../../contract/json.ts"
 import type { Pause } from "../../contract/result.ts"
 import type { ResumeInput } from "../../contract/run.ts"
 import type { Runtime } from "../../contract/runtime.ts"
@@ -9,6 +10,7 @@ import type { Store } from "../../contract/store.ts"
 import type { Effect, Tool } from "../../contract/tool.ts"
 import { createRuntime } from "../../hosts/node/index.ts"
 import { crc32 } from "../../lib/crc32.ts"
+import { effectOf } from "../../tools/kernel/effect-of.ts"
 import { crashing } from "./crashing-store.ts"
 import { lineWriter } from "./lines.ts"
 import { BEGUN, type ChildPlan, type ChildReport, SAYING, WEBHOOK_SECRET } from "./plan.ts"
@@ -84,7 +86,9 @@ function observed({ tools }: Workload, folder: string): Tool[] {
   return tools.map((tool) => ({
     ...tool,
     run(args, context) {
-      const line: EffectLine = { key: context.idempotencyKey, name: tool.name, effect: tool.effect, pid: process.pid }
+      // Safe: a tool without its own validation gets JSON, and with one a wrong value has the strictest effect.
+      const effect = effectOf(tool, args as Json)
+      const line: EffectLine = { key: context.idempotencyKey, name: tool.name, effect, pid: process.pid }
       write(line)
       return tool.run(args, context)
     },

@@ -1,5 +1,5 @@
 import type { Json } from "../../contract/json.ts"
-import { formsOf, SHORTEST_ENCODED } from "./forms.ts"
+import { formsOf, SHORTEST_ENCODED } from "../../lib/text/secret-forms.ts"
 import { isSecretName, MASK, maskNamedIn } from "./names.ts"
 import { checkSecret, maskable, SHORTEST } from "./secret-values.ts"
 import { OPENING, RedactedStream } from "./stream.ts"

@@ -1,5 +1,5 @@
 import { LonghaulError } from "../../contract/error.ts"
-import { SHORTEST_ENCODED } from "./forms.ts"
+import { SHORTEST_ENCODED } from "../../lib/text/secret-forms.ts"
 
 /**
  * Throws `config_invalid` for a declared secret that cannot be masked without also masking ordinary text. Undefined: the

@@ -15,6 +15,7 @@ export const builtInTools: readonly string[] = [
   "Bash",
   "WebFetch",
   "WebSearch",
+  "ApiCall",
   "AskUser",
   "Sleep",
   "FetchData",
@@ -34,7 +35,7 @@ const searchers: readonly string[] = ["List", "Glob", "Grep"]
 export function hasPart(tool: string, part: "command" | "path" | "url"): boolean {
   if (!builtInTools.includes(tool)) return true
   if (part === "command") return tool === "Bash"
-  if (part === "url") return tool === "WebFetch"
+  if (part === "url") return tool === "WebFetch" || tool === "ApiCall"
   return tool === "Bash" || readers.includes(tool) || writers.includes(tool)
 }
 
@@ -43,6 +44,8 @@ export type Part = string | undefined
 
 /** The paths that a call reads or writes. The parser of patches is loaded when it is needed. */
 export async function pathsIn(tool: string, args: Json): Promise<readonly Part[]> {
+  // Its path is one of a service, not of a file.
+  if (tool === "ApiCall") return []
   if (tool === "ApplyPatch") return patchPaths(memberOf(args, "patch"))
   const names = builtInTools.includes(tool) ? pathNames : [...pathNames, ...otherPathNames]
   const given = names.flatMap((name) => {

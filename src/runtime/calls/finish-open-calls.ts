@@ -95,14 +95,19 @@ async function finishCall(
   if (decision?.decision === "answer") return runner.record(call, answered(decision.text ?? ""))
   if (decision) return executeApproved(config, run, runner, call, decision, intent !== undefined)
   if (intent === undefined) return runner.call(call)
-  const resumable = run.input.dispatcher.tool(name)?.resume !== undefined
+  const tool = run.input.dispatcher.tool(name)
+  const resumable = tool?.resume !== undefined
   // The policy may have changed between its decision and the intent.
   const begun = [finalArgs, args].find((each) => runner.digestOf({ name, args: each }) === intentDigest)
-  if ((resumable || (intent === "repeatable" && ownerStopped)) && begun !== undefined) {
+  // A service may have lost the key by which it recognised a repetition.
+  const isOnceNow = intent === "repeatable" && runner.effectOf({ ...call, args: begun ?? finalArgs }) === "once"
+  const mayRepeat = intent === "repeatable" && ownerStopped && !isOnceNow
+  if ((resumable || mayRepeat) && begun !== undefined) {
     const outcome = await repeatCall(config, run, runner, call, begun)
     if (outcome) return outcome
   }
-  if (run.place?.deniesQuestions) return runner.record(call, unknown(call))
+  const isTold = isOnceNow && (tool?.unknownOutcome ?? run.input.unknownOutcome) !== "pause"
+  if (run.place?.deniesQuestions || isTold) return runner.record(call, unknown(call))
   const question = `The process running ${name} stopped before its outcome was recorded.`
   return runner.suspend(call, { args: begun ?? finalArgs, reason: "unknown_outcome", question })
 }

@@ -6,6 +6,7 @@ import { dropOldest } from "../../journal/recent-calls.ts"
 import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import type { OffloadResult } from "../../tools/kernel/dispatch.ts"
+import { effectOf } from "../../tools/kernel/effect-of.ts"
 import { leaveOpen } from "../agents/leave-open.ts"
 import type { SpawnEnd, SpawnOptions } from "../agents/place.ts"
 import type { ResolvedConfig } from "../config.ts"
@@ -94,6 +95,14 @@ export class CallRunner {
     return callDigest(this.#config, call, this.#run.input.recordedCwd)
   }
 
+  /** The effect of a call with its real arguments; the strictest one of its tool if this process does not have them. */
+  effectOf(call: ToolCall): Effect {
+    const tool = this.#run.input.dispatcher.tool(call.name)
+    if (tool?.effectOf === undefined) return tool?.effect ?? "none"
+    const args = realArgs(this.#config, this.#run, call)
+    return args === undefined ? tool.effect : effectOf(tool, args)
+  }
+
   /** Records the question about a call for which the run has to pause. Only the first one of a step is asked. */
   suspend(call: ToolCall, question: Omit<Question, "kind" | "via">): Suspended {
     const run = this.#run
@@ -108,11 +117,13 @@ export class CallRunner {
     const { begun, note, resumed = false } = options
     const { journal, controls, hooks, input } = this.#run
     const tool = input.dispatcher.tool(call.name)
-    const effect = tool?.effect ?? "none"
+    const effect = this.effectOf(call)
     // Appended in the same tick as the other calls of the step, so that all intents share one flush.
     this.#open++
     if (effect !== "none" && !begun) journal.append(intentOf(this.#config, this.#run, call, effect))
-    await this.#turnstile.enter(tool?.concurrent ?? true)
+    await this.#turnstile.enter(
+      tool === undefined || tool.concurrent || (tool.effectOf !== undefined && effect === "none"),
+    )
     try {
       if (effect !== "none") await journal.flush()
       if (controls.stopping) return this.record(call, notStarted(call), 0, effect)
@@ -247,9 +258,9 @@ export class CallRunner {
     if (agents === undefined) return {}
     return {
       spawn: async (request) => {
-        const { effect = "none" } = this.#run.input.dispatcher.tool(call.name) ?? {}
         // Without a durable intent the agent would not be found again.
-        if (effect === "none") throw new ToolError("denied", "A tool without an effect cannot start an agent.")
+        if (this.effectOf(call) === "none")
+          throw new ToolError("denied", "A tool without an effect cannot start an agent.")
         if (this.#agents.has(call.callId)) throw new ToolError("conflict", "This call has started its agent already.")
         const spawning = agents.spawn(call, request, options)
         this.#agents.set(
@@ -269,7 +280,7 @@ export class CallRunner {
     const tool = input.dispatcher.tool(name)
     // A call must be recorded before a hook receives it.
     const isHooked = hooks.has("preToolCall") || hooks.has("postToolCall")
-    return tool?.effect === "none" && tool.concurrent && !isHooked && allowsAtOnce(this.#run, name)
+    return tool?.effect === "none" && !tool.effectOf && tool.concurrent && !isHooked && allowsAtOnce(this.#run, name)
   }
 }
 

@@ -17,6 +17,7 @@ import { contain, containedLogger } from "../../lib/contained.ts"
 import { plainText } from "../../lib/content.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { redactParts, toParts } from "./content-parts.ts"
+import { effectOf } from "./effect-of.ts"
 import { boundError, cutParts, fits, type Kept, type OutputLimits } from "./output.ts"
 import { describeException } from "./tool-exception.ts"
 import { validateInput } from "./validate.ts"
@@ -122,7 +123,7 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       const takesUp = call.resumed ? tool.resume : undefined
       const returned = takesUp ? takesUp(input.args, context) : tool.run(input.args, context)
       const value = isThenable(returned) ? await settledOrAborted(returned, context.signal) : returned
-      if (value === abandoned) return stopped(tool, errorLimits)
+      if (value === abandoned) return stopped(tool, call.args, errorLimits)
 
       step = "serialise"
       const parts = redactParts(toParts(value), redact)
@@ -135,8 +136,8 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       return { status: "ok", output: cutParts(parts, limits, keep && (await kept(parts, tool.name, context, keep))) }
     } catch (error) {
       const toolError = readToolError(error)
-      if (toolError !== undefined) return inDoubt(tool, toolError.code, failed(toolError.code, toolError.message))
-      if (step === "run" && context.signal.aborted) return stopped(tool, errorLimits)
+      if (toolError !== undefined) return inDoubt(tool, call, toolError.code, failed(toolError.code, toolError.message))
+      if (step === "run" && context.signal.aborted) return stopped(tool, call.args, errorLimits)
       report(tool.name, () => describeException(error, tool.name, step, context, redact))
       return failed("internal", `The tool ${tool.name} ${whatFailed[step]}.`)
     }
@@ -170,14 +171,14 @@ function failure(code: string, message: string, limits: OutputLimits): ToolOutco
   return { status: "error", output: [boundError(code, message, limits)] }
 }
 
-/** A tool without an effect cannot leave anything in doubt. */
-function inDoubt({ effect }: Tool, code: string, outcome: ToolOutcome): ToolOutcome {
-  return code === "outcome_unknown" && effect !== "none" ? { ...outcome, status: "unknown" } : outcome
+/** A call without an effect cannot leave anything in doubt. */
+function inDoubt(tool: Tool, { args }: DispatchCall, code: string, outcome: ToolOutcome): ToolOutcome {
+  return code === "outcome_unknown" && effectOf(tool, args) !== "none" ? { ...outcome, status: "unknown" } : outcome
 }
 
 /** It is unknown how far a tool with effects got: its outcome is flagged, not reported as a failure. */
-function stopped(tool: Tool, limits: OutputLimits): ToolOutcome {
-  const harmless = tool.effect === "none"
+function stopped(tool: Tool, args: Json, limits: OutputLimits): ToolOutcome {
+  const harmless = effectOf(tool, args) === "none"
   const message = `${tool.name} was stopped while it ran${harmless ? "." : "; it may or may not have taken effect."}`
   return { status: harmless ? "error" : "unknown", output: [boundError("aborted", message, limits)] }
 }

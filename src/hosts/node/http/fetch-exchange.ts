@@ -1,8 +1,8 @@
 import { lookup } from "node:dns/promises"
-import http, { type IncomingMessage } from "node:http"
+import http, { type IncomingHttpHeaders, type IncomingMessage } from "node:http"
 import https from "node:https"
 import type { LookupFunction } from "node:net"
-import type { FetchedBody } from "../../../contract/env.ts"
+import type { WebResponse } from "../../../contract/env.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { onAbort } from "../../../lib/abort.ts"
 import { isPublicIp, parseIp } from "../../../lib/ip-address.ts"
@@ -21,7 +21,10 @@ export interface Exchange {
   /** Sent where `headers` have none. */
   readonly userAgent: string
   readonly headers: Readonly<Record<string, string>>
+  readonly method: string
   readonly body: string | undefined
+  /** A redirect is returned as one. */
+  readonly follow: boolean
   readonly maxBytes: number
   readonly signal: AbortSignal
 }
@@ -29,7 +32,7 @@ export interface Exchange {
 /** A redirect to follow, or the response. */
 export type Exchanged =
   | { readonly location: string }
-  | { readonly location?: undefined; readonly body: Omit<FetchedBody, "url"> }
+  | { readonly location?: undefined; readonly body: Omit<WebResponse, "url"> }
 
 export async function resolveBySystem(hostname: string): Promise<readonly string[]> {
   return (await lookup(hostname, { all: true })).map(({ address }) => address)
@@ -46,13 +49,18 @@ export async function exchange(request: Exchange, resolve: Resolve): Promise<Exc
     outgoing = send(request, addresses)
     const response = await answerTo(outgoing, request.body)
     const { statusCode: status = 0, headers } = response
-    if (request.body === undefined && redirects.includes(status) && headers.location !== undefined) {
+    if (request.follow && redirects.includes(status) && headers.location !== undefined) {
       return { location: headers.location }
     }
     const contentType = (headers["content-type"] ?? "").slice(0, 200)
     const retryAfter = headers["retry-after"]
-    const details = { status, contentType, ...(retryAfter !== undefined && { retryAfter }) }
-    return { body: { ...details, ...(await readBody(response, request.maxBytes)) } }
+    const details = { status, contentType, ...(retryAfter !== undefined && { retryAfter }), headers: textsOf(headers) }
+    // A response to HEAD may declare an encoding of a body that it does not have.
+    const body =
+      request.method === "HEAD"
+        ? { bytes: new Uint8Array(), truncated: false }
+        : await readBody(response, request.maxBytes)
+    return { body: { ...details, ...body } }
   } catch (error) {
     if (error instanceof ToolError) throw error
     throw new ToolError("io", `No usable response from ${url.host}${reasonOf(error)}.`, { cause: error })
@@ -85,8 +93,13 @@ function refused({ host }: URL): ToolError {
   return new ToolError("denied", `${host} is not on the public internet and is not in the allow list.`)
 }
 
+function textsOf(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
+  const texts = Object.entries(headers).map(([name, value = ""]) => [name, [value].flat().join(", ")])
+  return Object.fromEntries(texts)
+}
+
 /** Connects to the checked addresses only. */
-function send({ url, userAgent, headers, body }: Exchange, addresses: readonly string[]): http.ClientRequest {
+function send({ url, method, userAgent, headers, body }: Exchange, addresses: readonly string[]): http.ClientRequest {
   const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }))
   const pinned: LookupFunction = (_name, { all }, done) => {
     const [first] = found
@@ -97,7 +110,7 @@ function send({ url, userAgent, headers, body }: Exchange, addresses: readonly s
   return (url.protocol === "https:" ? https : http).request({
     ...addressOf(url),
     path: url.pathname + url.search,
-    method: body === undefined ? "GET" : "POST",
+    method,
     headers: {
       accept: "*/*",
       "user-agent": userAgent,

@@ -1,5 +1,5 @@
 import type { Brand } from "../../../contract/brand.ts"
-import type { FetchedBody, FetchOptions, GuardedFetch } from "../../../contract/env.ts"
+import type { FetchedBody, FetchOptions, GuardedFetch, WebRequest, WebResponse } from "../../../contract/env.ts"
 import { LonghaulError } from "../../../contract/error.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { onAbort } from "../../../lib/abort.ts"
@@ -34,14 +34,21 @@ export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
     })
   }
 
-  async function fetched(start: string, options: FetchOptions, body?: string): Promise<FetchedBody> {
+  async function fetched(
+    { url: start, method, body, allowPrivate }: WebRequest,
+    options: FetchOptions,
+    follow = false,
+  ): Promise<WebResponse> {
     // Loaded on first use.
     const { exchange, resolveBySystem } = await import("../later.ts")
     return withDeadline(options, async (signal) => {
+      const { maxBytes } = options
+      const mayBePrivate = allowPrivate ? () => true : isAllowed
       let url = readTarget(start)
       let headers = options.headers ?? {}
       for (let redirects = 0; ; redirects++) {
-        const request: Exchange = { url, isAllowed, userAgent, headers, body, maxBytes: options.maxBytes, signal }
+        const asked = { url, method, body, headers, userAgent, follow }
+        const request: Exchange = { ...asked, isAllowed: mayBePrivate, maxBytes, signal }
         const answer = await exchange(request, resolve ?? resolveBySystem)
         if (answer.location === undefined) return { ...answer.body, url: url.href }
         if (redirects === maxRedirects) throw new ToolError("io", `More than ${maxRedirects} redirects.`)
@@ -57,9 +64,15 @@ export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
   }
 
   return {
-    get: (url, options) => fetched(url, options),
-    post: (url, body, options) => fetched(url, options, body),
+    get: (url, options) => withoutHeaders(fetched({ url, method: "GET" }, options, true)),
+    post: (url, body, options) => withoutHeaders(fetched({ url, method: "POST", body }, options)),
+    send: (request, options) => fetched(request, options),
   }
+}
+
+async function withoutHeaders(response: Promise<WebResponse>): Promise<FetchedBody> {
+  const { headers: _, ...body } = await response
+  return body
 }
 
 /** The address is checked when connecting; this checks only the text. */

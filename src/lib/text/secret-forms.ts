@@ -1,4 +1,4 @@
-import { bytesToBase64 } from "../../lib/bytes.ts"
+import { bytesToBase64 } from "../bytes.ts"
 
 /** One way in which a secret can be written. */
 export interface Form {

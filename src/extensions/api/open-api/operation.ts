@@ -1,0 +1,35 @@
+import type { JsonSchema } from "../../../contract/json.ts"
+import type { ApiMethod } from "../method.ts"
+
+/** One operation of an OpenAPI document. */
+export interface Operation {
+  readonly id: string
+  readonly method: ApiMethod
+  /** With its parameters in braces. */
+  readonly path: string
+  readonly summary: string
+  readonly parameters: readonly OperationParameter[]
+  /** Absent: it takes no JSON body. */
+  readonly body?: { readonly required: boolean; readonly schema: JsonSchema }
+  /** It is a tool of its own, too. */
+  readonly asTool: boolean
+}
+
+export interface OperationParameter {
+  readonly name: string
+  readonly in: "path" | "query"
+  readonly required: boolean
+  readonly description?: string
+  readonly schema: JsonSchema
+}
+
+/** Matches the paths of an operation; its groups are the parameters, in their order. */
+export function pathPattern(template: string): RegExp {
+  const parts = template.split(/(\{[^{}]*\})/)
+  const source = parts.map((part) => (part.startsWith("{") ? "([^/]+)" : part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")))
+  return new RegExp(`^${source.join("")}$`)
+}
+
+export function namesIn(template: string): readonly string[] {
+  return [...template.matchAll(/\{([^{}]*)\}/g)].map(([, name = ""]) => name)
+}
