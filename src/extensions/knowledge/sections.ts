@@ -89,7 +89,7 @@ function headingsOf(text: string): readonly Heading[] {
     const end = text.indexOf("\n", start)
     const next = end === -1 ? text.length : end + 1
     const line = text.slice(start, end === -1 ? text.length : end).trimEnd()
-    const mark = /^\s*(`{3,}(?!.*`)|~{3,})/.exec(line)?.[1]
+    const mark = fenceOf(line)
     if (fence !== undefined) {
       if (mark?.startsWith(fence) && line.trim() === mark) fence = undefined
       previous = undefined
@@ -111,6 +111,13 @@ function headingsOf(text: string): readonly Heading[] {
   return headings
 }
 
+/** The marks that open or close a code fence. */
+function fenceOf(line: string): string | undefined {
+  const [whole = "", mark] = /^\s*(`{3,}|~{3,})/.exec(line) ?? []
+  // Code in a line, such as ```a```.
+  return mark?.startsWith("`") && line.includes("`", whole.length) ? undefined : mark
+}
+
 function afterFrontMatter(text: string): number {
   if (!/^---[ \t]*\r?\n/.test(text)) return 0
   const end = /\n---[ \t]*(?:\r?\n|$)/g
@@ -126,6 +133,7 @@ function isParagraph(line: string): boolean {
 /** A heading without its marks: closing number signs, emphasis, links. */
 function plainTitle(title: string): string {
   return title
+    .slice(0, LONGEST_TITLE)
     .replace(/\s#+\s*$/, "")
     .replace(/\[\[([^[\]|]{1,200})(?:\|([^[\]]{1,200}))?\]\]/g, (_, target: string, alias?: string) => alias ?? target)
     .replace(/\[([^[\]]{0,300})\]\([^()]{0,1000}\)/g, "$1")
@@ -170,4 +178,5 @@ function lineEnd(text: string, from: number): number {
 
 const PART = 4000
 const LONGEST_HEAD = 1000
+const LONGEST_TITLE = 500
 const MOST_LINKS = 20

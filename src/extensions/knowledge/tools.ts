@@ -1,7 +1,7 @@
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { beforeCut, redactOf } from "../../lib/text/before-cut.ts"
-import { truncateUtf8 } from "../../lib/truncate.ts"
+import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
 import { asToolError, type KnowledgeHit, type KnowledgeLibrary } from "./library.ts"
 
 export interface SearchKnowledgeOptions {
@@ -101,6 +101,7 @@ function cut(
   sections: readonly string[],
   context: ToolContext,
 ): string {
+  if (offset === 0 && utf8Length(text) <= maxBytes) return text
   const redact = redactOf(context)
   // Masked from its beginning, so that a secret at the offset is recognised, too.
   const masked = offset > 0 || text.length <= maxBytes ? redact(text) : beforeCut(text, maxBytes, redact)
