@@ -33,6 +33,10 @@ export const commands: CommandTable = {
     summary: "Serve the tools to an MCP client, or use MCP servers of others.",
     load: () => import("./commands/mcp.ts"),
   },
+  knowledge: {
+    summary: "Add, index, search and show documents for runs.",
+    load: () => import("./commands/knowledge.ts"),
+  },
   doctor: { summary: "Check what is available to runs on this machine.", load: () => import("./commands/doctor.ts") },
   init: { summary: "Write a config file and an example program.", load: () => import("./commands/init.ts") },
   completion: { summary: "Print a shell completion script.", load: () => import("./commands/completion.ts") },

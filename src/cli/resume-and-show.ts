@@ -19,7 +19,7 @@ import { startOptions } from "./run-options.ts"
 import { inputSettings, openRuntime, type RunChoice } from "./run-settings.ts"
 import { startWorkspace } from "./start-folder.ts"
 
-const { workspace, model, backend, "max-turns": maxTurns, "mcp-config": mcpConfig } = startOptions
+const { workspace, model, backend, "max-turns": maxTurns, "mcp-config": mcpConfig, knowledge } = startOptions
 
 /** Options of every command that resumes a run. */
 export const resumeOptions = {
@@ -27,6 +27,7 @@ export const resumeOptions = {
   model: { ...model, help: "Use another model from here on. Default: the run's own." },
   backend: { ...backend, help: "Continue on another backend. Default: the run's own." },
   "mcp-config": { ...mcpConfig, help: "File with the run's MCP servers. Its programs are started." },
+  knowledge: { ...knowledge, help: "Let the model search the knowledge bases, if the run did so before." },
   "max-turns": maxTurns,
   timeout: { type: "string", value: "<seconds>", help: "Time limit from here on." },
   takeover: { type: "boolean", help: "Take the run from a process that may be alive." },

@@ -33,6 +33,7 @@ export const startOptions = {
     value: "<file>",
     help: "File with MCP servers, such as .mcp.json. Its programs are started.",
   },
+  knowledge: { type: "boolean", help: "Let the model search the knowledge bases. See the command knowledge." },
   "max-turns": { type: "string", value: "<n>", help: "Maximum number of model calls. Default: 100." },
 } as const satisfies OptionTable
 

@@ -1,6 +1,7 @@
 import { resolve } from "node:path"
 import type { Files } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
+import type { Extension } from "../contract/extension.ts"
 import type { McpServers } from "../contract/mcp.ts"
 import type { ModelSettings } from "../contract/model-settings.ts"
 import type { PolicySource } from "../contract/policy.ts"
@@ -24,6 +25,7 @@ export interface RunChoice {
   readonly backend?: string
   readonly system?: string
   readonly "mcp-config"?: string
+  readonly knowledge?: boolean
   readonly "max-turns"?: string
   readonly timeout?: string
   readonly store?: string
@@ -69,7 +71,7 @@ export async function openRuntime(
     ...(guard.bash ? [bashTool()] : []),
     ...ownTools,
   ]
-  const toolNames = tools.map(({ name }) => name)
+  const toolNames = [...tools.map(({ name }) => name), ...(choice.knowledge ? knowledgeTools : [])]
   checkAsked(choice.ask, toolNames)
   const changing = tools.filter(({ effect }) => effect !== "none").map(({ name }) => name)
   const { allowedTools, unknownPrice, hooks, observers, resolvePricing } = settings
@@ -83,6 +85,7 @@ export async function openRuntime(
       disabledTools: [...disabledTools, ...(isReadOnly ? changing : [])],
       ...(store !== undefined && { store: await storeAt(store) }),
       ...(choice["mcp-config"] !== undefined && { mcpServers: await serversOf(choice["mcp-config"]) }),
+      ...(choice.knowledge && { extensions: [await knowledgeExtension()] }),
       ...(allowedTools && { allowedTools }),
       ...(unknownPrice && { unknownPrice }),
       policy: policyOf(guard, await foundPolicy(guard, workspace, toolNames, complain)),
@@ -103,6 +106,13 @@ async function serversOf(path: string): Promise<McpServers> {
   const { readMcpServers } = await import("../hosts/node/mcp/config-file.ts")
   return readMcpServers(path)
 }
+
+async function knowledgeExtension(): Promise<Extension> {
+  const { knowledge } = await import("../hosts/node/knowledge/index.ts")
+  return knowledge()
+}
+
+const knowledgeTools = ["SearchKnowledge", "ReadKnowledge"]
 
 /** Other backends use their own default model, unless one is named. */
 function hasOwnModels(backend: string | undefined): boolean {
