@@ -36,7 +36,7 @@ export function shownRef(ref: string): string {
  * True for names separated by slashes that mean the same on every store: no absolute path, no `..`, no hidden file, no character that
  * a file system, a shell or a URL reads in another way.
  */
-export function isSafePath(path: string): boolean {
+function isSafePath(path: string): boolean {
   return path.length <= LONGEST_PATH && path.split("/").every((part) => isSafeName(part))
 }
 
