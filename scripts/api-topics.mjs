@@ -96,6 +96,18 @@ export const topics = [
     ],
   },
   {
+    title: "Knowledge",
+    about: "documents that a run can search and read.",
+    guides: [["knowledge", "guides/knowledge.md"]],
+    shown: [
+      ["knowledge", "KnowledgeOptions", "ExternalDocument"],
+      ["openKnowledge", "OpenKnowledgeOptions", "KnowledgeLibrary", "KnowledgeHit", "KnowledgeText"],
+      ["writeKnowledgeIndex", "buildKnowledgeIndex", "KnowledgeIndexRequest", "BuiltKnowledgeIndex"],
+      ["createSearchKnowledgeTool", "createReadKnowledgeTool"],
+      ["getExtractor", "Extractor", "ExtractedText"],
+    ],
+  },
+  {
     title: "Other frameworks",
     about: "a policy for the tools that other agent frameworks run.",
     guides: [["other frameworks", "guides/enforce-other-frameworks.md"]],

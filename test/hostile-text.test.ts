@@ -1,5 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest"
 import { visible } from "../src/cli/format.ts"
+import { loadEntityDecoder } from "../src/lib/html/html-entities.ts"
+import { htmlToText } from "../src/lib/html/html-to-text.ts"
 import { isOurs } from "../src/lib/own-names.ts"
 import { parsePatch } from "../src/lib/patch/parse-patch.ts"
 import { parseRetryAfter } from "../src/lib/retry.ts"
@@ -12,8 +14,6 @@ import { closestLines } from "../src/tools/edit/closest-lines.ts"
 import { readNotebook } from "../src/tools/edit/notebook.ts"
 import { compileGlob } from "../src/tools/find/glob.ts"
 import { parseIgnoreFile } from "../src/tools/find/ignore-rules.ts"
-import { loadEntityDecoder } from "../src/tools/web/html-entities.ts"
-import { htmlToText } from "../src/tools/web/html-to-text.ts"
 
 /** Text controlled by a model, a tool, a file or a server: each parser with growing, hostile inputs. */
 type Attack = readonly [name: string, input: (size: number) => string, read: (text: string) => unknown]

@@ -1899,20 +1899,90 @@ export const promises: readonly Promised[] = [
     proof: [["test/compaction.test.ts", "CMP-05"]],
   },
   // Knowledge
-  { id: "KB-01", text: "Knowledge bases are folders next to the runs" },
-  { id: "KB-02", text: "An index by headings, words and links" },
-  { id: "KB-03", text: "A missing index is built for the run" },
-  { id: "KB-04", text: "Off by default, with limits" },
-  { id: "KB-05", text: "Folders and external sources per run" },
-  { id: "KB-06", text: "A search returns ranked snippets with references" },
-  { id: "KB-07", text: "A section, a file or an external source can be read" },
-  { id: "KB-08", text: "The readable formats are defined" },
-  { id: "KB-09", text: "The conversion of HTML to text is defined" },
-  { id: "KB-10", text: "References cannot leave their knowledge base" },
-  { id: "KB-11", text: "Headers of external sources appear in no output" },
-  { id: "KB-12", text: "Run-time settings are rejected at start" },
-  { id: "KB-13", text: "Knowledge bases work with offloading and subagents" },
-  { id: "KB-14", text: "Its tools and extractors are exported" },
+  { id: "KB-01", text: "Knowledge bases are folders next to the runs", proof: [["test/knowledge.test.ts", "KB-01"]] },
+  {
+    id: "KB-02",
+    text: "An index by headings, words and links",
+    proof: [
+      ["src/extensions/knowledge/sections.test.ts", "KB-02"],
+      ["test/knowledge.test.ts", "KB-02"],
+    ],
+  },
+  {
+    id: "KB-03",
+    text: "A missing index is built for the run",
+    proof: [
+      ["test/knowledge.test.ts", "KB-03 is used"],
+      ["test/knowledge.test.ts", "KB-03 that is stale"],
+      ["test/knowledge.test.ts", "KB-03 that is %s"],
+    ],
+  },
+  {
+    id: "KB-04",
+    text: "Off by default, with limits",
+    proof: [
+      ["test/knowledge.test.ts", "KB-04 returns"],
+      ["test/knowledge.test.ts", "KB-04 gives"],
+    ],
+  },
+  {
+    id: "KB-05",
+    text: "Folders and external sources per run",
+    proof: [
+      ["test/knowledge.test.ts", "KB-05"],
+      ["src/extensions/knowledge/external.test.ts", "KB-05"],
+    ],
+  },
+  {
+    id: "KB-06",
+    text: "A search returns ranked snippets with references",
+    proof: [["test/knowledge.test.ts", "KB-06"]],
+  },
+  {
+    id: "KB-07",
+    text: "A section, a file or an external source can be read",
+    proof: [
+      ["test/knowledge.test.ts", "KB-07 cuts"],
+      ["test/knowledge.test.ts", "KB-01 KB-06 KB-07"],
+      ["src/extensions/knowledge/external.test.ts", "KB-07"],
+    ],
+  },
+  {
+    id: "KB-08",
+    text: "The readable formats are defined",
+    proof: [
+      ["test/knowledge.test.ts", "KB-08"],
+      ["src/hosts/node/knowledge/extractors.test.ts", "KB-08"],
+    ],
+  },
+  { id: "KB-09", text: "The conversion of HTML to text is defined", proof: [["test/knowledge.test.ts", "KB-09"]] },
+  {
+    id: "KB-10",
+    text: "References cannot leave their knowledge base",
+    proof: [
+      ["src/extensions/knowledge/attacks.test.ts", "KB-10 on a store"],
+      ["src/extensions/knowledge/attacks.test.ts", "KB-10 folders"],
+    ],
+  },
+  {
+    id: "KB-11",
+    text: "Headers of external sources appear in no output",
+    proof: [["src/extensions/knowledge/external.test.ts", "KB-11"]],
+  },
+  {
+    id: "KB-12",
+    text: "Run-time settings are rejected at start",
+    proof: [
+      ["test/knowledge.test.ts", "KB-12 with %s is refused"],
+      ["test/knowledge.test.ts", "KB-12 with %j"],
+    ],
+  },
+  {
+    id: "KB-13",
+    text: "Knowledge bases work with offloading and subagents",
+    proof: [["test/knowledge.test.ts", "KB-13"]],
+  },
+  { id: "KB-14", text: "Its tools and extractors are exported", proof: [["test/knowledge.test.ts", "KB-14"]] },
   // Runners
   { id: "RN-01", text: "A runner can be configured, and its absence degrades gracefully" },
   { id: "RN-02", text: "A stubbed call in the foreground is an error result and a missing capability" },

@@ -148,7 +148,7 @@ export const mutations = [
   ),
   mutation(
     "secrets: a tool cuts a text before it is masked",
-    [["src/tools/before-cut.ts", "if (text.length <= maxCharacters) return text", "if (true) return text"]],
+    [["src/lib/text/before-cut.ts", "if (text.length <= maxCharacters) return text", "if (true) return text"]],
     cut("Grep in a long line"),
   ),
   mutation(

@@ -35,6 +35,10 @@ export const commands: CommandTable = {
   },
   skills: { summary: "List the skills that runs here can use.", load: () => import("./commands/skills.ts") },
   memory: { summary: "Show or add what runs here remember.", load: () => import("./commands/memory.ts") },
+  knowledge: {
+    summary: "Add, index, search and show documents for runs.",
+    load: () => import("./commands/knowledge.ts"),
+  },
   doctor: { summary: "Check what is available to runs on this machine.", load: () => import("./commands/doctor.ts") },
   init: { summary: "Write a config file and an example program.", load: () => import("./commands/init.ts") },
   completion: { summary: "Print a shell completion script.", load: () => import("./commands/completion.ts") },

@@ -23,6 +23,7 @@ export const extensionOptions = {
     values: memoryModes,
     help: "Memory of the workspace: off (default), read-only or read-write. See the command memory.",
   },
+  knowledge: { type: "boolean", help: "Let the model search the knowledge bases. See the command knowledge." },
   "no-agents-md": { type: "boolean", help: "Do not give the AGENTS.md files of the workspace to the model." },
 } as const satisfies OptionTable
 
@@ -30,6 +31,7 @@ export const extensionOptions = {
 export interface ExtensionChoice {
   readonly skills?: boolean
   readonly memory?: string
+  readonly knowledge?: boolean
   readonly "no-agents-md"?: boolean
 }
 
@@ -65,6 +67,11 @@ export async function chosenExtensions(
     extensions.push(memory({ mode, space: memorySpace(workspace) }))
     toolNames.push("Recall", ...(mode === "read-write" ? ["Memorize"] : []))
   }
+  if (choice.knowledge) {
+    const { knowledge } = await import("../hosts/node/knowledge/index.ts")
+    extensions.push(knowledge())
+    toolNames.push("SearchKnowledge", "ReadKnowledge")
+  }
   return { extensions, toolNames }
 }
 
@@ -83,6 +90,7 @@ export async function recordedExtensions(
   return {
     skills: recorded.has("skills"),
     memory: mode ?? "off",
+    knowledge: recorded.has("knowledge"),
     "no-agents-md": !recorded.has("agents-md"),
   }
 }

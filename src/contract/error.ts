@@ -37,6 +37,7 @@ export type ErrorCode =
   | "output_not_json"
   | "output_schema_mismatch"
   | "compaction_stuck"
+  | "format_unsupported"
   | "tool_failed"
   | "policy_denied"
   | "policy_unavailable"

@@ -13,6 +13,8 @@ import type { Tool } from "./tool.ts"
 export interface Extension {
   /** Among those of a run and its runtime, the last one of a name is used. */
   readonly name: string
+  /** It holds the choice or the secrets of one caller: a run may have it, a runtime, whose runs would share it, may not. */
+  readonly perRun?: boolean
   /** The secrets that it sends, by name. The runtime masks these values. */
   credentials?(): Readonly<Record<string, string>>
   /** A rejection fails the run. */

@@ -33,7 +33,7 @@ import { agentTools } from "./agents/agent-tools.ts"
 import { type CheckedAgents, checkedAgents, checkTypeTools, ownTools } from "./agents/settings.ts"
 import { type BackendSource, Backends } from "./backends/backends.ts"
 import type { TargetSource } from "./backends/targets.ts"
-import { checkedExtensions, drawsOnMore, type ServerExtension, toolFilter } from "./extensions/settings.ts"
+import { drawsOnMore, type ServerExtension, sharedExtensions, toolFilter } from "./extensions/settings.ts"
 import { checkedSelection, checkedServers, resolveDeadlines } from "./input/backend-settings.ts"
 import { type CheckedCompaction, checkedCompaction } from "./input/compaction.ts"
 import { checkShapes, list } from "./input/shapes.ts"
@@ -143,7 +143,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
   const logger = config.logger && redactedLogger(containedLogger(config.logger), redactorOf)
   warnOfWeakSecrets(redactorOf().weak, logger)
   const compaction = checkedCompaction(config.compaction, resolveModel)
-  const extensions = checkedExtensions(config.extensions)
+  const extensions = sharedExtensions(config.extensions)
   const { agents, tools, selected } = selectedTools(config, offloads(compaction))
   const reporting = reportingOf(config, logger)
   const artifacts = artifactsOf(config, defaults)

@@ -17,7 +17,7 @@ export function scopedStore(store: Store, workspaceId: string): ExtensionRun["sh
 function checkedPath(path: string): string {
   const isPlain = path
     .split("/")
-    .every((part) => /^[A-Za-z0-9._-][^\\/\0]*$/.test(part) && part !== "." && part !== "..")
+    .every((part) => /^[\p{L}\p{N}._-][^\\/\0]*$/u.test(part) && part !== "." && part !== "..")
   if (isPlain && !/\p{Cc}/u.test(path)) return path
   throw new LonghaulError("config_invalid", `${JSON.stringify(path)} is not a path inside a workspace.`, {
     fix: "Use names separated by slashes.",

@@ -37,6 +37,16 @@ export function checkedExtensions(extensions: unknown): readonly Extension[] {
   })
 }
 
+/** Those of a runtime. */
+export function sharedExtensions(extensions: unknown): readonly Extension[] {
+  const known = checkedExtensions(extensions)
+  const own = known.find(({ perRun }) => perRun)
+  if (own === undefined) return known
+  throw new LonghaulError("config_invalid", `The extension ${own.name} has settings that are for one run only.`, {
+    fix: "Pass it to run() or resume(): extensions: [...]. Folders and headers of knowledge() are such settings.",
+  })
+}
+
 /** The runtime's extensions and those of a run, which replace others of the same name. */
 function mergedExtensions(runtime: readonly Extension[], run: readonly Extension[]): readonly Extension[] {
   return [...runtime.filter(({ name }) => !run.some((own) => own.name === name)), ...run]

@@ -1,4 +1,4 @@
-import { beforeCut, type Redact } from "../before-cut.ts"
+import { beforeCut, type Redact } from "../../lib/text/before-cut.ts"
 
 /** The lines most similar to the sought ones, with their numbers, so that a model can see its mistake; empty: none. */
 export function closestLines(text: string, wanted: string, redact: Redact): string {

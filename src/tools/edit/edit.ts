@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../contract/json.ts"
 import type { Tool, ToolContext } from "../../contract/tool.ts"
-import { redactOf } from "../before-cut.ts"
+import { redactOf } from "../../lib/text/before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { filesOf, stopIfAborted } from "../shared.ts"
 import { type Replacement, replaceInFile } from "./replace-text.ts"

@@ -1,6 +1,6 @@
 import { ToolError } from "../../contract/tool.ts"
+import type { Redact } from "../../lib/text/before-cut.ts"
 import { decodeText, encodeText } from "../../lib/text-file.ts"
-import type { Redact } from "../before-cut.ts"
 import { closestLines } from "./closest-lines.ts"
 
 /** One requested replacement. */

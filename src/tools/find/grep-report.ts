@@ -1,5 +1,5 @@
+import { beforeCut, type Redact } from "../../lib/text/before-cut.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
-import { beforeCut, type Redact } from "../before-cut.ts"
 import { onOneLine } from "../shared.ts"
 import { type Line, lineEnd, nextLine } from "./grep-lines.ts"
 

@@ -1,6 +1,6 @@
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { compileLinearPattern } from "../../lib/linear-pattern.ts"
-import { redactOf } from "../before-cut.ts"
+import { redactOf } from "../../lib/text/before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { compileOrRefuse, filesOf, skippedFolders, stopIfAborted } from "../shared.ts"
 import { compileGlob } from "./glob.ts"

@@ -1,6 +1,6 @@
 import { ToolError } from "../../contract/tool.ts"
 import { type Hunk, malformed, oldLines, shown } from "../../lib/patch/file-patch.ts"
-import type { Redact } from "../before-cut.ts"
+import type { Redact } from "../../lib/text/before-cut.ts"
 import { closestLines } from "../edit/closest-lines.ts"
 import { createLineSearch, type LineSearch } from "./find-lines.ts"
 

@@ -1,7 +1,7 @@
 import type { Tool, ToolContext } from "../../contract/tool.ts"
 import { type FilePatch, malformed } from "../../lib/patch/file-patch.ts"
 import { parsePatch } from "../../lib/patch/parse-patch.ts"
-import { type Redact, redactOf } from "../before-cut.ts"
+import { type Redact, redactOf } from "../../lib/text/before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { filesOf, stopIfAborted } from "../shared.ts"
 import { planChanges } from "./plan-changes.ts"

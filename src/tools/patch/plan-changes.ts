@@ -1,8 +1,8 @@
 import type { FileChange, Files } from "../../contract/env.ts"
 import { ToolError } from "../../contract/tool.ts"
 import type { AddPatch, DeletePatch, FilePatch, Hunk, UpdatePatch } from "../../lib/patch/file-patch.ts"
+import type { Redact } from "../../lib/text/before-cut.ts"
 import { decodeText, encodeText, type TextFile } from "../../lib/text-file.ts"
-import type { Redact } from "../before-cut.ts"
 import { onOneLine } from "../shared.ts"
 import { applyHunks } from "./apply-hunks.ts"
 

@@ -1,5 +1,5 @@
+import { LONGEST_SECRET, type Redact, withoutHalfWord } from "../../lib/text/before-cut.ts"
 import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
-import { LONGEST_SECRET, type Redact, withoutHalfWord } from "../before-cut.ts"
 
 export interface LineRange {
   /** The number of the first line to keep, from 1. */

@@ -1,8 +1,8 @@
 import type { ImagePart } from "../../contract/content.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import { isJsonObject } from "../../lib/json.ts"
+import { beforeCut, type Redact } from "../../lib/text/before-cut.ts"
 import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
-import { beforeCut, type Redact } from "../before-cut.ts"
 import type { Notebook } from "../edit/notebook.ts"
 
 /** A notebook as lines to read, and its images by line number, counted from 1. */

@@ -1,8 +1,8 @@
 import { type ToolContext, ToolError } from "../../contract/tool.ts"
 import { onAbort } from "../../lib/abort.ts"
+import { beforeCut, type Redact, redactOf } from "../../lib/text/before-cut.ts"
 import { latin1 } from "../../lib/text-file.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
-import { beforeCut, type Redact, redactOf } from "../before-cut.ts"
 import { unpacksWithin } from "./pdf-budget.ts"
 
 export interface PdfRequest {

@@ -1,6 +1,6 @@
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
+import { redactOf } from "../../lib/text/before-cut.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
-import { redactOf } from "../before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { fetchOf } from "../shared.ts"
 import { toWebPage, type WebPage } from "./web-page.ts"

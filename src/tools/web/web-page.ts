@@ -1,8 +1,8 @@
 import type { FetchedBody } from "../../contract/env.ts"
+import { loadEntityDecoder } from "../../lib/html/html-entities.ts"
+import { htmlToText } from "../../lib/html/html-to-text.ts"
+import { type Redact, withoutHalfWord } from "../../lib/text/before-cut.ts"
 import { latin1, sniffEncoding } from "../../lib/text-file.ts"
-import { type Redact, withoutHalfWord } from "../before-cut.ts"
-import { loadEntityDecoder } from "./html-entities.ts"
-import { htmlToText } from "./html-to-text.ts"
 
 /** The readable content of a response. */
 export interface WebPage {

@@ -1,6 +1,6 @@
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
-import { beforeCut, redactOf } from "../before-cut.ts"
+import { beforeCut, redactOf } from "../../lib/text/before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { fetchOf } from "../shared.ts"
 import { duckDuckGo } from "./engines/duckduckgo.ts"

@@ -1,6 +1,6 @@
+import { type EntityDecoder, loadEntityDecoder } from "../../../lib/html/html-entities.ts"
+import { type HtmlToken, htmlTokens } from "../../../lib/html/html-tokens.ts"
 import { checkKeys, keys } from "../../../lib/known-keys.ts"
-import { type EntityDecoder, loadEntityDecoder } from "../html-entities.ts"
-import { type HtmlToken, htmlTokens } from "../html-tokens.ts"
 import {
   notUnderstood,
   readBaseUrl,

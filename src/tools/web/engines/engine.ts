@@ -1,9 +1,9 @@
 import type { FetchedBody, FetchOptions, GuardedFetch } from "../../../contract/env.ts"
 import { LonghaulError } from "../../../contract/error.ts"
 import { ToolError } from "../../../contract/tool.ts"
+import { type EntityDecoder, loadEntityDecoder } from "../../../lib/html/html-entities.ts"
+import { htmlToText } from "../../../lib/html/html-to-text.ts"
 import { isJsonObject } from "../../../lib/json.ts"
-import { type EntityDecoder, loadEntityDecoder } from "../html-entities.ts"
-import { htmlToText } from "../html-to-text.ts"
 
 /** A web search engine. */
 export interface SearchEngine {

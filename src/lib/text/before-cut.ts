@@ -1,4 +1,4 @@
-import type { ToolContext } from "../contract/tool.ts"
+import type { ToolContext } from "../../contract/tool.ts"
 
 /** Masks secrets: `ToolContext.redact`. */
 export type Redact = (text: string) => string

@@ -1,0 +1,179 @@
+import { LonghaulError } from "../../contract/error.ts"
+import { BaseIndex, type IndexHit, type KnowledgeIndex } from "./base-index.ts"
+import { filesUnder, type KnowledgeFile, type KnowledgePlace, readDocument } from "./catalogue.ts"
+import { damaged, type Extractor, type Extractors, getExtractor, type KnowledgeFormat } from "./formats.ts"
+import { checkedBase, INDEX_NAME } from "./refs.ts"
+import { type ExtractedText, splitSections } from "./sections.ts"
+
+export interface BaseSettings {
+  readonly place: KnowledgePlace
+  readonly name: string
+  readonly files: readonly KnowledgeFile[]
+  readonly extractors: Extractors
+  readonly signal: AbortSignal
+  readonly warn: (message: string) => void
+}
+
+/** One base, while a run uses it. Its index is read, or built, with the first search. */
+export class KnowledgeBase {
+  readonly name: string
+  readonly files: readonly KnowledgeFile[]
+  readonly #settings: BaseSettings
+  #index: Promise<BaseIndex> | undefined
+
+  constructor(settings: BaseSettings) {
+    this.#settings = settings
+    this.name = settings.name
+    this.files = settings.files
+  }
+
+  async find(query: string): Promise<readonly IndexHit[]> {
+    try {
+      return (await this.#current()).find(query)
+    } catch (error) {
+      if (LonghaulError.is(error)) throw error
+      // An index can be damaged in a way that only a search finds.
+      this.#warnOfIndex()
+      this.#index = kept(this.#built(await BaseIndex.empty()))
+      return (await this.#index).find(query)
+    }
+  }
+
+  async extract(file: KnowledgeFile): Promise<ExtractedText> {
+    const { place, extractors, signal } = this.#settings
+    const bytes = await readDocument(place, this.name, file.path)
+    return extractorOf(file.format, extractors)(bytes, { name: `${this.name}/${file.path}`, signal })
+  }
+
+  #current(): Promise<BaseIndex> {
+    this.#index ??= kept(this.#open()).catch((error: unknown) => {
+      this.#index = undefined
+      throw error
+    })
+    return this.#index
+  }
+
+  async #open(): Promise<BaseIndex> {
+    const { place, name } = this.#settings
+    const bytes = await place.store.folder(`${place.root}/${name}`).read(INDEX_NAME)
+    if (bytes === null) return this.#built(await BaseIndex.empty())
+    const index = await BaseIndex.parse(bytes)
+    if (index === undefined) this.#warnOfIndex()
+    return this.#built(index ?? (await BaseIndex.empty()))
+  }
+
+  /** The index with the files as they are now: those that it has already are left alone. */
+  async #built(index: BaseIndex): Promise<BaseIndex> {
+    const { files, warn } = this.#settings
+    const paths = new Set(files.map(({ path }) => path))
+    for (const { path } of index.files) if (!paths.has(path)) index.remove(path)
+    const failed = await refresh(index, this.#settings)
+    for (const { error } of failed)
+      warn(`A document is left out of the search. ${error.message} ${error.fix ?? ""}`.trim())
+    return index
+  }
+
+  #warnOfIndex(): void {
+    this.#settings.warn(
+      `The index of the knowledge base ${this.name} is damaged or of another version, so the run builds its own. ` +
+        `\`longhaul knowledge index ${this.name}\` writes it anew.`,
+    )
+  }
+}
+
+/** A rejection that no search waits for yet must not end the process. */
+function kept<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {})
+  return promise
+}
+
+export interface FailedFile {
+  readonly path: string
+  readonly error: LonghaulError
+}
+
+/** Indexes the files whose bytes differ from the indexed ones. Returns those that cannot be read. */
+async function refresh(
+  index: BaseIndex,
+  { place, name, files, extractors, signal }: Omit<BaseSettings, "warn">,
+): Promise<readonly FailedFile[]> {
+  const failed: FailedFile[] = []
+  const waiting = [...files].reverse()
+  const work = async () => {
+    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+      signal.throwIfAborted()
+      const { path, format } = file
+      try {
+        const bytes = await readDocument(place, name, path)
+        const digest = await digestOf(bytes)
+        if (index.digestOf(path) === digest) continue
+        const text = await extractorOf(format, extractors)(bytes, { name: `${name}/${path}`, signal })
+        index.add(path, digest, splitSections(text))
+      } catch (error) {
+        if (signal.aborted || (LonghaulError.is(error) && error.code === "storage")) throw error
+        index.remove(path)
+        failed.push({ path, error: LonghaulError.is(error) ? error : damaged(`${name}/${path}`, format, error) })
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(READ_AT_ONCE, files.length) }, work))
+  return failed
+}
+
+export interface IndexRequest {
+  readonly place: KnowledgePlace
+  readonly base: string
+  readonly extractors: Extractors
+  readonly signal: AbortSignal
+}
+
+/** The index of a base as it is now. Documents that cannot be read are left out and returned. */
+export async function indexOf(request: IndexRequest): Promise<{
+  readonly index: KnowledgeIndex
+  readonly failed: readonly FailedFile[]
+}> {
+  const { place, extractors, signal } = request
+  const name = checkedBase(request.base)
+  const files = await filesUnder(place, name, "", () => {})
+  if (files.length === 0) {
+    throw new LonghaulError("not_found", `There are no documents in the knowledge base ${name}.`, {
+      fix: `Add one: longhaul knowledge add ${name} <file>.`,
+    })
+  }
+  const index = await BaseIndex.empty()
+  const failed = await refresh(index, { place, name, files, extractors, signal })
+  return { index: index.toJSON(), failed }
+}
+
+/** Whether the index of a base agrees with its documents. */
+export async function indexState({
+  place,
+  base,
+  files,
+}: {
+  readonly place: KnowledgePlace
+  readonly base: string
+  readonly files: readonly KnowledgeFile[]
+}): Promise<"current" | "stale" | "missing" | "damaged"> {
+  const bytes = await place.store.folder(`${place.root}/${base}`).read(INDEX_NAME)
+  if (bytes === null) return "missing"
+  const index = await BaseIndex.parse(bytes)
+  if (index === undefined) return "damaged"
+  if (index.files.length !== files.length) return "stale"
+  for (const { path } of files) {
+    if (index.digestOf(path) !== (await digestOf(await readDocument(place, base, path)))) return "stale"
+  }
+  return "current"
+}
+
+function extractorOf(format: KnowledgeFormat, extractors: Extractors): Extractor {
+  return extractors[format] ?? getExtractor(format)
+}
+
+async function digestOf(bytes: Uint8Array): Promise<string> {
+  // A store returns bytes of their own, never shared memory.
+  const digest = await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>)
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
+}
+
+const READ_AT_ONCE = 8

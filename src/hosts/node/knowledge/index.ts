@@ -1,0 +1,35 @@
+import type { Extension } from "../../../contract/extension.ts"
+import * as portable from "../../../extensions/knowledge/index.ts"
+import { nodeExtractors } from "./extractors.ts"
+
+/** `longhaul/extensions/knowledge` on Node: the same as everywhere, and it reads PDF and DOCX if their packages are installed. */
+export * from "../../../extensions/knowledge/index.ts"
+
+/** The knowledge bases of the workspace, `knowledge/` in its part of the store, and documents on the web. */
+export function knowledge(options: portable.KnowledgeOptions = {}): Extension {
+  return portable.knowledge(withNode(options))
+}
+
+/** The knowledge of a workspace, to search and read it, or to make tools of it. */
+export function openKnowledge(options: portable.OpenKnowledgeOptions): Promise<portable.KnowledgeLibrary> {
+  return portable.openKnowledge(withNode(options))
+}
+
+/** The index of a base as it is now. */
+export function buildKnowledgeIndex(request: portable.KnowledgeIndexRequest): Promise<portable.BuiltKnowledgeIndex> {
+  return portable.buildKnowledgeIndex(withNode(request))
+}
+
+/** Builds the index of a base and writes it next to the documents, so that runs need not build it. */
+export function writeKnowledgeIndex(request: portable.KnowledgeIndexRequest): Promise<portable.BuiltKnowledgeIndex> {
+  return portable.writeKnowledgeIndex(withNode(request))
+}
+
+/** The extractor of a format. That of PDF or DOCX rejects with `format_unsupported` if its package is not installed. */
+export function getExtractor(format: portable.KnowledgeFormat): portable.Extractor {
+  return nodeExtractors[format] ?? portable.getExtractor(format)
+}
+
+function withNode<Options extends { readonly extractors?: portable.Extractors }>(options: Options): Options {
+  return { ...options, extractors: { ...nodeExtractors, ...options.extractors } }
+}
