@@ -41,12 +41,15 @@ describe("init in an empty folder", () => {
     const everything = text.replaceAll(/^( *)\/\/ (?=")/gm, "$1")
     const settings = checkSettings("/x/longhaul.config.json", parseJsonWithComments(everything), { isProgram: false })
     expect(Object.keys(settings).toSorted()).toEqual([
+      "agentsMd",
       "allowedTools",
       "disabledTools",
       "effort",
       "limits",
       "maxOutputTokens",
+      "memory",
       "model",
+      "skills",
       "store",
       "system",
       "temperature",
