@@ -152,7 +152,7 @@ export const topics = [
       ["api", "ApiOptions", "ApiObservers", "ApiCallSeen", "ApiResponseSeen"],
       ["ApiService", "ApiServices", "ApiAuth", "ApiMethod", "ApiEnv", "ResolveAuth", "AuthRequest"],
       ["openApiService", "OpenApiOptions"],
-      ["mcp", "McpOptions"],
+      ["mcp", "McpOptions", "RequestHandlers"],
     ],
     listed: ["DEFAULT_SAMPLING_MAX_DEPTH"],
   },
