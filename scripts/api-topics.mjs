@@ -145,18 +145,6 @@ export const topics = [
     ],
   },
   {
-    title: "Extensions",
-    about: "tools from web services and MCP servers.",
-    guides: [["call web services", "guides/apis.md"]],
-    shown: [
-      ["api", "ApiOptions", "ApiObservers", "ApiCallSeen", "ApiResponseSeen"],
-      ["ApiService", "ApiServices", "ApiAuth", "ApiMethod", "ApiEnv", "ResolveAuth", "AuthRequest"],
-      ["openApiService", "OpenApiOptions"],
-      ["mcp", "McpOptions", "RequestHandlers"],
-    ],
-    listed: ["DEFAULT_SAMPLING_MAX_DEPTH"],
-  },
-  {
     title: "Backends",
     about: "what runs the agent: our own loop, or the programs and SDKs of vendors.",
     guides: [["backends", "guides/backends.md"]],
@@ -181,11 +169,17 @@ export const topics = [
   },
   {
     title: "Extensions",
-    about: "sources of tools and instructions for runs.",
-    guides: [["MCP servers", "guides/mcp-servers.md"]],
+    about: "sources of tools and instructions for runs: MCP servers, web services and your own.",
+    guides: [
+      ["MCP servers", "guides/mcp-servers.md"],
+      ["call web services", "guides/apis.md"],
+    ],
     shown: [
       ["mcp", "McpOptions", "RequestHandlers"],
       ["McpServers", "McpProgram", "McpRemote", "McpServerSettings", "McpAuth"],
+      ["api", "ApiOptions", "ApiObservers", "ApiCallSeen", "ApiResponseSeen"],
+      ["ApiService", "ApiServices", "ApiAuth", "ApiMethod", "ApiEnv", "ResolveAuth", "AuthRequest"],
+      ["openApiService", "OpenApiOptions"],
       ["Extension", "ExtensionRun", "OpenedExtension"],
     ],
     listed: ["DEFAULT_SAMPLING_MAX_DEPTH"],

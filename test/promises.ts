@@ -870,9 +870,13 @@ export const promises: readonly Promised[] = [
     text: "The error for a missing ripgrep names the doctor command",
     proof: [["src/hosts/node/search/ripgrep.test.ts", "TOOL-04"]],
   },
-  { id: "TOOL-05", text: "Twenty-two built-in tools" },
-  { id: "TOOL-06", text: "Four tools exist only if configured" },
-  { id: "TOOL-07", text: "Tools that are safe to run in parallel are listed" },
+  { id: "TOOL-05", text: "Twenty-two built-in tools", proof: [["test/tools-table.test.ts", "TOOL-05"]] },
+  { id: "TOOL-06", text: "Four tools exist only if configured", proof: [["test/tools-table.test.ts", "TOOL-06"]] },
+  {
+    id: "TOOL-07",
+    text: "Tools that are safe to run in parallel are listed",
+    proof: [["test/tools-table.test.ts", "TOOL-07"]],
+  },
   {
     id: "TOOL-08",
     text: "Bash runs in a shell, on Node only",

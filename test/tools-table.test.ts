@@ -1,14 +1,19 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { expect, test } from "vitest"
+import type { Extension } from "../src/contract/extension.ts"
 import type { Tool } from "../src/contract/tool.ts"
+import { api } from "../src/extensions/api/index.ts"
 import { createReadKnowledgeTool, createSearchKnowledgeTool, openKnowledge } from "../src/extensions/knowledge/index.ts"
 import { ServerConnection } from "../src/extensions/mcp/connection.ts"
 import { searchedTools } from "../src/extensions/mcp/many-tools.ts"
 import { resourceTools } from "../src/extensions/mcp/resources.ts"
+import { memory } from "../src/extensions/memory/index.ts"
+import { skills } from "../src/extensions/skills/index.ts"
 import { backendHost } from "../src/hosts/node/backends/environment.ts"
 import { defaultBrand } from "../src/lib/brand.ts"
 import { agentTools } from "../src/runtime/agents/agent-tools.ts"
 import { checkedAgents } from "../src/runtime/agents/settings.ts"
+import { scopedStore } from "../src/runtime/extensions/scoped-store.ts"
 import { fetchData } from "../src/runtime/offload/fetch-data.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import {
@@ -45,7 +50,19 @@ async function sources(): Promise<readonly (readonly [source: string, tools: rea
     ["`compaction: { offload }`", [fetchData]],
     ["`knowledge()` with a base", [createSearchKnowledgeTool(library)]],
     ["`knowledge()` with a base or an external document", [createReadKnowledgeTool(library)]],
+    ["`memory()`", await toolsOf(memory({ mode: "read-write" }))],
+    ["`skills()` with a skill", await toolsOf(skills({ skills: [{ name: "a", description: "b", body: "c" }] }))],
+    ["`api()`", await toolsOf(api({ services: { a: { baseUrl: "https://a.example" } } }))],
   ]
+}
+
+async function toolsOf(extension: Extension): Promise<readonly Tool[]> {
+  const host = { ...backendHost({ workspace: "/", variables: () => ({}) }), brand: defaultBrand }
+  const { signal } = new AbortController()
+  const shared = scopedStore(memoryStore(), "w")
+  // Without what these extensions do not use.
+  const run = { runId: "r", nodeId: "main", task: "", cwd: "/", env: {}, host, shared, signal, warn() {} } as never
+  return (await extension.open(run)).tools ?? []
 }
 
 function unconnected(): ServerConnection {
@@ -61,9 +78,37 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n")
 }
 
+/** The built-in tools by the names that were promised. */
+const promised =
+  "Bash Read Write Edit Glob Grep WebFetch WebSearch Agent SendMessage Sleep ToolSearch Memorize Recall TaskCreate TaskGet " +
+  "TaskList TaskUpdate NotebookEdit ListMcpResources ReadMcpResource SkillPage"
+const conditional = "ApiCall FetchData SearchKnowledge ReadKnowledge"
+const safe =
+  "Read Glob Grep WebFetch WebSearch Sleep ToolSearch Recall ListMcpResources ReadMcpResource SkillPage TaskGet TaskList"
+
+test("TOOL-05 TOOL-06 TOOL-07 the 22 built-in tools and the conditional ones exist, and exactly the safe ones have no effect", async () => {
+  const tools = (await sources()).flatMap(([, each]) => each)
+  const names = tools.map(({ name }) => name)
+  expect(promised.split(" ")).toHaveLength(22)
+  for (const name of [...promised.split(" "), ...conditional.split(" ")]) expect(names).toContain(name)
+  const harmless = new Set(tools.filter(({ effect }) => effect === "none").map(({ name }) => name))
+  expect(
+    promised
+      .split(" ")
+      .filter((name) => harmless.has(name))
+      .sort(),
+  ).toEqual(safe.split(" ").sort())
+})
+
 test("docs/tools.md lists every tool with its effect, its risk and where it comes from", async () => {
   const rows = (await sources()).flatMap(([source, tools]) =>
-    tools.map(({ name, effect, risk, concurrent }) => [name, effect, risk, concurrent ? "yes" : "no", source]),
+    tools.map(({ name, effect, effectOf, risk, concurrent }) => [
+      name,
+      effectOf ? "by its arguments" : effect,
+      risk,
+      concurrent ? "yes" : "no",
+      source,
+    ]),
   )
   rows.sort(([left = ""], [right = ""]) => (left < right ? -1 : 1))
   const names = rows.map(([name]) => name)
