@@ -101,7 +101,7 @@ export const topics = [
     guides: [["knowledge", "guides/knowledge.md"]],
     shown: [
       ["knowledge", "KnowledgeOptions", "ExternalDocument"],
-      ["openKnowledge", "OpenKnowledgeOptions", "KnowledgeLibrary", "KnowledgeHit", "KnowledgeText"],
+      ["openKnowledge", "OpenKnowledgeOptions", "KnowledgeSource", "KnowledgeLibrary", "KnowledgeHit", "KnowledgeText"],
       ["writeKnowledgeIndex", "buildKnowledgeIndex", "KnowledgeIndexRequest", "BuiltKnowledgeIndex"],
       ["createSearchKnowledgeTool", "createReadKnowledgeTool"],
       ["getExtractor", "Extractor", "ExtractedText"],
