@@ -85,12 +85,12 @@ export function runKey(config: ResolvedConfig, input: RunInput): RunKey {
   return { workspaceId: config.workspaceId, runId: input?.runId ?? newRunId(), nodeId: input?.nodeId ?? "main" }
 }
 
-/** `filter`: the tools of extensions that it may use. */
+/** `filter`: the tools of extensions that it may use. Default: those that the input selects. */
 export async function checkInput(
   config: ResolvedConfig,
   key: RunKey,
   input: RunInput,
-  filter: ToolFilter = toolFilter(input),
+  filter?: ToolFilter,
 ): Promise<CheckedInput> {
   if (typeof input === "string") throw taskAlone()
   checkKeys("run", input, inputKeys)
@@ -112,7 +112,7 @@ export async function checkInput(
   // FetchData reads what the run already has: it needs no feature of a backend.
   const tools = dispatcher.listTools().filter(({ name }) => dispatcher.tool(name) !== fetchData)
   const chain = await selectedChain(config, input, tools)
-  const drawn = drawnOn(config, chain, servers, checkedExtensions(input.extensions), filter)
+  const drawn = drawnOn(config, chain, servers, checkedExtensions(input.extensions), filter ?? toolFilter(input))
   const redactor = config.redactorOf(chain, drawn, key)
   const form = outputForm(input)
   const cwd = workingDirectory(config.workspace, input.cwd ?? ".")
