@@ -42,7 +42,7 @@ export interface ApiCalls extends ApiObservers {
   readonly credentials: Credentials
   readonly masks: Masks
   readonly host: ExtensionRun["host"]
-  readonly fetch: typeof globalThis.fetch | undefined
+  readonly fetch: typeof fetch | undefined
 }
 
 /** The arguments of ApiCall. */

@@ -17,7 +17,7 @@ export interface ApiOptions extends ApiObservers {
   /** Called for each call to a service with `custom` authentication. */
   readonly resolveAuth?: ResolveAuth
   /** Sends requests instead of the environment's guarded ones, for example through a proxy. It must not follow redirects. */
-  readonly fetch?: typeof globalThis.fetch
+  readonly fetch?: typeof fetch
   /** Default `api`. */
   readonly name?: string
 }

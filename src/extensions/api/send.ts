@@ -4,7 +4,7 @@ import { concatBytes } from "../../lib/bytes.ts"
 import { statusOf } from "../../lib/redirect.ts"
 import type { ApiMethod } from "./method.ts"
 
-type Fetch = typeof globalThis.fetch
+type Fetch = typeof fetch
 
 export interface ApiRequest {
   readonly service: string
@@ -38,10 +38,10 @@ export interface Senders {
  * Sends one request and follows no redirect: its target would be a call that neither `allowedPaths` nor the policy has seen.
  * Rejects with a `ToolError`, `outcome_unknown` if the service may have acted on the request.
  */
-export async function send(request: ApiRequest, { fetch, guarded }: Senders): Promise<ApiResponse> {
+export async function send(request: ApiRequest, { fetch: given, guarded }: Senders): Promise<ApiResponse> {
   try {
-    if (fetch === undefined && guarded?.send) return await sendGuarded(request, guarded.send.bind(guarded))
-    return await sendPlain(request, fetch ?? globalThis.fetch)
+    if (given === undefined && guarded?.send) return await sendGuarded(request, guarded.send.bind(guarded))
+    return await sendPlain(request, given ?? fetch)
   } catch (error) {
     throw failureOf(request, error)
   }

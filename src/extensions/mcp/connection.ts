@@ -214,10 +214,10 @@ export class ServerConnection {
     const { server } = this
     if ("command" in server) return new LineTransport(await this.#start(server))
     const url = addressOf(this.name, server)
-    const { host, fetch = globalThis.fetch, page } = this.#options
+    const { host, fetch: given = fetch, page } = this.#options
     const authProvider = await authProviderOf(this.name, server, host, page)
     const options = {
-      fetch: serverFetch({ ...server, seen: (secrets) => this.#keepSecrets(secrets) }, fetch),
+      fetch: serverFetch({ ...server, seen: (secrets) => this.#keepSecrets(secrets) }, given),
       requestInit: { headers: { ...server.headers } },
       ...(authProvider && { authProvider }),
       ...(server.auth?.allowOtherIssuer && { skipIssuerMetadataValidation: true }),
