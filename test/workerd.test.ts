@@ -82,6 +82,11 @@ test("a run with a tool completes inside workerd, over its own fetch, without No
     fetched: expect.stringContaining("1 ≫\u0338 2 ©"),
   })
   expect(told).toMatchObject({
+    looked: [
+      expect.stringContaining("harbour/tides.md#hochwasser"),
+      expect.stringContaining("High water is at 04:17."),
+      expect.stringContaining("405"),
+    ],
     remembered: [
       expect.stringContaining("Pull hard."),
       expect.stringContaining("Remembered as"),

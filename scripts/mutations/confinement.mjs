@@ -60,12 +60,18 @@ export const mutations = [
   ),
   mutation(
     "confinement: tools see the files of the runtime",
-    [[confine, "if (inside.split(sep).some(isOurs) || isHidden(root, candidate))", "if (isHidden(root, candidate))"]],
+    [
+      [
+        confine,
+        "if (leadsToOurs(inside.split(sep), access) || isHidden(root, candidate))",
+        "if (isHidden(root, candidate))",
+      ],
+    ],
     attack("Read file tools deny a file in .longhaul"),
   ),
   mutation(
     "confinement: tools see a store that lies in the workspace",
-    [[confine, "some(isOurs) || isHidden(root, candidate))", "some(isOurs))"]],
+    [[confine, "access) || isHidden(root, candidate))", "access))"]],
     hidden("the run works, and no tool finds the store in any spelling"),
   ),
   mutation(

@@ -12,7 +12,7 @@ const resume = (name) => ["src/runtime/resume.test.ts", name]
 const controls = (name) => ["test/promises/controls.test.ts", name]
 
 const repeatsWhenStopped = 'if (call.intent === "repeatable" && ownerStopped) return true'
-const runsAgain = '(resumable || (intent === "repeatable" && ownerStopped))'
+const runsAgain = 'const mayRepeat = intent === "repeatable" && ownerStopped && !isOnceNow'
 const ownerStopped = 'const ownerStopped = owner === "dead" || owner === "released"'
 const stoppedOpening = 'ownerStopped: owner === "dead" || owner === "released",'
 
@@ -31,7 +31,7 @@ export const mutations = [
     "effects: a once call runs again where its owner is dead",
     [
       [runtime, repeatsWhenStopped, "if (ownerStopped) return true"],
-      [runtime, runsAgain, "ownerStopped"],
+      [runtime, runsAgain, "const mayRepeat = ownerStopped"],
     ],
     durable("a `once` call with an intent and no result is not run again"),
   ),
@@ -98,7 +98,13 @@ export const mutations = [
   ),
   mutation(
     "effects: a tool with an effect starts before its answer is complete",
-    [[runtime, 'return tool?.effect === "none" && tool.concurrent', "return tool !== undefined && tool.concurrent"]],
+    [
+      [
+        runtime,
+        'tool?.effect === "none" && !tool.effectOf && tool.concurrent',
+        "tool !== undefined && tool.concurrent",
+      ],
+    ],
     tools("with an effect start only when the answer that calls them is complete"),
   ),
   mutation(
@@ -182,7 +188,7 @@ export const mutations = [
     [
       [
         `${runtime}/calls/run-call.ts`,
-        '        await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, call)))\n',
+        '        await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, shownCall(this.#run, call))))\n',
         `        const said: unknown = await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, call)))
         if (said !== undefined) return this.record(call, notStarted(call), 0, effect)\n`,
       ],

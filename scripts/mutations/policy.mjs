@@ -180,13 +180,7 @@ export const mutations = [
   ),
   mutation(
     "policy: services do not scan outputs",
-    [
-      [
-        calls,
-        "return policy.services.length > 0 || policy.rules.scansOutput(tool)",
-        "return policy.rules.scansOutput(tool)",
-      ],
-    ],
+    [[calls, "return services.length > 0 || rules.scansOutput(", "return rules.scansOutput("]],
     faults("nothing of its output is passed on"),
   ),
   mutation(

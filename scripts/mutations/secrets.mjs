@@ -105,24 +105,12 @@ export const mutations = [
   ),
   mutation(
     "secrets: the input of a run is masked without its own webhook",
-    [
-      [
-        "src/runtime/input/input.ts",
-        "config.redactorOf(chain, mcpServers, key)",
-        "config.redactorOf(chain, mcpServers)",
-      ],
-    ],
+    [["src/runtime/input/input.ts", "config.redactorOf(chain, drawn, key)", "config.redactorOf(chain, drawn)"]],
     sinks("the secret of a run's own webhook appears in no journal"),
   ),
   mutation(
     "secrets: an answer to a resumed run is masked without its own webhook",
-    [
-      [
-        "src/runtime/resume-run.ts",
-        "config.redactorOf(chain, mcpServers, key)",
-        "config.redactorOf(chain, mcpServers)",
-      ],
-    ],
+    [["src/runtime/resume-run.ts", "config.redactorOf(chain, drawn, key)", "config.redactorOf(chain, drawn)"]],
     ["test/secrets-webhook.test.ts", "a run that is resumed elsewhere"],
   ),
   mutation(

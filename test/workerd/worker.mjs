@@ -1,5 +1,7 @@
 import { createRuntime, defineTool } from "longhaul"
 import { native } from "longhaul/backends/native"
+import { api } from "longhaul/extensions/api"
+import { knowledge, writeKnowledgeIndex } from "longhaul/extensions/knowledge"
 import { mcp } from "longhaul/extensions/mcp"
 import { memory } from "longhaul/extensions/memory"
 import { skills } from "longhaul/extensions/skills"
@@ -47,6 +49,7 @@ export default {
     const drawn = await createRuntime({ model: scriptedModel([echo, "done"]), extensions }).run({ task: "x" })
     return Response.json({
       remembered: await remembered(store),
+      looked: await lookedUp(store, mcpUrl),
       verified,
       drawn,
       result,
@@ -61,6 +64,23 @@ export default {
 }
 
 /** The results of a run with a skill and a memory. */
+/** A web service and a knowledge base, with the worker's own fetch and store. */
+async function lookedUp(store, url) {
+  const text = "# Tides\n\n## Hochwasser\n\nHigh water is at 04:17.\n"
+  await store.folder("workspaces/default/knowledge/harbour").create("tides.md", new TextEncoder().encode(text))
+  await writeKnowledgeIndex({ store, base: "harbour" })
+  const call = (name, args) => ({ parts: [{ toolCall: { name, args } }] })
+  const steps = [
+    call("SearchKnowledge", { query: "Hochwasser" }),
+    call("ReadKnowledge", { ref: "harbour/tides.md#hochwasser" }),
+    call("ApiCall", { service: "scene", method: "GET", path: "/mcp" }),
+    "done",
+  ]
+  const extensions = [knowledge(), api({ services: { scene: { baseUrl: new URL(url).origin } } })]
+  const { toolCalls } = await createRuntime({ model: scriptedModel(steps), store, extensions }).run({ task: "x" })
+  return toolCalls.map(({ result }) => result)
+}
+
 async function remembered(store) {
   const call = (name, args) => ({ parts: [{ toolCall: { name, args } }] })
   const steps = [

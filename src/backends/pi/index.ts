@@ -35,7 +35,6 @@ export function pi(options: PiOptions = {}): Backend {
     },
     async open(request, env) {
       if (request.from.kind !== "history") throw new LonghaulError("session_lost", "Pi stores no sessions.")
-      if (Object.keys(request.mcpServers).length > 0) throw noServers()
       const modules = await load().catch((error: unknown) => {
         throw missing(error)
       })
@@ -85,12 +84,6 @@ function missing(cause: unknown): LonghaulError {
   return new LonghaulError("backend_missing", "Pi is not installed.", {
     fix: "Install it: npm install @earendil-works/pi-ai@0.87 @earendil-works/pi-agent-core@0.87",
     cause,
-  })
-}
-
-function noServers(): LonghaulError {
-  return new LonghaulError("capability_mismatch", "Pi does not connect to MCP servers.", {
-    fix: "Remove mcpServers, or use another backend.",
   })
 }
 

@@ -73,13 +73,6 @@ test("without Pi's packages the run fails as backend_missing, with the command t
   })
 })
 
-test("MCP servers are refused, since Pi does not connect to any", async () => {
-  const runtime = createRuntime({ backend: pi({ load: async () => modules() }) })
-  const mcpServers = { notes: { command: "notes" } }
-  const result = await runtime.run({ task: "x", model: "openai:gpt-5.5", mcpServers })
-  expect(result.error?.code).toBe("capability_mismatch")
-})
-
 test.each([
   ["gpt-5.5", "is not a model of Pi"],
   ["none:gpt", "has no provider"],

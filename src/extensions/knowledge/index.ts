@@ -83,7 +83,15 @@ export interface OpenKnowledgeOptions extends KnowledgeSource, Pick<KnowledgeOpt
 
 /** The knowledge of a workspace, to search and read it, or to make tools of it. */
 export async function openKnowledge(options: OpenKnowledgeOptions): Promise<KnowledgeLibrary> {
-  const { store, workspaceId, folders, external = [], extractors = {}, signal = never, warn = () => {} } = options
+  const {
+    store,
+    workspaceId,
+    folders,
+    external = [],
+    extractors = {},
+    signal = neverAborted(),
+    warn = () => {},
+  } = options
   checkOptions({ external, extractors, ...(folders && { folders }) })
   const place = placeIn(store, workspaceId)
   return openLibrary({ place, external, extractors, signal, warn, ...(folders && { folders }) })
@@ -101,7 +109,7 @@ export interface BuiltKnowledgeIndex {
 
 /** The index of a base as it is now. */
 export async function buildKnowledgeIndex(request: KnowledgeIndexRequest): Promise<BuiltKnowledgeIndex> {
-  const { store, workspaceId, base, extractors = {}, signal = never } = request
+  const { store, workspaceId, base, extractors = {}, signal = neverAborted() } = request
   const { index, failed } = await indexOf({ place: placeIn(store, workspaceId), base, extractors, signal })
   const reasons = failed.map(({ path, error }) => ({ path, reason: `${error.message} ${error.fix ?? ""}`.trim() }))
   return { index, failed: reasons }
@@ -116,7 +124,10 @@ export async function writeKnowledgeIndex(request: KnowledgeIndexRequest): Promi
   return built
 }
 
-const never = new AbortController().signal
+/** Made on use: a worker allows none while it loads. */
+function neverAborted(): AbortSignal {
+  return new AbortController().signal
+}
 
 export type { IndexedFile, KnowledgeIndex } from "./base-index.ts"
 export type { KnowledgeFile } from "./catalogue.ts"

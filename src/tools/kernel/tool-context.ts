@@ -20,9 +20,15 @@ export interface ToolContextOptions {
 /** The context of one call outside a run, for `Tool.run` and for a dispatcher. What a tool reads is in it, never global. */
 export function createToolContext(options: ToolContextOptions = {}): ToolContext {
   checkKeys("createToolContext", options, optionKeys)
-  const { cwd = "/", env = {}, signal = neverAborted, runId = "none", callId = newNonce(), onProgress } = options
+  const {
+    cwd = "/",
+    env = {},
+    signal = new AbortController().signal,
+    runId = "none",
+    callId = newNonce(),
+    onProgress,
+  } = options
   return { signal, idempotencyKey: callId, runId, callId, cwd, env, progress: onProgress ?? (() => {}) }
 }
 
 const optionKeys = keys<ToolContextOptions>()("cwd", "env", "signal", "runId", "callId", "onProgress")
-const neverAborted = new AbortController().signal
