@@ -25,6 +25,8 @@ export class ControlProtocol {
   /** Resolves when nothing more can be read. */
   readonly #reading: Promise<void>
   #count = 0
+  /** The program takes no more input: it has ended, or is about to. */
+  #isDeaf = false
 
   constructor(channel: LineChannel, deadlines: Deadlines) {
     this.#channel = channel
@@ -73,6 +75,7 @@ export class ControlProtocol {
       await this.#channel.send(JSON.stringify({ type: "control_request", request_id: id, request }))
       return await Promise.race([reply, late, over])
     } catch {
+      this.#isDeaf = true
       return undefined
     } finally {
       answered.abort()
@@ -130,7 +133,10 @@ export class ControlProtocol {
   async #notOpened(): Promise<LonghaulError> {
     const first = await Promise.race([this.#inbox.next().catch(asFailure), delay(0).then(() => undefined)])
     if (LonghaulError.is(first)) return first
-    const isOver = await Promise.race([this.#channel.exit.then(() => true), delay(0).then(() => false)])
+    const patience = new Aborter()
+    const limit = delay(this.#isDeaf ? this.#deadlines.stopMs : 0, patience.signal)
+    const isOver = await Promise.race([this.#channel.exit.then(() => true), limit.then(() => false)])
+    patience.abort()
     return notOpened(first, isOver ? await exitOf(this.#channel) : undefined)
   }
 }
