@@ -7,8 +7,8 @@ import { build } from "esbuild"
 /**
  * tsc checks and writes dist, which mirrors src. The modules of the library are copied to dist/esm for bundlers (condition
  * `module`), which take only those that are used. Then the entries are bundled in place for Node: importing costs by the
- * number of files, not by their size, so all portable entries become one file, and all of Node's another, of which each
- * gives out its own names. The command line, whose commands load one by one, is bundled for itself. What nothing reaches is
+ * number of files, not by their size, so all portable entries become one file, all of Node's another, and the extensions a
+ * third, of which each gives out its own names. The command line, whose commands load one by one, is bundled for itself. What nothing reaches is
  * deleted.
  */
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -23,9 +23,12 @@ const modules = targets
   .flatMap((path) => (path?.includes("/esm/") ? [path.replace("./dist/esm/", "")] : []))
 const types = targets.flatMap((target) => target.types).flatMap(inDist)
 /** Grouped by the file that each becomes part of. */
+const isExtension = (entry) => /^(extensions|hosts\/node\/knowledge)\//.test(entry)
 const groups = {
-  "core.js": entries.filter((entry) => !entry.startsWith("hosts/")),
-  "node.js": entries.filter((entry) => entry.startsWith("hosts/node/")),
+  "core.js": entries.filter((entry) => !entry.startsWith("hosts/") && !isExtension(entry)),
+  "node.js": entries.filter((entry) => entry.startsWith("hosts/node/") && !isExtension(entry)),
+  // Most programs use none of them.
+  "extensions.js": entries.filter(isExtension),
 }
 const programs = Object.values(bin).map((path) => path.replace(/^(\.\/)?dist\//, ""))
 
