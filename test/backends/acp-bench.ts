@@ -61,7 +61,7 @@ export const placedOpencode: PlacedBackend = {
 /** One attempt for each request: the runtime retries. */
 const geminiSettings = fileURLToPath(new URL("gemini-settings.json", import.meta.url))
 
-/** As the user's: Gemini CLI ignores settings of the system in a folder that others can write to. */
+/** As the user's: given as settings of the system, its limit of attempts had no effect. */
 function settleGemini(home: string): void {
   if (home === "") return
   mkdirSync(join(home, ".gemini"), { recursive: true })
