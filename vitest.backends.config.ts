@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config"
 export default defineConfig({
   test: {
     include: ["test/backends/**/*.test.ts"],
+    // It writes scenes and compares nothing.
+    exclude: process.env.LONGHAUL_RECORD ? [] : ["test/backends/recording.test.ts"],
     testTimeout: 120_000,
     // One at a time: each of these programs wants a machine for itself.
     fileParallelism: false,

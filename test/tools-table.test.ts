@@ -68,7 +68,15 @@ async function toolsOf(extension: Extension): Promise<readonly Tool[]> {
 function unconnected(): ServerConnection {
   const host = { ...backendHost({ workspace: "/", variables: () => ({}) }), brand: defaultBrand }
   const { signal } = new AbortController()
-  return new ServerConnection({ name: "s", server: { url: "https://s.example" }, host, runId: "r", cwd: "/", signal })
+  return new ServerConnection({
+    name: "s",
+    server: { url: "https://s.example" },
+    host,
+    workspaceId: "w",
+    runId: "r",
+    cwd: "/",
+    signal,
+  })
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

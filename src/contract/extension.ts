@@ -23,6 +23,8 @@ export interface Extension {
 
 /** The run that an extension is opened for. */
 export interface ExtensionRun {
+  /** The tenant. */
+  readonly workspaceId: string
   readonly runId: string
   readonly nodeId: string
   /** The text of the task. */

@@ -1,4 +1,6 @@
+import { LonghaulError } from "../contract/error.ts"
 import type { McpServer, McpServers } from "../contract/mcp.ts"
+import { shown } from "./known-keys.ts"
 
 /** `mcp__<server>__<tool>` as policies write it. `server`: its name, if it is known: it may contain the separator. */
 export function policyToolName(toolName: string, server?: string): string {
@@ -35,3 +37,22 @@ function valuesOf(server: McpServer): readonly (readonly [string, string])[] {
 }
 
 const SHORTEST_SECRET = 8
+
+export function checkedServers(servers: McpServers | undefined): McpServers {
+  for (const [name, server] of Object.entries(servers ?? {})) checkServer(name, server)
+  return servers ?? {}
+}
+
+/** Names become part of tool names, so they have to be plain. */
+function checkServer(name: string, server: McpServer): void {
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {
+    throw new LonghaulError("config_invalid", `mcpServers has the name ${shown(name)}.`, {
+      fix: "Use letters, digits, - and _ only.",
+    })
+  }
+  const hasOne = typeof server === "object" && server !== null && "command" in server !== "url" in server
+  if (hasOne) return
+  throw new LonghaulError("config_invalid", `mcpServers.${name} needs either a command or a url.`, {
+    fix: 'Pass { command, args, env }, or { type: "http", url, headers }.',
+  })
+}

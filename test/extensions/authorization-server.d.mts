@@ -2,6 +2,8 @@ export interface AuthorizationServer {
   readonly issuer: string
   /** The kinds of grants that were successful, in order. */
   readonly grants: readonly string[]
+  /** Of every request. */
+  readonly headersSeen: readonly object[]
   isValid(token: string, audience: string): Promise<boolean>
   revokeAll(token: string): Promise<void>
   close(): Promise<void>

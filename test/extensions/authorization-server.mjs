@@ -38,10 +38,13 @@ export async function authorizationServer({ accessTokenSeconds = 3600 } = {}) {
   })
   const grants = []
   provider.on("grant.success", ({ oidc }) => grants.push(oidc.params.grant_type))
+  const headersSeen = []
+  server.on("request", ({ headers }) => headersSeen.push(headers))
   server.on("request", provider.callback())
   return {
     issuer,
     grants,
+    headersSeen,
     /** True if the token is valid for the server at this address. */
     async isValid(token, audience) {
       const found = await provider.AccessToken.find(token)

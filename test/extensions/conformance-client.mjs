@@ -77,6 +77,7 @@ const connection = new ServerConnection({
   name: "suite",
   server,
   host: { brand: defaultBrand, tokens },
+  workspaceId: "default",
   runId: run.runId,
   cwd: run.cwd,
   signal,

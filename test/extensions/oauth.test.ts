@@ -63,7 +63,7 @@ async function scene(options?: Parameters<typeof authorizationServer>[0]) {
 const tokens = () => fileTokens(folder)
 const signal = new AbortController().signal
 
-async function connection(server: McpRemote, follow?: (url: URL) => Promise<unknown>) {
+async function connection(server: McpRemote, follow?: (url: URL) => Promise<unknown>, workspaceId = "default") {
   const failures: unknown[] = []
   const page =
     follow &&
@@ -76,6 +76,7 @@ async function connection(server: McpRemote, follow?: (url: URL) => Promise<unkn
     name: "guarded",
     server,
     host,
+    workspaceId,
     runId: "r",
     cwd: "/",
     signal,
@@ -187,6 +188,23 @@ describe("a login at a real authorization server", () => {
     const { made } = await connection(guarded, async (url) => fetch(await logIn(url, { agrees: false })))
     await expect(made.tools()).rejects.toThrow()
     expect(server.grants).toEqual([])
+  })
+
+  test("of one tenant is not used for another one at the same server", async () => {
+    const server = await scene()
+    const { server: guarded } = await protectedServer(server)
+    await (await connection(guarded, browser, "acme")).made.tools()
+    await expect((await connection(guarded, undefined, "acme-2")).made.tools()).rejects.toMatchObject({ code: "auth" })
+    expect((await (await connection(guarded, undefined, "acme")).made.tools()).length).toBeGreaterThan(3)
+  })
+
+  test("sends the headers of the MCP server to no authorization server", async () => {
+    const server = await scene()
+    const { server: guarded } = await protectedServer(server)
+    const { made } = await connection({ ...guarded, headers: { "x-api-key": "key-of-the-server" } }, browser)
+    await made.tools()
+    expect(server.headersSeen.filter((headers) => "x-api-key" in headers)).toEqual([])
+    expect(server.headersSeen.length).toBeGreaterThan(2)
   })
 
   test("of one server is not sent to another one of the same name", async () => {

@@ -2,7 +2,7 @@ import { changedTools, Pins } from "../../extensions/mcp/pins.ts"
 import { scopedStore } from "../../runtime/extensions/scoped-store.ts"
 import { counted, visible } from "../format.ts"
 import { openStore } from "../read-store.ts"
-import { noMore, type Subcommand, serverNamed, withServer } from "./subcommand.ts"
+import { cliWorkspace, noMore, type Subcommand, serverNamed, withServer } from "./subcommand.ts"
 
 export const subcommand: Subcommand = {
   async run(positionals, values, output) {
@@ -11,7 +11,7 @@ export const subcommand: Subcommand = {
     const { name, server } = chosen
     const { store } = await openStore(values, output)
     const tools = await withServer(chosen, (connection) => connection.tools())
-    const pins = new Pins(scopedStore(store, "default"), name, server)
+    const pins = new Pins(scopedStore(store, cliWorkspace), name, server)
     const changed = changedTools(await pins.pinned(tools), tools)
     await pins.accept(tools)
     if (values.json) {

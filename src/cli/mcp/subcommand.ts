@@ -22,6 +22,9 @@ export interface McpValues {
   readonly json?: boolean
 }
 
+/** All runs of the command line belong to it. */
+export const cliWorkspace = "default"
+
 const defaultMcpFile = ".mcp.json"
 
 export function configPath(values: McpValues): string {
@@ -59,7 +62,8 @@ export async function withServer<T>(
   const { signal = new AbortController().signal, page } = options
   const cwd = resolve(".")
   const host = { ...backendHost({ workspace: cwd, variables: () => process.env }), brand: defaultBrand }
-  const connection = new ServerConnection({ name, server, host, runId: "cli", cwd, signal, ...(page && { page }) })
+  const place = { workspaceId: cliWorkspace, runId: "cli", cwd, signal }
+  const connection = new ServerConnection({ name, server, host, ...place, ...(page && { page }) })
   try {
     return await work(connection)
   } finally {

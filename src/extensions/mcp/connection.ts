@@ -23,6 +23,8 @@ export interface ConnectionOptions {
   readonly name: string
   readonly server: McpServer
   readonly host: Pick<BackendEnv, "spawn" | "brand" | "tokens">
+  /** The tenant: logins are its own. */
+  readonly workspaceId: string
   readonly runId: string
   readonly cwd: string
   readonly signal: AbortSignal
@@ -62,7 +64,7 @@ export class ServerConnection {
   #connected: Promise<Client> | undefined
   /** The newest client: an older one that is closed later changes nothing. */
   #client: Client | undefined
-  /** Ends a login that the server asked for. Undefined: nobody can log in. */
+  /** Completes a login that the server requested. Undefined: no login page is available. */
   #finishLogin: (() => Promise<void>) | undefined
   #logins = 0
   /** Tokens that the requests contained: a server may repeat them. */
@@ -214,11 +216,10 @@ export class ServerConnection {
     const { server } = this
     if ("command" in server) return new LineTransport(await this.#start(server))
     const url = addressOf(this.name, server)
-    const { host, fetch: given = fetch, page } = this.#options
-    const authProvider = await authProviderOf(this.name, server, host, page)
+    const { host, fetch: given = fetch, page, workspaceId } = this.#options
+    const authProvider = await authProviderOf({ name: this.name, server, workspaceId }, host, page)
     const options = {
       fetch: serverFetch({ ...server, seen: (secrets) => this.#keepSecrets(secrets) }, given),
-      requestInit: { headers: { ...server.headers } },
       ...(authProvider && { authProvider }),
       ...(server.auth?.allowOtherIssuer && { skipIssuerMetadataValidation: true }),
     }

@@ -34,7 +34,7 @@ export interface RequestHandlers {
     request: SamplingRequest,
     context: { readonly serverName: string; readonly depth: number; readonly runId: string },
   ) => SamplingAnswer | Promise<SamplingAnswer>
-  /** Asks a person on behalf of a server. Default: servers are told that nobody can be asked. */
+  /** Asks a person on behalf of a server. Default: servers cannot ask. */
   readonly elicit?: (
     request: Elicitation,
     context: { readonly serverName: string; readonly runId: string; readonly signal: AbortSignal },

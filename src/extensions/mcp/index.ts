@@ -4,7 +4,7 @@ import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/ex
 import type { McpServers } from "../../contract/mcp.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { checkKeys, keys, oneOf } from "../../lib/known-keys.ts"
-import { serverCredentials } from "../../lib/mcp-servers.ts"
+import { checkedServers, serverCredentials } from "../../lib/mcp-servers.ts"
 import { ServerConnection } from "./connection.ts"
 import { definitionsOf, visible } from "./definitions.ts"
 import type { RequestHandlers } from "./handlers.ts"
@@ -34,6 +34,7 @@ export function mcp(options: McpOptions): Extension {
   checkKeys("mcp", options, optionKeys)
   const { servers, name = "mcp", pins = "withhold" } = options
   oneOf("pins", pins, ["withhold", "warn"])
+  checkedServers(servers)
   return {
     name,
     credentials: () => serverCredentials(servers),
@@ -47,17 +48,20 @@ type Settled = McpOptions & Required<Pick<McpOptions, "pins">>
 
 async function open(run: ExtensionRun, options: Settled): Promise<OpenedExtension> {
   const { servers, fetch } = options
-  const { host, runId, cwd, signal } = run
+  const { host, workspaceId, runId, cwd, signal } = run
   const connections = Object.entries(servers).map(([name, server]) => {
     const serve = () => serverRequests(run, name, server, options)
-    return new ServerConnection({ name, server, host, runId, cwd, signal, serve, ...(fetch && { fetch }) })
+    return new ServerConnection({ name, server, host, workspaceId, runId, cwd, signal, serve, ...(fetch && { fetch }) })
   })
   const close = async () => {
     await Promise.all(connections.map((connection) => connection.close()))
   }
   try {
     const opened = await Promise.all(connections.map((connection) => openServer(run, connection, options)))
-    const tools = opened.flatMap((server) => server.tools)
+    const tools = distinct(
+      run,
+      opened.flatMap((server) => server.tools),
+    )
     const readable = opened.flatMap((server) => (server.hasResources ? [server.connection] : []))
     const isLong = areTooMany(tools, run.contextTokens)
     const instructions = [...opened.flatMap((server) => server.instructions ?? []), ...(isLong ? [namesOf(tools)] : [])]
@@ -70,6 +74,17 @@ async function open(run: ExtensionRun, options: Settled): Promise<OpenedExtensio
     await close()
     throw error
   }
+}
+
+/** Two tools that get the same name: a call could reach the wrong server, so that neither is offered. */
+function distinct(run: ExtensionRun, tools: readonly Tool[]): readonly Tool[] {
+  const counts = new Map<string, number>()
+  for (const { name } of tools) counts.set(name, (counts.get(name) ?? 0) + 1)
+  for (const [name, count] of counts) {
+    if (count > 1)
+      run.warn("mcp_name_collision", `${count} tools of MCP servers have the name ${name}. None is offered.`)
+  }
+  return tools.filter(({ name }) => counts.get(name) === 1)
 }
 
 interface OpenedServer {

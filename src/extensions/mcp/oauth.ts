@@ -11,6 +11,7 @@ import type { Brand } from "../../contract/brand.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { McpAuth, McpRemote } from "../../contract/mcp.ts"
 import { newNonce } from "../../lib/id.ts"
+import { canonicalJson } from "../../lib/json.ts"
 import { sha256 } from "../../lib/sha256.ts"
 
 /** How a person gets to the login and back. */
@@ -22,12 +23,17 @@ export interface LoginPage {
   returned(state: string): Promise<URLSearchParams>
 }
 
-export interface LoginOptions {
+/** Whose login it is, and at which server. */
+export interface LoginPlace {
+  readonly workspaceId: string
   readonly name: string
   readonly server: McpRemote
+}
+
+export interface LoginOptions extends LoginPlace {
   readonly tokens: TokenStore
   readonly brand: Brand
-  /** Absent: nobody is there who could log in. */
+  /** Absent: a login is not possible here. */
   readonly page?: LoginPage
 }
 
@@ -53,7 +59,7 @@ export class SavedLogin implements OAuthClientProvider {
   constructor(options: LoginOptions) {
     this.#options = options
     this.#auth = options.server.auth ?? {}
-    this.#key = loginKey(options.name, options.server)
+    this.#key = loginKey(options)
     const { clientMetadataUrl } = this.#auth
     if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl
   }
@@ -163,25 +169,25 @@ function loginNeeded(name: string): LonghaulError {
   })
 }
 
-/** The key of a server's login: another address is another server. */
-export function loginKey(name: string, { url }: McpRemote): string {
-  return `${name}-${sha256(url).slice(0, 16)}`
+/** The key of a login: another address is another server, and another workspace is another tenant. */
+export function loginKey({ workspaceId, name, server }: LoginPlace): string {
+  return `${name}-${sha256(canonicalJson([workspaceId, name, server.url])).slice(0, 32)}`
 }
 
 /** Where the requests to a server get their tokens. Undefined: they need none, or have their own headers. */
 export async function authProviderOf(
-  name: string,
-  server: McpRemote,
+  place: LoginPlace,
   host: { readonly tokens?: TokenStore; readonly brand: Brand },
   page?: LoginPage,
 ): Promise<OAuthClientProvider | undefined> {
+  const { name, server } = place
   const { auth } = server
   // The caller says that it is one; the protocol layer uses nothing else of it.
   if (auth?.provider !== undefined) return auth.provider as OAuthClientProvider
   if (auth?.grant === "client-credentials") return programCredentials(name, auth)
   const { tokens, brand } = host
   const hasOwnHeaders = server.headersProvider !== undefined || hasAuthorization(server)
-  return tokens && !hasOwnHeaders ? new SavedLogin({ name, server, tokens, brand, ...(page && { page }) }) : undefined
+  return tokens && !hasOwnHeaders ? new SavedLogin({ ...place, tokens, brand, ...(page && { page }) }) : undefined
 }
 
 async function programCredentials(name: string, auth: McpAuth): Promise<OAuthClientProvider> {

@@ -68,6 +68,7 @@ export class OpenExtensions {
     const sample = sampler(this.#config, this.#run)
     const contextTokens = target.model?.contextTokens ?? target.backend.capabilities.contextTokens
     return {
+      workspaceId,
       runId,
       nodeId,
       task: taskOf(this.#run),

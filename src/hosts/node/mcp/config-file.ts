@@ -3,7 +3,7 @@ import { LonghaulError } from "../../../contract/error.ts"
 import type { Json } from "../../../contract/json.ts"
 import type { McpServers } from "../../../contract/mcp.ts"
 import { isJsonObject } from "../../../lib/json.ts"
-import { checkedServers } from "../../../runtime/input/backend-settings.ts"
+import { checkedServers } from "../../../lib/mcp-servers.ts"
 
 /**
  * The servers of a file such as `.mcp.json`: `{ "mcpServers": { "<name>": { command, args, env } | { url, headers } } }`.

@@ -1,4 +1,6 @@
+import { LonghaulError } from "../../../contract/error.ts"
 import type { LoginPage } from "../../../extensions/mcp/oauth.ts"
+import { orAborted } from "../../../lib/abort.ts"
 import { serve } from "../http/serve.ts"
 
 /** The way back from a login in a browser: an address of this computer that waits for one redirect. */
@@ -8,42 +10,42 @@ export interface LoopbackPage extends LoginPage {
 
 /** `show`: tells the person which address to open. */
 export async function loopbackPage(show: (url: URL) => void, signal: AbortSignal): Promise<LoopbackPage> {
-  const waiting = new Map<string, (params: URLSearchParams) => void>()
-  const early = new Map<string, URLSearchParams>()
+  /** The logins under way, by state. */
+  const logins = new Map<string, Login>()
   const served = await serve((request) => {
     const { pathname, searchParams } = new URL(request.url)
-    const state = searchParams.get("state") ?? ""
-    if (request.method !== "GET" || pathname !== CALLBACK || !searchParams.has("state"))
-      return answer(404, "Not found.")
-    const resolve = waiting.get(state)
-    // A redirect with another state belongs to nobody here: another page must not be able to end this login.
-    if (!resolve) return answer(400, "This login was not started here, or is over.")
-    waiting.delete(state)
-    resolve(searchParams)
+    const state = searchParams.get("state")
+    if (request.method !== "GET" || pathname !== CALLBACK || state === null) return answer(404, "Not found.")
+    const login = logins.get(state)
+    // A redirect with another state belongs to no login here: another page must not be able to end this one.
+    if (login === undefined || login.isOver) return answer(400, "This login was not started here, or is over.")
+    login.isOver = true
+    login.resolve(searchParams)
     return answer(200, "You can close this page and return to the terminal.")
   })
   return {
     redirectUrl: `${served.url}${CALLBACK}`,
     open(url) {
-      const state = url.searchParams.get("state") ?? ""
-      const returned = new Promise<URLSearchParams>((resolve) => waiting.set(state, resolve))
-      void returned.then((params) => early.set(state, params))
+      let resolve: Login["resolve"] = () => {}
+      const returned = new Promise<URLSearchParams>((settle) => {
+        resolve = settle
+      })
+      logins.set(url.searchParams.get("state") ?? "", { resolve, returned, isOver: false })
       show(url)
     },
-    returned(state) {
-      return new Promise((resolve, reject) => {
-        const done = early.get(state)
-        if (done) return resolve(done)
-        const first = waiting.get(state)
-        waiting.set(state, (params) => {
-          first?.(params)
-          resolve(params)
-        })
-        signal.addEventListener("abort", () => reject(signal.reason), { once: true })
-      })
+    async returned(state) {
+      const params = await orAborted(logins.get(state)?.returned, signal)
+      if (params) return params
+      throw new LonghaulError("cancelled", "The login was stopped.")
     },
     close: () => served.close(),
   }
+}
+
+interface Login {
+  readonly returned: Promise<URLSearchParams>
+  resolve(params: URLSearchParams): void
+  isOver: boolean
 }
 
 function answer(status: number, text: string): Response {
