@@ -1,8 +1,8 @@
 import type MiniSearch from "minisearch"
 import type { AsPlainObject, Options, SearchOptions, SearchResult } from "minisearch"
 import { isJsonObject } from "../../lib/json.ts"
+import { isUnspaced, wordsOf } from "../../lib/text/words.ts"
 import type { Section } from "./sections.ts"
-import { isUnspaced, wordsOf } from "./words.ts"
 
 /** The content of `_index.json`: what a base held when it was written. */
 export interface KnowledgeIndex {

@@ -1,6 +1,7 @@
 import type { GuardedFetch } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import { ToolError } from "../../contract/tool.ts"
+import { firstMatch } from "../../lib/text/words.ts"
 import { KnowledgeBase } from "./base.ts"
 import type { IndexHit } from "./base-index.ts"
 import { type KnowledgeFile, type KnowledgePlace, listBases } from "./catalogue.ts"
@@ -8,7 +9,6 @@ import { type ExternalDocument, ExternalDocuments } from "./external.ts"
 import type { Extractors } from "./formats.ts"
 import { type KnowledgeRef, parseRef, shownRef, slugOf } from "./refs.ts"
 import { type ExtractedText, splitSections } from "./sections.ts"
-import { firstMatch } from "./words.ts"
 
 /** The knowledge of a workspace: its bases, and external documents. */
 export interface KnowledgeLibrary {

@@ -1,6 +1,7 @@
 import type { Json } from "../../contract/json.ts"
 import { type Tool, ToolError } from "../../contract/tool.ts"
 import { isJsonObject } from "../../lib/json.ts"
+import { toolRanking } from "../../lib/text/rank-tools.ts"
 
 /** More tools than this, or a larger part of the model's context, and only their names are listed. */
 const MOST_LISTED = 40
@@ -31,7 +32,7 @@ export function searchedTools(tools: readonly Tool[]): readonly Tool[] {
 }
 
 function toolSearch(tools: readonly Tool[]): Tool {
-  const entries = tools.map((tool) => ({ tool, words: wordsOf(`${tool.name} ${tool.description}`) }))
+  const rank = toolRanking(tools)
   return {
     name: "ToolSearch",
     description: "Searches the further tools by words of their names and descriptions, and returns how to call them.",
@@ -49,14 +50,12 @@ function toolSearch(tools: readonly Tool[]): Tool {
     risk: "low",
     run(args) {
       const { query, limit } = readArgs(args)
-      const found = entries
-        .map(({ tool, words }) => ({ tool, score: scoreOf(tool.name, words, query) }))
-        .filter(({ score }) => score > 0)
-        .sort((left, right) => right.score - left.score || (left.tool.name < right.tool.name ? -1 : 1))
-        .slice(0, limit)
+      const found = rank(query).slice(0, limit)
       if (found.length === 0) return `No tool matches ${JSON.stringify(query)}.`
       return found
-        .map(({ tool }) => `${tool.name}: ${tool.description}\narguments: ${JSON.stringify(tool.inputSchema)}`)
+        .map(
+          ({ name, description, inputSchema }) => `${name}: ${description}\narguments: ${JSON.stringify(inputSchema)}`,
+        )
         .join("\n\n")
     },
   }
@@ -65,20 +64,6 @@ function toolSearch(tools: readonly Tool[]): Tool {
 function readArgs(args: unknown): { readonly query: string; readonly limit: number } {
   const { query, limit } = isJsonObject(args) ? args : {}
   return { query: typeof query === "string" ? query : "", limit: typeof limit === "number" ? limit : 5 }
-}
-
-function scoreOf(name: string, words: ReadonlySet<string>, query: string): number {
-  const exact = query.split(/\s+/).includes(name) ? 100 : 0
-  return exact + [...wordsOf(query)].filter((word) => words.has(word)).length
-}
-
-function wordsOf(text: string): ReadonlySet<string> {
-  return new Set(
-    text
-      .replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2")
-      .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu) ?? [],
-  )
 }
 
 function callTool(byName: ReadonlyMap<string, Tool>): Tool {

@@ -1,3 +1,5 @@
+import { wordsOf } from "../../lib/text/words.ts"
+
 /** A text that can be found, with what it stands for. */
 export interface Found<Value> {
   readonly text: string
@@ -12,17 +14,10 @@ export async function closestTo<Value>(
 ): Promise<readonly Value[]> {
   if (among.length === 0) return []
   const { default: MiniSearch } = await import("minisearch")
-  const index = new MiniSearch<{ id: number; text: string }>({ fields: ["text"], tokenize: words })
+  const index = new MiniSearch<{ id: number; text: string }>({ fields: ["text"], tokenize: wordsOf })
   index.addAll(among.map(({ text }, id) => ({ id, text })))
   const hits = index.search(query.slice(0, LONGEST_QUERY), { prefix: (term) => term.length > 3, fuzzy: 0.1 })
   return hits.slice(0, limit).flatMap(({ id }) => among[Number(id)]?.value ?? [])
 }
 
-/** Chinese and Japanese have no spaces between words. */
-function words(text: string): string[] {
-  segmenter ??= new Intl.Segmenter(undefined, { granularity: "word" })
-  return Array.from(segmenter.segment(text)).flatMap(({ segment, isWordLike }) => (isWordLike ? [segment] : []))
-}
-
-let segmenter: Intl.Segmenter | undefined
 const LONGEST_QUERY = 2_000
