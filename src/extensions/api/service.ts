@@ -101,7 +101,7 @@ export function checkedService(name: string, service: ApiService): CheckedServic
     maxBodyBytes: wholeNumber(`${where}.maxBodyBytes`, service.maxBodyBytes ?? DEFAULT_BYTES),
     maxResponseBytes: wholeNumber(`${where}.maxResponseBytes`, service.maxResponseBytes ?? DEFAULT_BYTES),
     timeoutMs: wholeNumber(`${where}.timeoutMs`, service.timeoutMs ?? 30_000),
-    // Whoever writes a private address means it. A public name that resolves to one may be an attack.
+    // A private address in the settings is intended. A public name that resolves to one may be an attack.
     allowPrivate: service.allowPrivate ?? isPrivateHost(base),
   }
 }

@@ -174,7 +174,7 @@ function neighbour({ name, files }: KnowledgeBase, link: string): string | undef
   return file && refOf(name, file.path, heading === undefined ? "" : slugOf(heading))
 }
 
-/** What a model is told if a document cannot be read. */
+/** The message for the model if a document cannot be read. */
 export function asToolError(error: unknown): unknown {
   if (!LonghaulError.is(error)) return error
   const code = error.code === "format_unsupported" ? "denied" : error.code === "not_found" ? "not_found" : "io"
