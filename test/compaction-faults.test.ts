@@ -134,7 +134,7 @@ describe("the summary", () => {
     fails: new LonghaulError("invalid_request", "no"),
     "is empty": " ",
     "is cut": { parts: [text("Goal: the")], stopReason: "output-limit" },
-    "calls a tool": { parts: [call("Look")] },
+    "calls a tool": { parts: [text("Goal: the"), call("Look")], stopReason: "end" },
     "is too long itself": new LonghaulError("context_overflow", "prompt is too long"),
   }
   test.each(Object.entries(unusable))(
