@@ -61,16 +61,18 @@ export class RedactedStream {
 
   /** Where an unfinished known value starts, outside complete ones; the length of the text if there is none. */
   #unfinishedValue(text: string, known: readonly Hit[]): number {
-    if (this.#values === undefined) return text.length
-    let next = 0
-    for (let at = Math.max(0, text.length - this.#values.longest); at < text.length; at++) {
-      while ((known[next]?.end ?? text.length) <= at) next++
-      const hit = known[next]
-      const isInside = hit !== undefined && hit.at < at
-      if (!isInside && this.#values.beginsAt(text, at)) return at
-      if (hit !== undefined && hit.at <= at) at = hit.end - 1
+    const values = this.#values
+    if (values === undefined) return text.length
+    let from = Math.max(0, text.length - values.longest)
+    for (const hit of known) {
+      if (hit.end <= from) continue
+      // One that starts where a complete one does is longer than it.
+      const at = values.unfinished(text, from, hit.at + 1)
+      if (at !== -1) return at
+      from = hit.end
     }
-    return text.length
+    const at = values.unfinished(text, from, text.length)
+    return at === -1 ? text.length : at
   }
 }
 

@@ -26,11 +26,14 @@ export class ValueSearch {
   readonly #short: readonly Sought[]
   /** Texts by their first character. */
   readonly #byStart = new Map<number, Sought[]>()
+  /** 1 at the hash of the first two characters of each text. */
+  readonly #starts = new Uint8Array(PAIRS)
 
   constructor(sought: readonly Sought[]) {
     const ordered = sought.toSorted((left, right) => right.text.length - left.text.length)
     for (const each of ordered) {
       addTo(this.#byStart, each.text.charCodeAt(0), each)
+      this.#starts[pairAt(each.text, 0)] = 1
       if (each.text.length >= WINDOW) this.#addLong(each)
     }
     this.longest = ordered[0]?.text.length ?? 0
@@ -57,7 +60,17 @@ export class ValueSearch {
     }
   }
 
-  /** True if the end of the text, from `at` on, is the start of a longer sought text. */
+  /** The first place between `from` and `to` from which on the end of the text is the start of a longer sought text, or -1. */
+  unfinished(text: string, from: number, to: number): number {
+    for (let at = from; at < to; at++) {
+      // A single character at the end has no pair.
+      const isPossible = at + 1 === text.length || this.#starts[pairAt(text, at)] === 1
+      if (isPossible && this.beginsAt(text, at)) return at
+    }
+    return -1
+  }
+
+  /** The longer sought text that the end of the text, from `at` on, is the start of. */
   beginsAt(text: string, at: number): Sought | undefined {
     const candidates = this.#byStart.get(text.charCodeAt(at))
     if (candidates === undefined) return undefined
@@ -112,7 +125,13 @@ function hashAt(text: string, end: number): number {
   return (text.charCodeAt(end) ^ (text.charCodeAt(end - 1) << 5) ^ (text.charCodeAt(end - 2) << 10)) & (HASHES - 1)
 }
 
+/** A hash of the two characters from `at` on. */
+function pairAt(text: string, at: number): number {
+  return ((text.charCodeAt(at) << 6) ^ text.charCodeAt(at + 1)) & (PAIRS - 1)
+}
+
 const none: readonly never[] = []
 const WINDOW = 8
 const BLOCK = 3
 const HASHES = 65_536
+const PAIRS = 8192
