@@ -201,6 +201,7 @@ describe("failure modes of other systems", () => {
     expect(run.requests).toEqual([])
     const { error } = run.result
     expect(error).toMatchObject({ code: "compaction_stuck", data: { window: 8_000 } })
+    expect(error?.message).toContain("The system prompt and the tools leave too little room")
     expect(error?.fix).toContain("system prompt")
   })
 
@@ -239,6 +240,22 @@ describe("failure modes of other systems", () => {
     const turns = run.compactions.map(({ turn }) => turn)
     expect(new Set(turns).size).toBe(turns.length)
     for (const [index, turn] of turns.slice(1).entries()) expect(turn - (turns[index] ?? 0)).toBeGreaterThan(2)
+  })
+
+  test("stale usage: a refusal right after a compaction is measured by the shortened request", async () => {
+    let last = 0
+    const run = await runTurns({
+      ...talkative,
+      turn: (request, number) => {
+        const isShortened = request.tokens < last
+        last = request.tokens
+        if (isShortened && number < 60) throw new LonghaulError("context_overflow", "413: request too large")
+        return chatter(request, number)
+      },
+    })
+    const [first, second] = run.compactions
+    expect([first?.cause, second?.cause]).toEqual(["threshold", "overflow"])
+    expect(second?.tokens.before).toBe(first?.tokens.after)
   })
 
   test("late checks: a long tool loop is shortened between its turns, before any request is refused", async () => {

@@ -41,7 +41,7 @@ export const mutations = [
     fault("fills the window again after every summary"),
   ),
   mutation(
-    "compaction: the usage from before a compaction starts the next one",
+    "compaction: the usage from before a compaction is used after it",
     [[native, "this.#known = { tokens, count: this.#history.said.length, answer: 0 }", ""]],
     fault("stale usage"),
   ),
