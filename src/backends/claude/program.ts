@@ -2,6 +2,7 @@ import type { LineChannel } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import { Aborter, delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
+import { lastWords } from "../../lib/text/before-cut.ts"
 import type { Delivery } from "./wire.ts"
 
 /** Lets a program end by itself: it stores its session then. What is left after that is ended. */
@@ -16,7 +17,7 @@ export async function closeProgram(channel: LineChannel, stopMs: number): Promis
 /** Why a program ended, for an error. Resolves when it has ended. */
 export async function exitOf(channel: LineChannel): Promise<string> {
   const { code, signal, stderr } = await channel.exit
-  const said = stderr.trim().slice(-500)
+  const said = lastWords(stderr.trim(), 500)
   return `exit ${signal ?? code}${said === "" ? "" : `, ${said}`}`
 }
 

@@ -206,15 +206,27 @@ test("a channel that fails by itself rejects pending requests with its own error
 test("the end of the program rejects pending and later requests with backend_crashed and the end of its stderr", async () => {
   const { program, peer } = connect()
   const replies = [peer.request("one"), peer.request("two", {}, { replyMs: null })]
-  program.crash(`${"x".repeat(9000)}\nError: no such model\n`, 3)
+  program.crash(`${"x ".repeat(9000)}\nError: no such model\n`, 3)
   for (const reply of replies) {
     await expect(reply).rejects.toMatchObject({ code: "backend_crashed", data: { code: 3, signal: null } })
   }
   const { message } = await peer.ended
-  expect(message).toMatch(/^The program ended unexpectedly, with code 3: x+\nError: no such model$/)
+  expect(message).toMatch(/^The program ended unexpectedly, with code 3: [x ]+\nError: no such model$/)
   expect(message.length).toBeLessThan(2100)
   await expect(peer.request("three")).rejects.toMatchObject({ code: "backend_crashed" })
   await peer.notify("four")
+})
+
+test("an excerpt of what the program wrote never begins or ends within a word, which could be half of a secret", async () => {
+  for (let place = 1_960; place < 2_010; place++) {
+    const crashed = connect()
+    crashed.program.crash(`key sk-half-of-a-secret ${"x".repeat(place)} end`, 1)
+    expect((await crashed.peer.ended).message).toMatch(/: (?:key )?(?:sk-half-of-a-secret )?(?:x+ )?end$/)
+    const confused = connect()
+    confused.program.write({ raw: `${"x".repeat(place)} sk-half-of-a-secret and more` })
+    const { data } = await confused.peer.ended
+    expect(JSON.stringify(data)).toMatch(/^{"line":"x*(?: sk-half-of-a-secret)?(?: and)?(?: more)?"}$/)
+  }
 })
 
 test("a program that a signal ended is reported with the signal", async () => {

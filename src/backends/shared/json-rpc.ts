@@ -3,6 +3,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import { onAbort } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
+import { firstWords, lastWords } from "../../lib/text/before-cut.ts"
 
 export interface JsonRpcOptions {
   /** The program, as errors name it. */
@@ -164,13 +165,13 @@ export class JsonRpc {
   #unreadable(line: string): LonghaulError {
     return new LonghaulError("backend_protocol", `${this.#options.name} sent a line that is not a JSON-RPC message.`, {
       fix: "Check that the command starts the right program, in a supported version.",
-      data: { line: line.slice(0, SHOWN_CHARACTERS) },
+      data: { line: firstWords(line, SHOWN_CHARACTERS) },
     })
   }
 
   #crashed({ code, signal, stderr }: ProgramExit): LonghaulError {
     const how = signal === null ? `with code ${code}` : `by ${signal}`
-    const said = stderr.trim().slice(-SHOWN_CHARACTERS)
+    const said = lastWords(stderr.trim(), SHOWN_CHARACTERS)
     return new LonghaulError(
       "backend_crashed",
       `${this.#options.name} ended unexpectedly, ${how}${said === "" ? "." : `: ${said}`}`,

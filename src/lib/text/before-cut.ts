@@ -24,4 +24,18 @@ export function withoutHalfWord(text: string): string {
   return end === 0 ? text : text.slice(0, end)
 }
 
+/** The last characters of a text that is masked later, without half a word: half a secret would not be recognised. */
+export function lastWords(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text
+  const end = text.slice(-maxCharacters)
+  const space = end.search(/\s/)
+  return space === -1 ? "" : end.slice(space).trimStart()
+}
+
+/** The first characters, in the same way. */
+export function firstWords(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text
+  return /^.*\s/s.exec(text.slice(0, maxCharacters))?.[0].trimEnd() ?? ""
+}
+
 export const LONGEST_SECRET = 16_384

@@ -2,6 +2,7 @@ import type { ChildProcessByStdio } from "node:child_process"
 import type { Readable, Writable } from "node:stream"
 import type { LineChannel, ProgramExit } from "../../../contract/backend-env.ts"
 import { LonghaulError } from "../../../contract/error.ts"
+import { lastWords } from "../../../lib/text/before-cut.ts"
 import { endProcesses, identify } from "../shell/process-sweep.ts"
 
 interface ChannelOptions {
@@ -23,7 +24,8 @@ export function programChannel(
   // A program that ends while it is written to: its exit says why.
   stdin.on("error", () => {})
   stderr.setEncoding("utf8").on("data", (text: string) => {
-    tail = (tail + text).slice(-LONGEST_TAIL)
+    // One character more than is shown: then it is known to be cut.
+    tail = (tail + text).slice(-LONGEST_TAIL - 1)
   })
   const exit = new Promise<ProgramExit>((resolve) => {
     child.once("exit", (code, signal) => {
@@ -32,9 +34,9 @@ export function programChannel(
       const patience = setTimeout(() => stdout.destroy(), PATIENCE_MS)
       stdout.once("close", () => {
         clearTimeout(patience)
-        resolve({ code, signal, stderr: tail })
+        resolve({ code, signal, stderr: lastWords(tail, LONGEST_TAIL) })
       })
-      if (stdout.closed) resolve({ code, signal, stderr: tail })
+      if (stdout.closed) resolve({ code, signal, stderr: lastWords(tail, LONGEST_TAIL) })
     })
   })
 

@@ -42,12 +42,12 @@ test("lines go both ways, and only named variables reach a program", async () =>
 
 test("the end of its standard error is kept, and a last line without a line end is read", async () => {
   const channel = await programs.spawn(
-    script(`console.error("x".repeat(20000) + "cause"); process.stdout.write("a\\nb"); process.exitCode = 3`),
+    script(`console.error("x".repeat(20000) + " the cause"); process.stdout.write("a\\nb"); process.exitCode = 3`),
   )
   expect(await all(channel.lines)).toEqual(["a", "b"])
   const { code, stderr } = await channel.exit
   expect(code).toBe(3)
-  expect(stderr).toMatch(/^x+cause\n$/)
+  expect(stderr).toBe("the cause\n")
   expect(stderr.length).toBeLessThanOrEqual(8000)
 })
 
