@@ -109,6 +109,30 @@ describe("an agent in the background", () => {
     expect(ids.sort()).toEqual(["1-0", "1-1", "1-2"])
   })
 
+  test("TOOL-14 a message for one that waits for its slot reaches it with its task", async () => {
+    const { tool, open } = gate()
+    const go = defineTool({ name: "go", description: "go", input: { type: "object" }, run: () => void open() })
+    const { runtime, model } = processOver(
+      memoryStore(),
+      {
+        lead: [
+          calls(background("first"), background("second")),
+          calls(part("SendMessage", { to: "1-1", text: "Mind the step." })),
+          calls(part("go")),
+          ...["a", "b", "c"],
+        ],
+        first: [calls(part("wait")), "First is done."],
+        second: ["Second is done."],
+      },
+      { tools: [tool, go], agents: { atOnce: 1 } },
+    )
+    const result = await runtime.run({ task: "lead", runId: "r" })
+    expect(result.toolCalls).toMatchObject([{}, {}, { name: "SendMessage", status: "ok" }, {}])
+    const heard = model.asked.flatMap(wordsIn).find((words) => words.startsWith("second"))
+    expect(heard).toBe("second\nMessage from the agent that started you: Mind the step.")
+    expect(answersIn(await eventsOf(runtime, "r"))[1]?.text).toContain("Second is done.")
+  })
+
   test("one that fails, or cannot start, says so in its message", async () => {
     const { runtime } = processOver(
       memoryStore(),

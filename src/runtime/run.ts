@@ -116,7 +116,8 @@ async function openAndDrive(
   try {
     opening = await open()
     run = await openRun(config, key, opening, publisher, controls, { above: ledger, place: family?.place })
-    if (!opening.isNew) await recordWaitingMessages(run)
+    // An agent can be sent messages while it waits for its slot.
+    if (!opening.isNew || agent !== undefined) await recordWaitingMessages(run)
   } catch (error) {
     if (!LonghaulError.is(error)) throw error
     return failedToBegin(key, config.store.location, redacted(config, key, error))

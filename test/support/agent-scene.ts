@@ -42,7 +42,8 @@ export function playing(roles: Roles): Model & { readonly asked: readonly (reado
       call(messages, sink, signal) {
         asked.push([...messages])
         const [first] = messages
-        const role = first?.role === "user" ? plainText(first.content, "") : ""
+        // What follows the task in the same message was sent to an agent before it began.
+        const role = first?.role === "user" ? plainText(first.content.slice(0, 1), "") : ""
         const step = roles[role]?.[messages.filter((message) => message.role === "assistant").length]
         return scriptedModel(step === undefined ? [] : [step])
           .converse(setup)

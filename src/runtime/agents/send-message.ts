@@ -26,14 +26,16 @@ export async function sendMessage(
     return
   }
   const key = agentKey(run.key, to)
-  const isStarted = run.projection.agents.byId.has(to)
-  const found = isStarted ? await inspectRun(config, key) : null
-  if (found === null) throw new ToolError("not_found", `There is no agent ${JSON.stringify(to)} of this one.`)
-  if (isOver(found.projection.status)) throw new ToolError("conflict", `Agent ${to} has ended.`)
+  if (!run.projection.agents.byId.has(to)) {
+    throw new ToolError("not_found", `There is no agent ${JSON.stringify(to)} of this one.`)
+  }
+  // One in the background that waits for its slot has no journal yet: it finds the message when it begins.
+  const found = await inspectRun(config, key)
+  if (found && isOver(found.projection.status)) throw new ToolError("conflict", `Agent ${to} has ended.`)
   const from = place.level === 0 ? "Message from the agent that started you" : `Message from ${place.name}`
   await postMessage(
     config.store.folder(runPath(key)),
     { type: "steer", text: `${from}: ${clean}` },
-    found.projection.nextInbox,
+    found?.projection.nextInbox,
   )
 }
