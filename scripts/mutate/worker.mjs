@@ -21,7 +21,8 @@ const vitest = await createVitest(
   { root: copy, configFile: join(copy, "vitest.config.ts"), cacheDir: join(copy, ".vite"), logLevel: "silent" },
 )
 await vitest.standalone()
-const [project] = vitest.projects
+// Its files do not share modules: a mutation is in effect for one run only.
+const project = vitest.projects.find(({ name }) => name === "system")
 
 process.on("message", async ({ edits, tests, isProgram }) => {
   try {
