@@ -1,7 +1,8 @@
 import { defineConfig } from "vitest/config"
 
 const report = process.env.LONGHAUL_TEST_REPORT
-const portable = "src/{backends,contract,extensions,journal,lib,observe,policy,providers,runtime,stores,testing,tools,webhooks}/**"
+const portable =
+  "src/{backends,contract,extensions,journal,lib,observe,policy,providers,runtime,stores,testing,tools,webhooks}/**"
 
 export default defineConfig({
   test: {
