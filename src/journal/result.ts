@@ -139,7 +139,7 @@ function callRecord(call: ProjectedCall, runStatus: RunProjection["status"]): To
   const { outcome } = call
   const isOver = runStatus !== "paused" && runStatus !== "running"
   // A call that was started before the run ended may have taken effect.
-  const status = outcome?.status ?? (isOver && call.intent ? "unknown" : "pending")
+  const status = outcome?.status ?? (isOver && call.intent && !call.question ? "unknown" : "pending")
   const result = outcome ? plainText(outcome.output, "\n") : null
   return {
     id: call.callId,
