@@ -98,7 +98,7 @@ export interface ToolContext {
   /**
    * Asks a person, and ends this attempt at the call: it always rejects, and what the tool returns afterwards is ignored. The run
    * pauses for as long as it takes. With the answer, `run` is called again, in any process, and gets `answered`. Call it before
-   * the effect: the answered call counts as one that has not happened. `state`: comes back with the answer, at most 128 KB of
+   * the effect: the answered call counts as one that has not happened. `state`: comes back with the answer, at most 256 KB of
    * JSON; people do not see it. At most 10 questions per call. Absent: nobody can be asked.
    */
   readonly ask?: (question: string, state: Json) => Promise<never>

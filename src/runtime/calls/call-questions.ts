@@ -76,5 +76,5 @@ export class CallQuestions {
 }
 
 const MOST_QUESTIONS = 10
-const MOST_STATE_BYTES = 128 * 1024
+const MOST_STATE_BYTES = 256 * 1024
 const LONGEST_QUESTION = 8_000
