@@ -57,6 +57,13 @@ const handlers = {
     return text("both")
   },
   for_ever: (_, __, { state }) => ask({ again: form("Again?", { x: { type: "string" } }) }, state),
+  /** Asks the model, and then acts. */
+  model(responses, known, { state, write }) {
+    const messages = [{ role: "user", content: { type: "text", text: "Hi" } }]
+    if (known === undefined) return ask({ m: inputRequired.createMessage({ messages, maxTokens: 5 }) }, state)
+    write("effect model")
+    return text(`it said ${responses?.m?.content?.text}`)
+  },
   busy: (_, __, { state }) => inputRequired({ requestState: state }),
   large: () => ask({ q: form("Q?", { x: { type: "string" } }) }, "x".repeat(70_000)),
   open(responses, known, { settings, write }) {
@@ -67,13 +74,13 @@ const handlers = {
   },
   raw(responses, known, { settings, write }) {
     if (known === undefined) {
-      const elicit = (params) => ({ method: "elicitation/create", params })
-      return { resultType: "input_required", inputRequests: { q: elicit(settings.params) }, requestState: "s" }
+      const request = { method: "elicitation/create", params: settings.params }
+      return { resultType: "input_required", inputRequests: { q: request }, requestState: "s" }
     }
     write(`effect ${JSON.stringify(responses?.q)}`)
     return text(JSON.stringify(responses?.q))
   },
-  crash(responses, known, { write }) {
+  crash(_, known, { write }) {
     if (known === undefined) return ask({ q: form("Q?", { x: { type: "string" } }) }, "s")
     write("effect crash")
     process.exit(3)
@@ -93,6 +100,11 @@ export async function serveAsking(settings = {}) {
     const body = Buffer.concat(pieces)
     seen.push(body.toString())
     if (settings.isGone?.()) return request.socket.destroy()
+    const { id, method } = JSON.parse(body.toString() || "{}")
+    if (method === "tools/call" && settings.result) {
+      response.setHeader("content-type", "application/json")
+      return response.end(JSON.stringify({ jsonrpc: "2.0", id, result: settings.result }))
+    }
     const headers = Object.entries(request.headers).filter(([name]) => !["connection", "host"].includes(name))
     const answer = await handler.fetch(
       new Request(`http://127.0.0.1${request.url}`, {

@@ -102,11 +102,11 @@ function givenIn(fields: Form["fields"], text: string): JsonObject | string {
   if (only === undefined) return {}
   if (others.length > 0) return "answer with a JSON object of the fields"
   const [name, field] = only
-  return { [name]: valueOf(field, text, parsed) }
+  return { [name]: fieldValue(field, text, parsed) }
 }
 
 /** The text as a value of the field's type; one of another type if it is none, which the schema then refuses. */
-function valueOf({ type }: JsonObject, text: string, parsed: Json | undefined): Json {
+function fieldValue({ type }: JsonObject, text: string, parsed: Json | undefined): Json {
   const word = text.trim().toLowerCase()
   if (type === "boolean") return yes.has(word) ? true : no.has(word) ? false : text
   if (type === "string") return typeof parsed === "string" ? parsed : text
