@@ -94,13 +94,13 @@ const everythingEnforced: readonly ToolEnforcement[] = [
 /** The call of the open question, with the arguments that would run. */
 export function pendingOf({ ask, calls, agents }: RunProjection): PendingToolCall | null {
   if (ask === undefined) return null
-  const { callId, question, ticket, always, of, at } = ask.request
+  const { callId, question, ticket, always, by, of, at } = ask.request
   const call = calls.get(callId)
   const isOpen = call !== undefined && call.outcome === undefined
   // The call of an agent in the background has its result.
   if (!isOpen && !(of && agents.isInBackground(callId))) return null
   const { args = call?.args ?? null } = ask.request
-  const rest = { args, question, ticket, ...(always && { always }) }
+  const rest = { args, question, ticket, ...(by && { by }), ...(always && { always }) }
   if (of) return { agent: of.agent, id: of.callId, name: of.tool, ...rest, calledAt: at }
   return call ? { id: callId, name: call.name, ...rest, calledAt: call.calledAt } : null
 }
