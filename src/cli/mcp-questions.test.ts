@@ -34,7 +34,13 @@ test("a server's question is shown by run, answered by resume --answer, and its 
   expect(wrong).toMatchObject({ code: 3, stdout: expect.stringContaining("was not sent to the server") })
   const done = await longhaul(["resume", "r", "--answer", '{"seats": 2}', ...withServer])
   expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining("booked 2 to Oslo") })
-  const shown = await Promise.all([["show", "r"], ["show", "r", "--json"], ["logs", "r"]].map((args) => longhaul(args)))
+  const shown = await Promise.all(
+    [
+      ["show", "r"],
+      ["show", "r", "--json"],
+      ["logs", "r"],
+    ].map((args) => longhaul(args)),
+  )
   const printed = [first, second, wrong, done, ...shown].map(({ stdout, stderr }) => stdout + stderr).join("\n")
   expect(printed).toContain("Where to?")
   expect(printed).not.toContain("opaque-state-4711")
