@@ -14,21 +14,18 @@ import type { Order } from "./mcp-questions/worker.ts"
 
 const all = process.env.LONGHAUL_ALL_CRASHES === "1"
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-questions-"))
-// Beside the packages that it imports.
-const program = fileURLToPath(new URL("../node_modules/.longhaul-questions-worker.mjs", import.meta.url))
+const program = join(scratch, "worker.mjs")
 const children = new Set<ChildProcess>()
 
 beforeAll(async () => {
   const entryPoints = [fileURLToPath(new URL("mcp-questions/worker.ts", import.meta.url))]
-  await build({ entryPoints, packages: "external", bundle: true, platform: "node", format: "esm", outfile: program })
+  const external = ["unpdf", "@vscode/ripgrep"]
+  await build({ entryPoints, external, bundle: true, platform: "node", format: "esm", outfile: program })
 })
 afterEach(async () => {
   for (const child of children) await kill(child)
 })
-afterAll(() => {
-  rmSync(scratch, { recursive: true, force: true })
-  rmSync(program, { force: true })
-})
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 interface Told extends Pick<RunState, "status" | "text"> {
   /** The status of the call. */

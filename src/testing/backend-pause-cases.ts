@@ -105,7 +105,7 @@ export const backendPauseCases: readonly BackendCase[] = [
     },
   ),
   oursCase(
-    "a call of the runtime that asks while it runs continues with the answer elsewhere, and the model gets its result once",
+    "a call of the runtime that asks while it runs continues with the answer elsewhere, and acts once",
     async (_, place, { tool, done }) => {
       const run: Tool["run"] = (args, context) =>
         context.answered ? tool.run(args, context) : context.ask?.("Really?", { kept: 1 })

@@ -14,7 +14,7 @@ import { callKey, realArgs } from "../entry.ts"
 import { Offload } from "../offload/offload.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, type DecideAgain, waitForApproval } from "./ask.ts"
-import { CallQuestions } from "./call-questions.ts"
+import { CallQuestion } from "./call-question.ts"
 import { OutputCheck, scansOutput } from "./check-output.ts"
 import {
   allowsAtOnce,
@@ -46,7 +46,6 @@ export class CallRunner {
   readonly #run: OpenRun
   readonly #overflow: Overflow
   readonly #offload: Offload
-  readonly #questions: CallQuestions
   readonly #turnstile = new Turnstile()
   /** Decisions are made one after another, in the order of the calls. */
   #deciding: Turnstile | undefined
@@ -63,7 +62,6 @@ export class CallRunner {
     this.#run = run
     this.#overflow = new Overflow(config, run.key, run.redactor)
     this.#offload = new Offload(run, this.#overflow.env)
-    this.#questions = new CallQuestions(run)
   }
 
   call(call: ToolCall): Promise<ToolOutcome | Suspended> {
@@ -119,7 +117,7 @@ export class CallRunner {
 
   /** Runs a call that was allowed or needs no decision. */
   async execute(call: ToolCall, options: ExecuteOptions = notBegun): Promise<ToolOutcome | Suspended> {
-    const { begun, note } = options
+    const { begun, note, resumed, answered } = options
     const { journal, controls, hooks, input } = this.#run
     const tool = input.dispatcher.tool(call.name)
     const effect = this.effectOf(call)
@@ -136,8 +134,9 @@ export class CallRunner {
         await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, shownCall(this.#run, call))))
       }
       const started = performance.now()
-      const dispatched = await this.#dispatch(call, options)
-      if (this.#questions.has(call.callId)) return this.#waitForAnswer(call)
+      const question = new CallQuestion(this.#run, call, answered)
+      const dispatched = await this.#dispatch(call, question, resumed)
+      if (question.isAsked) return this.#waitForAnswer(call, question)
       const agent = await this.#agents.get(call.callId)
       if (agent && agent.kind !== "ended") return this.#leaveOpen(call, agent)
       const outcome = withNote(dispatched, note)
@@ -188,9 +187,8 @@ export class CallRunner {
   }
 
   /** The call stays open with its question. One that is not asked now is asked when the run is resumed. */
-  #waitForAnswer(call: ToolCall): Suspended {
-    const question = this.#questions.record(call.callId)
-    return this.suspend(call, { args: call.args, reason: "input", question, by: "tool" })
+  #waitForAnswer(call: ToolCall, question: CallQuestion): Suspended {
+    return this.suspend(call, { args: call.args, reason: "input", question: question.record(), by: "tool" })
   }
 
   async #decideAndExecute(announced: ToolCall): Promise<ToolOutcome | Suspended> {
@@ -237,14 +235,15 @@ export class CallRunner {
       this.#early ??= new Map()
       this.#early.set(call.callId, resolve)
     })
-    const outcome = await this.#dispatch(call)
+    const question = new CallQuestion(this.#run, call, undefined)
+    const outcome = await this.#dispatch(call, question)
     const durationMs = performance.now() - started
     if (!(await onRecord)) return outcome
-    return this.#questions.has(call.callId) ? this.#waitForAnswer(call) : this.record(call, outcome, durationMs)
+    return question.isAsked ? this.#waitForAnswer(call, question) : this.record(call, outcome, durationMs)
   }
 
   /** Only here a call has the values of its secrets. */
-  async #dispatch(call: ToolCall, { resumed = false, answered }: ExecuteOptions = notBegun): Promise<ToolOutcome> {
+  async #dispatch(call: ToolCall, question: CallQuestion, resumed = false): Promise<ToolOutcome> {
     const { redactor, input } = this.#run
     const args = realArgs(this.#config, this.#run, call)
     if (args === undefined) return withoutSecret(call)
@@ -252,8 +251,7 @@ export class CallRunner {
     const env = await environmentFor(this.#config, this.#run, call, this.#overflow.env)
     const keep = this.#overflow.keeperOf(call, this.#offload.isOffered)
     const own = this.#offload.context(contextOf(env, this.#run, call), call)
-    const powers = { ...this.#agentPowers(call, { resumed, keep }), ...this.#questions.context(call, answered) }
-    const context = { ...own, ...powers }
+    const context = { ...own, ...this.#agentPowers(call, { resumed, keep }), ...question.context }
     const dispatch = async (to: ToolContext, save: typeof keep, offload: OffloadResult | undefined) => {
       const outcome = await input.dispatcher.dispatch({ ...call, args, resumed }, to, save, redactor.text, offload)
       const agent = await this.#agents.get(call.callId)
@@ -265,7 +263,7 @@ export class CallRunner {
     const quiet = { ...context, progress: () => {} }
     const outcome = await dispatch(quiet, check.keep, this.#offload.of(call, check.passes))
     // The outcome of a call that has asked is not passed on.
-    return this.#questions.has(call.callId) ? outcome : check.release(outcome, performance.now() - started)
+    return question.isAsked ? outcome : check.release(outcome, performance.now() - started)
   }
 
   #agentPowers(call: ToolCall, options: SpawnOptions): Pick<ToolContext, "spawn" | "send"> {

@@ -1,7 +1,10 @@
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import { agent, calls, eventsOf, mortalStore, part, playing } from "../../../test/support/agent-scene.ts"
+import { native } from "../../backends/native/index.ts"
+import { LonghaulError } from "../../contract/error.ts"
 import type { RunEvent } from "../../contract/event.ts"
 import type { Json } from "../../contract/json.ts"
+import type { Model } from "../../contract/provider.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import type { Store } from "../../contract/store.ts"
 import { type Answered, type ToolContext, ToolError } from "../../contract/tool.ts"
@@ -152,7 +155,7 @@ describe("a call that asks while it runs", () => {
   })
 
   test("with too much state, or with state that is not JSON, fails before the run pauses", async () => {
-    for (const state of ["x".repeat(200_000), { at: undefined as unknown as Json, f: (() => 1) as unknown as Json }]) {
+    for (const state of ["x".repeat(300_000), { at: undefined as unknown as Json, f: (() => 1) as unknown as Json }]) {
       const { runtime } = processOver(memoryStore(), { state })
       const result = await runtime.run({ runId: "r", task: "Ship it." })
       expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "error" }] })
@@ -187,6 +190,35 @@ describe("a call that asks while it runs", () => {
       expect(second.log).toEqual(["run 0 round 1: answer go", "effect 0"])
     }
   })
+})
+
+test("the question of a call that began before its answer was complete counts only if the answer is used", async () => {
+  const log: string[] = []
+  const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+  let attempts = 0
+  const model: Model = {
+    provider: "p",
+    id: "m",
+    converse: () => ({
+      async call(messages, sink) {
+        if (messages.length > 1)
+          return { parts: [{ type: "text", text: "Done." }], stopReason: "end", usage, model: "m" }
+        const part = { type: "tool-call", wireId: "w", name: "ship", args: { n: ++attempts } } as const
+        sink.call?.(part, 0)
+        await vi.waitFor(() => expect(log).toHaveLength(attempts))
+        if (attempts === 1) throw new LonghaulError("network", "The answer broke off.", { retryable: true })
+        return { parts: [part], stopReason: "tool-calls", usage, model: "m" }
+      },
+    }),
+  }
+  const config = { model, backend: native({ retry: { firstMs: 1 } }) }
+  const { runtime } = processOver(memoryStore(), { effect: "none", config }, log)
+  const paused = await runtime.run({ runId: "r", task: "Ship it." })
+  expect(paused).toMatchObject({ status: "paused", data: { question: "Question 1?", args: { n: 2 } } })
+  const records = await eventsOf(runtime, "r")
+  expect(records.filter(({ type }) => type === "tool-question")).toHaveLength(1)
+  expect(await runtime.resume({ runId: "r", answer: "go" })).toMatchObject({ status: "done" })
+  expect(effects(log)).toEqual(["effect 2"])
 })
 
 describe("several calls of a step that ask", () => {

@@ -4,42 +4,42 @@ import { type Answered, type ToolContext, ToolError } from "../../contract/tool.
 import { canonicalJson, jsonCopy, whyNotJson } from "../../lib/json.ts"
 import type { OpenRun } from "../open-run.ts"
 
-/** The questions that the running calls of a session ask people. */
-export class CallQuestions {
+/** The question that one attempt at a call may ask a person. */
+export class CallQuestion {
   readonly #run: OpenRun
-  /** Asked by calls whose attempt has not ended yet. */
-  readonly #asked = new Map<string, { readonly question: string; readonly state: Json }>()
+  readonly #call: ToolCall
+  #asked: { readonly question: string; readonly state: Json } | undefined
+  /** For the tool. */
+  readonly context: Pick<ToolContext, "ask" | "answered">
 
-  constructor(run: OpenRun) {
+  constructor(run: OpenRun, call: ToolCall, answered: Answered | undefined) {
     this.#run = run
+    this.#call = call
+    this.context = { ...(answered && { answered }), ask: (question, state) => this.#ask(question, state) }
   }
 
-  context({ callId, name }: ToolCall, answered: Answered | undefined): Pick<ToolContext, "ask" | "answered"> {
-    return {
-      ...(answered && { answered }),
-      ask: async (question, state) => {
-        if (this.#asked.has(callId)) throw new ToolError("conflict", `${name} has asked its question already.`)
-        const asked = { question: this.#shown(question), state: this.#kept(name, state) }
-        this.#requireLeave(callId, name)
-        this.#asked.set(callId, asked)
-        throw new ToolError("aborted", `${name} waits for the answer of a person.`)
-      },
-    }
+  /** True: the attempt has ended with a question, whatever the tool returned. */
+  get isAsked(): boolean {
+    return this.#asked !== undefined
   }
 
-  has(callId: string): boolean {
-    return this.#asked.has(callId)
+  /** Records the question, and returns it as people see it. Durable with the request for an answer. */
+  record(): string {
+    const { question, state } = this.#asked ?? { question: "", state: null }
+    this.#run.journal.append({ type: "tool-question", callId: this.#call.callId, question, state })
+    return question
   }
 
-  /** Records the question of a call whose attempt has ended. Durable with the request for an answer. */
-  record(callId: string): string {
-    const asked = this.#asked.get(callId) ?? { question: "", state: null }
-    this.#asked.delete(callId)
-    this.#run.journal.append({ type: "tool-question", callId, ...asked })
-    return asked.question
+  async #ask(question: string, state: Json): Promise<never> {
+    const { name } = this.#call
+    if (this.#asked) throw new ToolError("conflict", `${name} has asked its question already.`)
+    this.#requireLeave()
+    this.#asked = { question: this.#shown(question), state: this.#kept(state) }
+    throw new ToolError("aborted", `${name} waits for the answer of a person.`)
   }
 
-  #requireLeave(callId: string, name: string): void {
+  #requireLeave(): void {
+    const { callId, name } = this.#call
     const { place, projection, controls } = this.#run
     if (controls.stopping) throw new ToolError("aborted", `${name} cannot ask: the run is being stopped.`)
     if (place?.deniesQuestions) {
@@ -47,10 +47,8 @@ export class CallQuestions {
     }
     const { questions = 0 } = projection.calls.get(callId) ?? {}
     if (questions < MOST_QUESTIONS) return
-    throw new ToolError(
-      "denied",
-      `${name} was stopped: it has asked ${questions} questions and wants to ask another one.`,
-    )
+    const text = `${name} was stopped: it has asked ${questions} questions and wants to ask another one.`
+    throw new ToolError("denied", text)
   }
 
   #shown(question: string): string {
@@ -59,7 +57,8 @@ export class CallQuestions {
   }
 
   /** Other processes need the state exactly as it is, so it must not contain what only this one could restore. */
-  #kept(name: string, given: Json): Json {
+  #kept(given: Json): Json {
+    const { name } = this.#call
     const issue = whyNotJson(given, "state")
     if (issue !== undefined) throw new ToolError("invalid_input", `${name} cannot ask: ${issue}`)
     const bytes = new TextEncoder().encode(JSON.stringify(given)).length
