@@ -322,6 +322,20 @@ describe("a run with an open question of a call", () => {
     expect(effects(log)).toHaveLength(1)
   })
 
+  test("that was asked while the run was being stopped is not lost: it is asked when the run is resumed", async () => {
+    const log: string[] = []
+    let stop = () => {}
+    const config = { hooks: { preToolCall: () => stop() } }
+    const { runtime } = processOver(memoryStore(), { config }, log)
+    const handle = runtime.stream({ runId: "r", task: "Ship it." })
+    stop = () => void handle.interrupt("graceful")
+    expect(await handle.result).toMatchObject({ status: "cancelled", toolCalls: [{ status: "pending" }] })
+    stop = () => {}
+    expect(await runtime.resume({ runId: "r" })).toMatchObject({ status: "paused", data: { question: "Question 1?" } })
+    expect(await runtime.resume({ runId: "r", answer: "go" })).toMatchObject({ status: "done" })
+    expect(effects(log)).toHaveLength(1)
+  })
+
   test("that is forked is continued by the original only: the fork does not send its state", async () => {
     const store = memoryStore()
     const { runtime, log } = processOver(store)

@@ -40,8 +40,7 @@ export class CallQuestion {
 
   #requireLeave(): void {
     const { callId, name } = this.#call
-    const { place, projection, controls } = this.#run
-    if (controls.stopping) throw new ToolError("aborted", `${name} cannot ask: the run is being stopped.`)
+    const { place, projection } = this.#run
     if (place?.deniesQuestions) {
       throw new ToolError("denied", `${name} needs an answer from a person, and an agent cannot ask one here.`)
     }
