@@ -33,9 +33,8 @@ export async function continueAsked(
   const asked = { ...call, args: begun }
   const verdict = await decide(config, run, asked, { isApproved: true })
   if (verdict.kind === "deny") return runner.record(call, denied(call, verdict.reason))
-  if (verdict.kind === "ask" || runner.digestOf({ ...call, args: verdict.args }) !== runner.digestOf(asked)) {
-    return runner.record(call, denied(call, CHANGED))
-  }
+  const isSame = verdict.kind === "allow" && runner.digestOf({ ...call, args: verdict.args }) === runner.digestOf(asked)
+  if (!isSame) return runner.record(call, denied(call, CHANGED))
   return runner.execute(asked, { begun: false, answered })
 }
 
