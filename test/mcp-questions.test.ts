@@ -8,8 +8,11 @@ import type { Json, JsonObject } from "../src/contract/json.ts"
 import type { McpServer } from "../src/contract/mcp.ts"
 import type { RunResult } from "../src/contract/result.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
+import { callWithInput } from "../src/extensions/mcp/asked-call.ts"
+import { ServerConnection } from "../src/extensions/mcp/connection.ts"
 import { mcp } from "../src/extensions/mcp/index.ts"
 import { createRuntime, fsStore } from "../src/hosts/node/index.ts"
+import { defaultBrand } from "../src/lib/brand.ts"
 import { scriptedModel } from "../src/testing/index.ts"
 import { type AskingSettings, serveAsking } from "./mcp-client/asking-server.mjs"
 import { agent, calls, part, playing } from "./support/agent-scene.ts"
@@ -376,6 +379,13 @@ describe("a run that is resumed", () => {
   })
 })
 
+test("a program that is not known to speak the revision cannot ask: its call ends with an error, and the run goes on", async () => {
+  const { revision: _, ...older } = { revision: "", ...stdio() }
+  const result = await begin(older as McpServer, "book")
+  expect(result).toMatchObject({ status: "done", text: "Done.", toolCalls: [{ status: "error" }] })
+  expect(ledger("effect")).toEqual([])
+})
+
 describe("people", () => {
   test("see neither the server's state in events and results, nor do listeners get it", async () => {
     const state = "opaque-state-4711"
@@ -432,6 +442,18 @@ describe("people", () => {
     const result = await processWith(server, "unused", config).run({ runId: "r", task: "Go." })
     expect(result).toMatchObject({ status: "done", text: "Done." })
     expect(ledger("effect")).toEqual([])
+  })
+
+  test("cannot be asked where there is nobody: a server that wants an answer all the same is refused with the reason", async () => {
+    const question = { method: "elicitation/create", params: { message: "?", requestedSchema: { properties: {} } } }
+    const served = await http({ result: { resultType: "input_required", inputRequests: { q: question } } })
+    const { signal } = new AbortController()
+    const options = { host: { brand: defaultBrand }, workspaceId: "w", runId: "r", cwd: "/", signal }
+    const connection = new ServerConnection({ name: "asking", server: { url: served.url }, ...options })
+    toClose.push(() => connection.close())
+    const call = callWithInput(connection, "plain", {}, { signal, progress() {} })
+    await expect(call).rejects.toThrow("needs an answer from a person, and nobody can be asked here")
+    expect(served.seen.join("\n")).not.toContain('"elicitation":{')
   })
 
   test("are asked for a tool that the model calls by its name in CallTool", async () => {

@@ -47,6 +47,13 @@ test("a server's question is shown by run, answered by resume --answer, and its 
   expect((await readFile(ledger(), "utf8")).match(/^effect/gm)).toHaveLength(1)
 })
 
+test("mcp call says that the server needs a person's answer, and the server does not act", async () => {
+  const { code, stdout, stderr } = await longhaul(["mcp", "call", "asking", "book", ...withServer])
+  expect(code).not.toBe(0)
+  expect(stdout + stderr).toMatch(/needs an answer from a person|do not declare the required capability/)
+  expect(await readFile(ledger(), "utf8")).not.toContain("effect")
+})
+
 test("a server's question is declined by reject, and approve is a yes without fields", async () => {
   await begin()
   const approved = await longhaul(["approve", "r", "--yes", ...withServer])

@@ -15,7 +15,8 @@ export class CallQuestion {
   constructor(run: OpenRun, call: ToolCall, answered: Answered | undefined) {
     this.#run = run
     this.#call = call
-    this.context = { ...(answered && { answered }), ask: (question, state) => this.#ask(question, state) }
+    const ask = (question: string, state: Json) => this.#ask(question, state)
+    this.context = { ...(answered && { answered }), ...(!run.place?.deniesQuestions && { ask }) }
   }
 
   /** True: the attempt has ended with a question, whatever the tool returned. */
@@ -33,18 +34,14 @@ export class CallQuestion {
   async #ask(question: string, state: Json): Promise<never> {
     const { name } = this.#call
     if (this.#asked) throw new ToolError("conflict", `${name} has asked its question already.`)
-    this.#requireLeave()
+    this.#requireRound()
     this.#asked = { question: this.#shown(question), state: this.#kept(state) }
     throw new ToolError("aborted", `${name} waits for the answer of a person.`)
   }
 
-  #requireLeave(): void {
+  #requireRound(): void {
     const { callId, name } = this.#call
-    const { place, projection } = this.#run
-    if (place?.deniesQuestions) {
-      throw new ToolError("denied", `${name} needs an answer from a person, and an agent cannot ask one here.`)
-    }
-    const { questions = 0 } = projection.calls.get(callId) ?? {}
+    const { questions = 0 } = this.#run.projection.calls.get(callId) ?? {}
     if (questions < MOST_QUESTIONS) return
     const text = `${name} was stopped: it has asked ${questions} questions and wants to ask another one.`
     throw new ToolError("denied", text)
