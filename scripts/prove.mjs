@@ -31,6 +31,12 @@ const rows = [
     bar: "0 MCP servers left after 50 kills; every fault of a server settles; changed tools are withheld",
   },
   {
+    name: "questions",
+    files: ["test/questions-crash.test.ts", "test/mcp-questions-processes.test.ts", "test/mcp-questions.test.ts"],
+    env: ALL_CRASHES,
+    bar: "calls that ask, killed anywhere: 0 lost, 0 repeated, all resumed; processes killed at each record of a run whose server asks: no answer lost or sent twice",
+  },
+  {
     name: "agents",
     files: ["test/agents-crash.test.ts", "test/agents-processes.test.ts", "test/agents-budget.test.ts"],
     env: { ...ALL_CRASHES, LONGHAUL_AGENT_PAUSES: "24", LONGHAUL_BUDGET_TREES: "20" },

@@ -42,6 +42,7 @@ export type * from "./contract/standard-schema.ts"
 export type * from "./contract/store.ts"
 export {
   type AgentRequest,
+  type Answered,
   type Effect,
   type InnerCall,
   type Risk,

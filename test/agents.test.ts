@@ -766,3 +766,16 @@ describe("stopping", () => {
     expect(text).toBe("All done.")
   })
 })
+
+test("a secret in the arguments that a person gives to a gated call of an agent reaches its tool, and no journal", async () => {
+  const store = memoryStore()
+  const secrets = { PIN: "harbour-pin-7719" }
+  const roles = { lead: [calls(agent("one")), "Done."], one: [calls(part("act", { n: 1 })), "One is done."] }
+  const paused = await processOver(store, roles, { ...pauses, secrets }).runtime.run({ task: "lead", runId: "r" })
+  const { ran, runtime } = processOver(store, roles, { ...pauses, secrets })
+  const args = { pin: secrets.PIN, literal: "{{secret:PIN}}" }
+  const given = { decision: "approve", args, ticket: ticketOf(paused) } as const
+  expect(await runtime.resume({ runId: "r", ...given })).toMatchObject({ status: "done" })
+  expect(ran).toEqual([args])
+  expect(JSON.stringify(await eventsOf(runtime, "r"))).not.toContain(secrets.PIN)
+})

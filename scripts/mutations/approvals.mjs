@@ -76,7 +76,7 @@ export const mutations = [
     [
       [
         "src/journal/projection.ts",
-        "if (this.ask?.request.callId === callId || this.ask?.decision?.digest === digest) this.ask = undefined",
+        "if (this.ask?.request.callId === record.callId || isFor) this.ask = undefined",
         "",
       ],
     ],
@@ -114,8 +114,8 @@ export const mutations = [
     [
       [
         "src/journal/projection.ts",
-        "    if (record.always) this.allowed.push(record.always)\n    this.#rewrite(record)\n",
-        "    if (record.always) this.allowed.push(record.always)\n",
+        "this.calls.decide(record)\n    this.calls.rewrite(record)\n",
+        "this.calls.decide(record)\n",
       ],
     ],
     attacks("of two calls in a step, a repeatable one that a person edited is repeated as approved after a crash"),

@@ -9,6 +9,7 @@ import { mutations as money } from "./money.mjs"
 import { mutations as offload } from "./offload.mjs"
 import { mutations as ownership } from "./ownership.mjs"
 import { mutations as policy } from "./policy.mjs"
+import { mutations as questions } from "./questions.mjs"
 import { mutations as results } from "./results.mjs"
 import { mutations as secrets } from "./secrets.mjs"
 
@@ -26,4 +27,5 @@ export const mutations = [
   ...secrets,
   ...agents,
   ...compaction,
+  ...questions,
 ]

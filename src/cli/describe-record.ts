@@ -49,6 +49,8 @@ export function describeRecord(record: RunRecord): string {
       return `${record.callId} ${record.verdict}: ${record.reasons.map(({ text }) => text).join(" ")}`
     case "tool-intent":
       return `${record.callId} is about to run with the effect ${record.effect}`
+    case "tool-question":
+      return `${record.callId} asks: ${record.question}`
     case "tool-result": {
       const { status, output } = record.outcome
       return `${record.callId} ${status}${took(record.durationMs)}: ${plainText(output, " ")}`

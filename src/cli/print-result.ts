@@ -92,7 +92,9 @@ export function printPause(
 ): void {
   const row = (name: string, text: string) => output.print(`${output.colours.dim(name.padEnd(9))}${text}`)
   if (call) {
-    row("waits", clip(call.question, 500))
+    // A form has a line for each of its fields.
+    const lines = call.by === "tool" ? visible(call.question).split("\n") : [call.question]
+    for (const [index, line] of lines.entries()) row(index === 0 ? "waits" : "", clip(line, 500))
     const who = call.agent === undefined ? "" : `agent ${visible(call.agent)}: `
     if (reason !== "input") row("for", `${who}${visible(call.name)} ${clip(JSON.stringify(call.args), 300)}`)
     else if (who !== "") row("for", who.slice(0, -2))
@@ -100,7 +102,10 @@ export function printPause(
   const self = invocation()
   const steps = {
     approval: [`approve ${runId}${at}`, `reject ${runId} --reason "…"${at}`, `resume ${runId} --answer "…"${at}`],
-    input: [`resume ${runId} --answer "…"${at}`],
+    input: [
+      `resume ${runId} --answer "…"${at}`,
+      ...(call?.by === "tool" ? [`reject ${runId} --reason "…"${at}  # decline`] : []),
+    ],
     unknown_outcome: [
       `approve ${runId}${at}  # run it again`,
       `reject ${runId} --reason "…"${at}  # do not run it again`,

@@ -139,6 +139,8 @@ export type RecordBody =
       readonly always?: AlwaysScope
       /** The run waits for `onAsk` and does not pause. */
       readonly via?: "wait"
+      /** The call itself asks, while it runs: `approve` is a yes without a text. */
+      readonly by?: "tool"
       /** The question of an agent that this call started: digest, ticket and arguments are those of the agent's call. */
       readonly of?: AgentQuestion
     }
@@ -168,6 +170,14 @@ export type RecordBody =
       readonly digest: string
       readonly effect: Effect
       readonly key: string
+    }
+  /** The running call asks a person. It has had no effect so far, and continues with the answer, after another intent. */
+  | {
+      readonly type: "tool-question"
+      readonly callId: string
+      readonly question: string
+      /** For the tool. Only in the journal: events come without it. */
+      readonly state?: Json
     }
   | {
       readonly type: "tool-result"

@@ -10,6 +10,8 @@ export interface McpProgram extends McpServerSettings {
   readonly args?: readonly string[]
   /** Variables for the server, in addition to PATH, HOME, locale and similar. */
   readonly env?: Readonly<Record<string, string>>
+  /** The protocol revision, if the program has this one: it cannot be found out without risk. Default: an earlier one. */
+  readonly revision?: "2026-07-28"
 }
 
 /** A server at an address. */

@@ -54,6 +54,8 @@ export interface PendingToolCall {
   readonly args: Json
   /** The reason of the policy or the gate, or the model's question. */
   readonly question: string
+  /** The call itself asks, while it runs: `approve` is a yes without a text, and `deny` declines. */
+  readonly by?: "tool"
   /** What the decision `always` would allow. Absent: it would approve this call only. */
   readonly always?: AlwaysScope
   /** Identifies this call: a decision with this ticket cannot apply to another one. */

@@ -95,6 +95,23 @@ export interface ToolContext {
   readonly spawn?: (request: AgentRequest) => Promise<string>
   /** Sends a text to an agent that this one started, or to the one that started it (`parent`). Absent: agents are off. */
   readonly send?: (to: string, text: string) => Promise<void>
+  /**
+   * Asks a person, and ends this attempt at the call: it always rejects, and what the tool returns afterwards is ignored. The run
+   * pauses for as long as it takes. With the answer, `run` is called again, in any process, and gets `answered`. Call it before
+   * the effect: the answered call counts as one that has not happened. `state`: comes back with the answer, at most 256 KB of
+   * JSON; people do not see it. At most 10 questions per call. Absent: nobody can be asked.
+   */
+  readonly ask?: (question: string, state: Json) => Promise<never>
+  /** Present if the call continues after its question. */
+  readonly answered?: Answered
+}
+
+/** How a person answered the question of a call, and what its tool kept for that. */
+export interface Answered {
+  /** `approve`: yes, without a text. `deny`: the person does not answer; `text` may say why. */
+  readonly decision: "answer" | "approve" | "deny"
+  readonly text?: string
+  readonly state: Json
 }
 
 /** A task for an agent. */

@@ -53,6 +53,8 @@ export function newCall(record: RunRecord & { readonly type: "tool-call" }): Pro
     finalArgs: undefined,
     intent: undefined,
     intentDigest: undefined,
+    question: undefined,
+    questions: 0,
     outcome: undefined,
     durationMs: 0,
     stored: undefined,

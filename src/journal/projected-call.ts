@@ -20,10 +20,20 @@ export interface ProjectedCall {
   intent: Effect | undefined
   /** Identifies the arguments of the intent. */
   intentDigest: string | undefined
+  /** Its own question, until it runs again: so far it has had no effect. */
+  question: ProjectedQuestion | undefined
+  /** How many questions it has asked. */
+  questions: number
   outcome: ToolOutcome | undefined
   durationMs: number
   /** Where the whole text is, if the outcome has only a part of it. */
   stored: StoredResult | undefined
+}
+
+/** The question that a call asks itself, and how a person answered it. */
+export interface ProjectedQuestion {
+  readonly record: RunRecord & { readonly type: "tool-question" }
+  readonly answer: (RunRecord & { readonly type: "approval-result" }) | undefined
 }
 
 /** The last question about a call, and the decision. */

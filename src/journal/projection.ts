@@ -206,13 +206,14 @@ export class RunProjection {
         this.#meter(record)
         break
       case "tool-intent":
+      case "tool-question":
         this.#announce(record)
         break
       case "tool-result":
         this.calls.finish(record)
         break
       case "approval-request":
-        this.ask = record.of && this.#isCopied(record) ? undefined : { request: record }
+        this.ask = (record.of || record.by) && this.#isCopied(record) ? undefined : { request: record }
         break
       case "agent-start":
       case "agent-end":
@@ -222,7 +223,7 @@ export class RunProjection {
         this.#decide(record)
         break
       case "policy-decision":
-        this.#rewrite(record)
+        this.calls.rewrite(record)
         break
       case "steer":
         this.#steer(record)
@@ -335,13 +336,12 @@ export class RunProjection {
     if (record.type === "compaction-start" && !this.#isCopied(record)) this.spent.reserve(record.reserve)
   }
 
-  /** An approval is for one execution: the intent uses it up, also that of a repeated call. */
-  #announce({ callId, effect, digest }: RunRecord & { readonly type: "tool-intent" }): void {
-    if (this.ask?.request.callId === callId || this.ask?.decision?.digest === digest) this.ask = undefined
-    const call = this.calls.get(callId)
-    if (!call) return
-    call.intent = effect
-    call.intentDigest = digest
+  /** An approval is for one execution: the intent uses it up, also that of a repeated call. A question is answered once. */
+  #announce(record: RunRecord & { readonly type: "tool-intent" | "tool-question" }): void {
+    const isFor = record.type === "tool-intent" && this.ask?.decision?.digest === record.digest
+    if (this.ask?.request.callId === record.callId || isFor) this.ask = undefined
+    if (record.type === "tool-intent") this.calls.announce(record)
+    else this.calls.ask(record, this.#isCopied(record))
   }
 
   /** A decision that a fork copied was about the call of the other run. */
@@ -351,18 +351,14 @@ export class RunProjection {
     if (record.of) this.ask = this.agents.decide(this.ask)
     if (record.of) return
     if (record.always) this.allowed.push(record.always)
-    this.#rewrite(record)
+    if (this.ask?.decision === record && this.ask.request.by) this.calls.decide(record)
+    this.calls.rewrite(record)
   }
 
   #pause({ reason, at, resumeBy, text }: RunRecord & { readonly type: "run-pause" }): void {
     this.status = "paused"
     this.pause = { reason, at, ...(text !== undefined && { text }) }
     this.resumeBy = resumeBy
-  }
-
-  #rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" | "approval-result" }): void {
-    const call = this.calls.get(callId)
-    if (call && args !== undefined) call.finalArgs = args
   }
 
   #steer(record: RunRecord & { readonly type: "steer" }): void {

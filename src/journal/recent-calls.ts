@@ -43,6 +43,34 @@ export class RecentCalls {
     return call
   }
 
+  /** The call is about to run: nothing is known of its outcome from here on. */
+  announce({ callId, effect, digest }: RunRecord & { readonly type: "tool-intent" }): void {
+    const call = this.#calls.get(callId)
+    if (!call) return
+    call.intent = effect
+    call.intentDigest = digest
+    call.question = undefined
+  }
+
+  /** `isCopied`: the question of the run that was forked, which alone continues the call. */
+  ask(record: RunRecord & { readonly type: "tool-question" }, isCopied: boolean): void {
+    const call = this.#calls.get(record.callId)
+    if (!call) return
+    call.questions++
+    call.question = isCopied ? undefined : { record, answer: undefined }
+  }
+
+  decide(record: RunRecord & { readonly type: "approval-result" }): void {
+    const call = this.#calls.get(record.callId)
+    if (call?.question) call.question = { ...call.question, answer: record }
+  }
+
+  /** The policy or a person changed the arguments. */
+  rewrite({ callId, args }: RunRecord & { readonly type: "policy-decision" | "approval-result" }): void {
+    const call = this.#calls.get(callId)
+    if (call && args !== undefined) call.finalArgs = args
+  }
+
   finish({ callId, outcome, durationMs, stored }: RunRecord & { readonly type: "tool-result" }): void {
     const call = this.#calls.get(callId)
     if (!call) return

@@ -4,13 +4,13 @@ import type { RunProjection } from "./projection.ts"
 
 /**
  * Returns `unknown` results for calls that the previous owner started without recording a result. They may have taken effect,
- * so they are flagged and never silently run again. Calls without an intent stay open, and those for which `keeps` is true,
- * because they are run again or a person is asked.
+ * so they are flagged and never silently run again. Calls without an intent stay open, also those that wait for the answer to their
+ * own question, and those for which `keeps` is true, because they are run again or a person is asked.
  */
 export function flagUnknown(run: RunProjection, keeps: (call: ProjectedCall) => boolean = () => false): RecordBody[] {
   const flags: RecordBody[] = []
   for (const call of run.calls.values()) {
-    if (call.intent === undefined || call.outcome !== undefined || keeps(call)) continue
+    if (call.intent === undefined || call.outcome !== undefined || call.question || keeps(call)) continue
     flags.push({
       type: "tool-result",
       callId: call.callId,

@@ -94,13 +94,13 @@ const everythingEnforced: readonly ToolEnforcement[] = [
 /** The call of the open question, with the arguments that would run. */
 export function pendingOf({ ask, calls, agents }: RunProjection): PendingToolCall | null {
   if (ask === undefined) return null
-  const { callId, question, ticket, always, of, at } = ask.request
+  const { callId, question, ticket, always, by, of, at } = ask.request
   const call = calls.get(callId)
   const isOpen = call !== undefined && call.outcome === undefined
   // The call of an agent in the background has its result.
   if (!isOpen && !(of && agents.isInBackground(callId))) return null
   const { args = call?.args ?? null } = ask.request
-  const rest = { args, question, ticket, ...(always && { always }) }
+  const rest = { args, question, ticket, ...(by && { by }), ...(always && { always }) }
   if (of) return { agent: of.agent, id: of.callId, name: of.tool, ...rest, calledAt: at }
   return call ? { id: callId, name: call.name, ...rest, calledAt: call.calledAt } : null
 }
@@ -139,7 +139,7 @@ function callRecord(call: ProjectedCall, runStatus: RunProjection["status"]): To
   const { outcome } = call
   const isOver = runStatus !== "paused" && runStatus !== "running"
   // A call that was started before the run ended may have taken effect.
-  const status = outcome?.status ?? (isOver && call.intent ? "unknown" : "pending")
+  const status = outcome?.status ?? (isOver && call.intent && !call.question ? "unknown" : "pending")
   const result = outcome ? plainText(outcome.output, "\n") : null
   return {
     id: call.callId,

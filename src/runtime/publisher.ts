@@ -1,4 +1,5 @@
 import type { Ephemeral, RunEvent, RunRecord } from "../contract/event.ts"
+import { published } from "../journal/published.ts"
 import { containPromise } from "../lib/contained.ts"
 
 export interface Listener {
@@ -51,7 +52,8 @@ export class Publisher {
   records(records: readonly RunRecord[]): void {
     if ((this.#root ?? this).#listeners.length === 0) return
     let next = 0
-    for (const record of records) {
+    for (const each of records) {
+      const record = published(each)
       for (const listener of this.#listeners) pass(listener, record)
       for (let held = this.#held[next]; held && held.after <= record.seq; held = this.#held[next]) {
         this.#passEphemeral(held.event)

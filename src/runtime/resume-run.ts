@@ -60,7 +60,8 @@ export async function resumption(
   const recalled = await recalledInput(config, projection, given, tools)
   const checked = { ...recalled, ...inherited, ...(before && { before }) }
   requireTypes(projection, checked)
-  const input = redactedAnswer(config, key, projection, checked, given)
+  // What an agent is handed down has been redacted above it.
+  const input = redactedAnswer(config, key, projection, checked, given, inherited !== undefined)
   const decided = decisionOf(config, projection, input)
   if (decided?.args !== undefined) await refuseUnfit(checked, projection, given.args ?? null)
   return {
@@ -107,17 +108,23 @@ function redactedAnswer(
   { ask }: RunProjection,
   { chain, ...drawn }: CheckedInput,
   given: ResumeInput,
+  isRedacted: boolean,
 ): ResumeInput {
   const redactor = config.redactorOf(chain, drawn, key)
   const { answer, args } = given
-  const clean = redactor.json(args)
-  if (args !== undefined && clean !== undefined && ask && redactor.expand(clean) === undefined) {
+  const clean = isRedacted ? redactor.again(args) : redactor.json(args)
+  const text = isRedacted ? redactor.again(answer) : redactor.json(answer)
+  const keep = (masked: Json | undefined, real: Json | undefined) => {
+    if (masked === undefined || real === undefined || !ask || redactor.expand(masked) !== undefined) return
     const { of, callId } = ask.request
-    config.undeclared.keep(of ? callKey({ ...key, agent: of.agent }, of) : callKey(key, { callId }), clean, args)
+    config.undeclared.keep(of ? callKey({ ...key, agent: of.agent }, of) : callKey(key, { callId }), masked, real)
   }
+  keep(clean, args)
+  // Only a tool gets more of an answer than the journal has.
+  if (ask?.request.by === "tool") keep(text, answer)
   return {
     ...given,
-    ...(answer !== undefined && { answer: redactor.text(answer) }),
+    ...(text !== undefined && { answer: text }),
     ...(clean !== undefined && { args: clean }),
   }
 }
@@ -264,14 +271,15 @@ function decisionOf(config: ResolvedConfig, run: RunProjection, input: ResumeInp
       fix: NOTHING_TO_DECIDE,
     })
   }
-  const { callId, digest, reason, always: scope, of } = run.ask.request
+  const { callId, digest, reason, always: scope, of, by } = run.ask.request
   const always = { ...(given === "always" && scope && { always: scope }), ...(of && { of }) }
   const isAnswer = answer !== undefined && (decision === undefined || (decision === "approve" && reason === "input"))
   if (decision === undefined && !isAnswer) {
     if (run.status === "paused") throw undecided(run, pending)
     return undefined
   }
-  if (decision === "approve" && reason === "input" && !isAnswer) throw undecided(run, pending)
+  const isYes = by === "tool" && args === undefined
+  if (decision === "approve" && reason === "input" && !isAnswer && !isYes) throw undecided(run, pending)
   const text = answer === undefined ? {} : { text: answer }
   if (isAnswer) return { type: "approval-result", callId, digest, decision: "answer", ...text, ...(of && { of }) }
   if (decision === "deny" || args === undefined) {

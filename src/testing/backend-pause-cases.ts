@@ -1,6 +1,8 @@
 import type { RunResult } from "../contract/result.ts"
 import type { ResumeInput, RuntimeConfig } from "../contract/run.ts"
+import type { Tool } from "../contract/tool.ts"
 import {
+  allowAll,
   type BackendBench,
   type BackendCase,
   type BackendPlace,
@@ -100,6 +102,21 @@ export const backendPauseCases: readonly BackendCase[] = [
       }))
       checkStatus(result, "done")
       check(done.length === 0 && result.text.includes("write by hand"), "it must not run", { done, text: result.text })
+    },
+  ),
+  oursCase(
+    "a call of the runtime that asks while it runs continues with the answer elsewhere, and acts once",
+    async (_, place, { tool, done }) => {
+      const run: Tool["run"] = (args, context) =>
+        context.answered ? tool.run(args, context) : context.ask?.("Really?", { kept: 1 })
+      const { paused, result } = await pauseAndResume(place, { ...allowAll, tools: [{ ...tool, run }] }, (asked) => ({
+        answer: "yes",
+        ...ticketOf(asked),
+      }))
+      check(paused.pause?.pendingToolCall?.question === "Really?", "the pause must have the question", paused.pause)
+      checkStatus(result, "done")
+      check(done.length === 1, "it must act once", done)
+      check(timesSeen(place, "letter 1 to Ada") === 1, "the model must get the result once", result.text)
     },
   ),
   ownCase("a paused call of the backend runs once after its approval elsewhere", async (bench, place) => {

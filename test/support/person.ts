@@ -15,7 +15,7 @@ import { until } from "./command-line.ts"
 import { fakeTerminal } from "./fake-terminal.ts"
 import { terminalOutput } from "./terminal-output.ts"
 
-export interface PersonOptions extends Pick<RuntimeConfig, "store" | "hooks"> {
+export interface PersonOptions extends Pick<RuntimeConfig, "store" | "hooks" | "tools"> {
   readonly steps: readonly ScriptedStep[]
   readonly ask?: readonly string[]
   readonly columns?: number
@@ -34,14 +34,23 @@ export function harbourFiles(initial: Readonly<Record<string, string>> = {}): Fi
 
 /** A person in a chat at a terminal, in a workspace in memory, with a model that follows a script. */
 export async function personAt(options: PersonOptions) {
-  const { steps, ask = [], columns = 80, files = harbourFiles(), shell, store = memoryStore(), hooks } = options
+  const {
+    steps,
+    ask = [],
+    columns = 80,
+    files = harbourFiles(),
+    shell,
+    store = memoryStore(),
+    hooks,
+    tools = [],
+  } = options
   const model = scriptedModel(steps)
   const runtime = createRuntime({
     workspace: "/harbour",
     store,
     model,
     env: { files, ...(shell && { shell }) },
-    tools: [...fileTools(), bashTool()],
+    tools: [...fileTools(), bashTool(), ...tools],
     policy: policyOf({ ask, bash: true, sandbox: "off" }),
     ...(hooks && { hooks }),
   })

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { harbourFiles, personAt } from "../../../test/support/person.ts"
 import type { JsonObject } from "../../contract/json.ts"
+import { defineTool } from "../../tools/kernel/define-tool.ts"
 
 beforeEach(() => {
   vi.stubEnv("NO_COLOR", "")
@@ -196,4 +197,28 @@ describe("approval of a call at the terminal", () => {
       await expect(person.read("a.txt")).rejects.toThrow()
     },
   )
+})
+
+test("the question of a running call is answered at the terminal, as often as it asks, or declined with /deny", async () => {
+  const said: string[] = []
+  const book = defineTool({
+    name: "book",
+    description: "books",
+    input: { type: "object" },
+    run(_: object, { ask, answered }) {
+      if (answered) said.push(`${answered.decision} ${answered.text ?? ""}`)
+      return said.length === 2 ? "It is settled." : ask?.("The harbour asks:\n> Who travels?", null)
+    },
+  })
+  const person = await personAt({ steps: [calls(["book", {}]), "Goodbye."], tools: [book] })
+  person.type("Book it.\r")
+  await person.asks("answer, or /deny: ")
+  expect(person.terminal.lines().join("\n")).toContain("? > Who travels?")
+  person.type("Zoe\r")
+  await person.asks("answer, or /deny: ")
+  person.type("/deny\r")
+  await person.shows("Goodbye.")
+  expect(said).toEqual(["answer Zoe", "deny "])
+  person.type("/exit\r")
+  expect(await person.ended).toBe(0)
 })

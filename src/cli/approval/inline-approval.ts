@@ -37,11 +37,12 @@ export function askInline(options: AskOptions): Ask {
     return rows.length > most
   }
 
-  async function answerTo({ question, ticket }: PendingToolCall): Promise<Decision | undefined> {
+  async function answerTo({ question, ticket, by }: PendingToolCall): Promise<Decision | undefined> {
     writeRows(paragraph(question), Number.POSITIVE_INFINITY)
     for (;;) {
-      const line = await readLine("answer: ")
+      const line = await readLine(by === "tool" ? "answer, or /deny: " : "answer: ")
       if (line === undefined) return undefined
+      if (by === "tool" && line.trim() === "/deny") return { decision: "deny", ticket }
       if (line.trim() !== "") return { answer: line, ticket }
     }
   }

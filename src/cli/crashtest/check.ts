@@ -51,7 +51,7 @@ export async function check(evidence: Evidence): Promise<Verdict> {
     return { lost: 0, duplicated: 0, unloadable: true, flagged: 0, violations: [`the run cannot be loaded: ${reason}`] }
   }
   const acks = readLines<AckLine>(acksFile(folder))
-  const ledger = readLines<EffectLine>(ledgerFile(folder))
+  const ledger = acted(readLines<EffectLine>(ledgerFile(folder)))
   const known = new Set<string>()
   const parts = Array.from(byAgent, ([agent, records]) => {
     const run = project(records)
@@ -93,6 +93,20 @@ export async function check(evidence: Evidence): Promise<Verdict> {
       ...undelivered(byAgent.get("") ?? [], deliveries, received),
     ],
   }
+}
+
+/** The attempts that did not end with a question: such a one has had no effect. */
+function acted(lines: readonly EffectLine[]): readonly EffectLine[] {
+  const kept: EffectLine[] = []
+  for (const line of lines) {
+    if (!line.asked) kept.push(line)
+    else
+      kept.splice(
+        kept.findLastIndex(({ key, pid }) => key === line.key && pid === line.pid),
+        1,
+      )
+  }
+  return kept
 }
 
 /** The start of the keys of a run's or an agent's calls. */
@@ -201,9 +215,12 @@ function needlessFlags(records: readonly RunRecord[], kills: number): string[] {
     if (record.type !== "tool-result" || record.outcome.status !== "unknown") return []
     if (kills === 0) return [`${record.callId} is flagged, although no process was killed`]
     const resumed = records.slice(0, index).findLastIndex(({ type }) => type === "run-resume")
-    const intent = records.findIndex((each) => each.type === "tool-intent" && each.callId === record.callId)
+    const isStep = ({ type }: RunRecord) => type === "tool-intent" || type === "tool-question"
+    const intent = records.findLastIndex((each) => isStep(each) && "callId" in each && each.callId === record.callId)
     const isPlain = records.slice(resumed + 1, index).every(({ type }) => type === "tool-result" || type === "warning")
-    if (intent >= 0 && intent < resumed && isPlain) return []
+    // A call that waits for an answer is not in doubt.
+    const isBegun = intent >= 0 && intent < resumed && records[intent]?.type === "tool-intent"
+    if (isBegun && isPlain) return []
     return [`${record.callId} is flagged, although no process died between its intent and its receipt`]
   })
 }

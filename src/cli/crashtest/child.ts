@@ -23,6 +23,8 @@ export interface EffectLine {
   readonly name: string
   readonly effect: Effect
   readonly pid: number
+  /** The attempt of the line before it asked a person instead. */
+  readonly asked?: true
 }
 
 /** A record that a listener received and may rely on. */
@@ -90,7 +92,15 @@ function observed({ tools }: Workload, folder: string): Tool[] {
       const effect = effectOf(tool, args as Json)
       const line: EffectLine = { key: context.idempotencyKey, name: tool.name, effect, pid: process.pid }
       write(line)
-      return tool.run(args, context)
+      const { ask } = context
+      if (!ask) return tool.run(args, context)
+      return tool.run(args, {
+        ...context,
+        ask(question, state) {
+          write({ ...line, asked: true })
+          return ask(question, state)
+        },
+      })
     },
   }))
 }

@@ -1,3 +1,4 @@
+import { callWithInput } from "../../extensions/mcp/asked-call.ts"
 import { resultParts } from "../../extensions/mcp/content.ts"
 import { attachmentLabel } from "../../lib/content.ts"
 import { UsageError } from "../arguments.ts"
@@ -13,7 +14,7 @@ export const subcommand: Subcommand = {
     const args = jsonArgument("tool", text)
     const signal = new AbortController().signal
     const result = await withServer(chosen, (connection) =>
-      connection.callTool(tool, args, { signal, progress: (message) => output.complain(visible(message)) }),
+      callWithInput(connection, tool, args, { signal, progress: (message) => output.complain(visible(message)) }),
     )
     if (values.json) output.printJson({ server: chosen.name, tool, ...result })
     else {

@@ -2,6 +2,7 @@ import type {
   CallToolResult,
   Client,
   GetPromptResult,
+  InputRequiredResult,
   Tool as McpTool,
   Progress,
   Prompt,
@@ -12,8 +13,10 @@ import type {
 } from "@modelcontextprotocol/client"
 import type { BackendEnv } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
-import type { JsonObject } from "../../contract/json.ts"
+import type { Json, JsonObject } from "../../contract/json.ts"
 import type { McpProgram, McpRemote, McpServer } from "../../contract/mcp.ts"
+import { ToolError } from "../../contract/tool.ts"
+import { visible } from "./definitions.ts"
 import { serverFetch } from "./http-fetch.ts"
 import { LineTransport } from "./line-transport.ts"
 import { authProviderOf, type LoginPage, SavedLogin } from "./oauth.ts"
@@ -39,11 +42,22 @@ export interface ConnectionOptions {
 export interface Served {
   readonly capabilities: JsonObject
   register(client: Client): void
+  /** Answers a request that came with a result, other than a question to a person. */
+  answer(method: string, params: Json | undefined): Promise<JsonObject>
 }
 
 export interface CallOptions {
   readonly signal: AbortSignal
   progress(message: string): void
+  /** A person can be asked, at any time. */
+  readonly canAsk?: boolean
+  /** What a call that the server did not complete is sent again with. */
+  readonly retry?: Retry
+}
+
+export interface Retry {
+  readonly inputResponses?: JsonObject
+  readonly requestState?: string
 }
 
 /** Time for a server to come up. */
@@ -62,6 +76,7 @@ export class ServerConnection {
   readonly server: McpServer
   readonly #options: ConnectionOptions
   #connected: Promise<Client> | undefined
+  #served: Served | undefined
   /** The newest client: an older one that is closed later changes nothing. */
   #client: Client | undefined
   /** Completes a login that the server requested. Undefined: no login page is available. */
@@ -93,12 +108,33 @@ export class ServerConnection {
     return (await client.listTools(undefined, this.#limits())).tools
   }
 
-  async callTool(name: string, args: JsonObject, { signal, progress }: CallOptions): Promise<CallToolResult> {
+  /** A server that wants input before it acts gets it from `elicit`, if there is one; else the caller gets what it wants. */
+  async callTool(
+    name: string,
+    args: JsonObject,
+    { signal, progress, canAsk = false, retry = {} }: CallOptions,
+  ): Promise<CallToolResult | InputRequiredResult> {
     const onprogress = (at: Progress) => progress(describe(at))
-    const result = await this.#request((client) =>
-      client.callTool({ name, arguments: { ...args } }, { ...this.#limits(), signal, onprogress }),
-    )
-    return this.#masked(result)
+    const { capabilities = {} } = this.#served ?? {}
+    const allowInputRequired = capabilities.elicitation === undefined
+    const options = { ...this.#limits(), signal, onprogress, allowInputRequired }
+    const { CLIENT_CAPABILITIES_META_KEY } = await import("@modelcontextprotocol/client")
+    const declared = { [CLIENT_CAPABILITIES_META_KEY]: { ...capabilities, elicitation: { form: {}, url: {} } } }
+    const result: CallToolResult | InputRequiredResult = await this.#request((client) => {
+      // Declared for single calls: a server of an older revision would block until the answer.
+      const isDeclared = canAsk && allowInputRequired && client.getProtocolEra() === "modern"
+      return client.callTool(
+        { name, arguments: { ...args }, ...retry, ...(isDeclared && { _meta: declared }) },
+        options,
+      )
+    })
+    // What the server keeps for itself comes back to it exactly.
+    return "resultType" in result ? result : this.#masked(result)
+  }
+
+  answer(method: string, params: Json | undefined): Promise<JsonObject> {
+    if (this.#served) return this.#served.answer(method, params)
+    throw new ToolError("denied", `The MCP server ${this.name} requested ${visible(method)}, which it may not.`)
   }
 
   async resources(): Promise<{
@@ -185,13 +221,16 @@ export class ServerConnection {
     const { host, serve, signal } = this.#options
     const sdk = await import("@modelcontextprotocol/client")
     const served = serve?.()
+    this.#served = served
     const isProgram = "command" in this.server
+    const { revision } = "command" in this.server ? this.server : {}
     const client = new sdk.Client(
       { name: host.brand.mcpClientName, version: host.brand.mcpClientVersion },
       {
         capabilities: served?.capabilities ?? {},
         // On a program's channel the question for the revision could hang an older server.
         ...(!isProgram && { versionNegotiation: { mode: "auto" as const } }),
+        ...(revision !== undefined && { versionNegotiation: { mode: { pin: revision } } }),
       },
     )
     served?.register(client)

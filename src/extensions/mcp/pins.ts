@@ -95,7 +95,7 @@ function shown(value: Json | undefined): string {
 }
 
 /** Another address or command is another server. */
-function identityOf(server: McpServer): string {
+export function identityOf(server: McpServer): string {
   return "url" in server ? server.url : canonicalJson([server.command, ...(server.args ?? [])])
 }
 

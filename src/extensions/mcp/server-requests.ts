@@ -1,12 +1,14 @@
 import type { Client, CreateMessageRequest, CreateMessageResult, ElicitRequest } from "@modelcontextprotocol/client"
 import { LonghaulError } from "../../contract/error.ts"
 import type { ExtensionRun } from "../../contract/extension.ts"
-import type { JsonSchema } from "../../contract/json.ts"
+import type { Json, JsonObject, JsonSchema } from "../../contract/json.ts"
 import type { McpServer } from "../../contract/mcp.ts"
 import type { Message } from "../../contract/message.ts"
+import { ToolError } from "../../contract/tool.ts"
 import { orAborted } from "../../lib/abort.ts"
 import type { Served } from "./connection.ts"
 import { contentParts } from "./content.ts"
+import { visible } from "./definitions.ts"
 import {
   DEFAULT_SAMPLING_MAX_DEPTH,
   type Elicitation,
@@ -24,6 +26,7 @@ export function serverRequests(
 ): Served {
   const { runId, signal } = run
   const hasFiles = run.env.files !== undefined
+  const roots = { roots: [{ uri: fileUrl(run.cwd) }] }
   let depth = 0
   async function sample(request: SamplingRequest): Promise<SamplingAnswer> {
     depth++
@@ -42,7 +45,7 @@ export function serverRequests(
       ...(elicit && { elicitation: { form: { applyDefaults: true } } }),
     },
     register(client: Client) {
-      if (hasFiles) client.setRequestHandler("roots/list", () => ({ roots: [{ uri: fileUrl(run.cwd) }] }))
+      if (hasFiles) client.setRequestHandler("roots/list", () => roots)
       if (server.allowSampling) {
         client.setRequestHandler("sampling/createMessage", async ({ params }) =>
           written(await sample(readSampling(params))),
@@ -60,6 +63,32 @@ export function serverRequests(
         })
       }
     },
+    async answer(method, params) {
+      if (method === "roots/list" && hasFiles) return roots
+      if (method === "sampling/createMessage" && server.allowSampling) return sampleFor(name, params, sample)
+      throw new ToolError(
+        "denied",
+        `The MCP server ${name} requested ${visible(method).slice(0, 100)}, which it may not.`,
+      )
+    },
+  }
+}
+
+/** For a request that came with a result, which the protocol layer has not checked. */
+async function sampleFor(
+  name: string,
+  params: Json | undefined,
+  sample: (request: SamplingRequest) => Promise<SamplingAnswer>,
+): Promise<JsonObject> {
+  const { isSpecType } = await import("@modelcontextprotocol/client")
+  if (!isSpecType.CreateMessageRequestParams(params)) {
+    throw new ToolError("io", `The MCP server ${name} requested an answer of the model in an unknown form.`)
+  }
+  try {
+    // Safe: built of JSON values only.
+    return written(await sample(readSampling(params))) as unknown as JsonObject
+  } catch (error) {
+    throw LonghaulError.is(error) ? new ToolError("denied", `The MCP server ${name}: ${error.message}`) : error
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Risk, Tool, ToolContext } from "../../contract/tool.ts"
 import { type Effect, ToolError } from "../../contract/tool.ts"
 import { isJsonObject } from "../../lib/json.ts"
+import { callWithInput } from "./asked-call.ts"
 import type { ServerConnection } from "./connection.ts"
 import { resultParts } from "./content.ts"
 import type { Definition } from "./definitions.ts"
@@ -20,7 +21,7 @@ export function serverTool(connection: ServerConnection, definition: Definition)
     risk: riskOf(definition),
     async run(args, context: ToolContext) {
       try {
-        const result = await connection.callTool(tool, isJsonObject(args) ? args : {}, context)
+        const result = await callWithInput(connection, tool, isJsonObject(args) ? args : {}, context)
         const parts = resultParts(result)
         if (!result.isError) return parts
         const text = parts.map((part) => (part.type === "text" ? part.text : `[${part.type}]`)).join("\n")
@@ -28,6 +29,23 @@ export function serverTool(connection: ServerConnection, definition: Definition)
       } catch (error) {
         throw error instanceof ToolError ? error : await callFailure(connection, effect, error)
       }
+    },
+  }
+}
+
+/** Stands for a tool that a resumed run had, and whose definition has changed: nothing of the new one reaches the model. */
+export function withheldTool({ server, tool, name }: Definition): Tool {
+  return {
+    name,
+    policyName: `mcp:${server}/${tool}`,
+    description: "Withheld: its definition has changed since the run started.",
+    inputSchema: { type: "object" },
+    effect: "none",
+    concurrent: true,
+    risk: "medium",
+    run() {
+      const fix = `\`longhaul mcp accept ${server}\` accepts the tools of the server as they are now.`
+      throw new ToolError("denied", `${name} is withheld: its definition has changed. Nothing was sent. ${fix}`)
     },
   }
 }

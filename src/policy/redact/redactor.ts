@@ -16,6 +16,8 @@ export interface Redactor {
   text(text: string): string
   /** The same for every text, key and number of a value. Returns the same object if nothing was found. */
   json<Value>(value: Value): Value
+  /** The same for opaque data of others, which must come back unchanged: finds known values only. */
+  known<Value>(value: Value): Value
   /** For a text that may end within a secret, because it was cut. */
   cut(text: string): string
   /** For what may contain references of an earlier redaction: they stay. */
@@ -43,7 +45,10 @@ export function createRedactor(
 
   function redact(text: string, isEntering: boolean, known?: readonly Hit[], before?: number): string {
     if (text.length < SHORTEST) return text
-    const hits = withTokens(text, known ?? values?.hits(text) ?? none, before)
+    return replaced(text, withTokens(text, known ?? values?.hits(text) ?? none, before), isEntering)
+  }
+
+  function replaced(text: string, hits: readonly Hit[], isEntering: boolean): string {
     if (hits.length === 0) return isEntering ? escaped(text) : text
     let redacted = ""
     let from = 0
@@ -57,11 +62,14 @@ export function createRedactor(
   }
 
   const entering: Rewrite = (value) => (typeof value === "string" ? redact(value, true) : (numbers.get(value) ?? value))
+  const knownOnly: Rewrite = (value) =>
+    typeof value === "string" ? replaced(value, values?.hits(value) ?? none, true) : (numbers.get(value) ?? value)
   const again: Rewrite = (value) => (typeof value === "string" ? redact(value, false) : value)
   const stream = () => new RedactedStream(values, (text, known, before) => redact(text, true, known, before))
   return {
     text: (text) => redact(text, true),
     json: (value) => rewriteTexts(value, entering),
+    known: (value) => rewriteTexts(value, knownOnly),
     cut(text) {
       const pieces = stream()
       return pieces.push(text) + pieces.end()

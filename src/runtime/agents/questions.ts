@@ -39,10 +39,10 @@ export function waitingEnd(callId: string, key: RunKey, agent: RunProjection): S
   const pending = pendingOf(agent)
   const { ask, pause } = agent
   if (pending && ask && pause && ask.decision === undefined && asks.has(pause.reason)) {
-    const { digest, reason, question } = ask.request
+    const { digest, reason, question, by } = ask.request
     const { args, ticket, always, id, name } = pending
     const of = { agent: pending.agent ?? key.agent ?? "", callId: id, tool: name }
-    const request = { digest, ticket, reason, question, args, ...(always && { always }), of }
+    const request = { digest, ticket, reason, question, args, ...(always && { always }), ...(by && { by }), of }
     return { kind: "asked", request: { type: "approval-request", callId, ...request } }
   }
   if (pause?.reason === "released") return { kind: "released" }

@@ -49,7 +49,7 @@ export function approvalRequest(
   config: ResolvedConfig,
   { input, redactor }: OpenRun,
   call: ToolCall,
-  { args, reason, question, always }: Omit<Question, "kind" | "via">,
+  { args, reason, question, always, by }: Omit<Question, "kind" | "via">,
 ) {
   const digest = callDigest(config, { ...call, args }, input.recordedCwd)
   const isChanged = digest !== callDigest(config, call, input.recordedCwd)
@@ -62,6 +62,7 @@ export function approvalRequest(
     question: redactor.again(question),
     ...(isChanged && { args }),
     ...(always && { always }),
+    ...(by && { by }),
   } as const
 }
 

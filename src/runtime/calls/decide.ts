@@ -28,6 +28,8 @@ export interface Question {
   readonly question: string
   readonly via: AskVia
   readonly always?: AlwaysScope
+  /** The call itself asks. */
+  readonly by?: "tool"
 }
 
 /** `isApproved`: a person approved exactly these arguments. `edited`: they replaced the model's. */

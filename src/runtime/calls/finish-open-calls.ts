@@ -6,6 +6,7 @@ import type { RunProjection } from "../../journal/projection.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
+import { continueAsked } from "./continue-asked.ts"
 import { decide } from "./decide.ts"
 import { CallRunner, changedBy, denied, notRun, toBeRepeated, unknown } from "./run-call.ts"
 
@@ -85,9 +86,11 @@ async function finishCall(
   config: ResolvedConfig,
   run: OpenRun,
   runner: CallRunner,
-  { callId, name, args, finalArgs = args, intent, intentDigest }: ProjectedCall,
+  projected: ProjectedCall,
   ownerStopped: boolean,
 ): Promise<ToolOutcome | Suspended> {
+  const { callId, name, args, finalArgs = args, intent, intentDigest, question: own } = projected
+  if (own) return continueAsked(config, run, runner, projected, own)
   const call: ToolCall = { callId, name, args }
   const { ask } = run.projection
   const decision = ask?.request.callId === callId ? ask.decision : undefined

@@ -1,7 +1,7 @@
 import type { Suspended, ToolCall } from "../../contract/backend.ts"
 import type { Environment } from "../../contract/env.ts"
 import type { Json } from "../../contract/json.ts"
-import { type Effect, type ToolContext, ToolError, type ToolOutcome } from "../../contract/tool.ts"
+import { type Answered, type Effect, type ToolContext, ToolError, type ToolOutcome } from "../../contract/tool.ts"
 import { dropOldest } from "../../journal/recent-calls.ts"
 import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
@@ -14,6 +14,7 @@ import { callKey, realArgs } from "../entry.ts"
 import { Offload } from "../offload/offload.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, type DecideAgain, waitForApproval } from "./ask.ts"
+import { CallQuestion } from "./call-question.ts"
 import { OutputCheck, scansOutput } from "./check-output.ts"
 import {
   allowsAtOnce,
@@ -35,6 +36,8 @@ export interface ExecuteOptions {
   readonly note?: string
   /** An earlier process began it: its tool takes it up. */
   readonly resumed?: boolean
+  /** It continues after its question. */
+  readonly answered?: Answered
 }
 
 /** Runs the calls of one session: intent, effect, result, each recorded exactly once. */
@@ -114,7 +117,7 @@ export class CallRunner {
 
   /** Runs a call that was allowed or needs no decision. */
   async execute(call: ToolCall, options: ExecuteOptions = notBegun): Promise<ToolOutcome | Suspended> {
-    const { begun, note, resumed = false } = options
+    const { begun, note, resumed, answered } = options
     const { journal, controls, hooks, input } = this.#run
     const tool = input.dispatcher.tool(call.name)
     const effect = this.effectOf(call)
@@ -131,7 +134,9 @@ export class CallRunner {
         await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, shownCall(this.#run, call))))
       }
       const started = performance.now()
-      const dispatched = await this.#dispatch(call, resumed)
+      const question = new CallQuestion(this.#run, call, answered)
+      const dispatched = await this.#dispatch(call, question, resumed)
+      if (question.isAsked) return this.#waitForAnswer(call, question)
       const agent = await this.#agents.get(call.callId)
       if (agent && agent.kind !== "ended") return this.#leaveOpen(call, agent)
       const outcome = withNote(dispatched, note)
@@ -181,6 +186,11 @@ export class CallRunner {
     return agent.kind === "lost" ? notStarted(call) : suspended
   }
 
+  /** The call stays open with its question. One that is not asked now is asked when the run is resumed. */
+  #waitForAnswer(call: ToolCall, question: CallQuestion): Suspended {
+    return this.suspend(call, { args: call.args, reason: "input", question: question.record(), by: "tool" })
+  }
+
   async #decideAndExecute(announced: ToolCall): Promise<ToolOutcome | Suspended> {
     // Listeners have received the announced one: a change of theirs must not run.
     const call = { ...announced, args: jsonCopy(announced.args) }
@@ -219,19 +229,21 @@ export class CallRunner {
     }
   }
 
-  async #executeEarly(call: ToolCall): Promise<ToolOutcome> {
+  async #executeEarly(call: ToolCall): Promise<ToolOutcome | Suspended> {
     const started = performance.now()
     const onRecord = new Promise<boolean>((resolve) => {
       this.#early ??= new Map()
       this.#early.set(call.callId, resolve)
     })
-    const outcome = await this.#dispatch(call)
+    const question = new CallQuestion(this.#run, call, undefined)
+    const outcome = await this.#dispatch(call, question)
     const durationMs = performance.now() - started
-    return (await onRecord) ? this.record(call, outcome, durationMs) : outcome
+    if (!(await onRecord)) return outcome
+    return question.isAsked ? this.#waitForAnswer(call, question) : this.record(call, outcome, durationMs)
   }
 
   /** Only here a call has the values of its secrets. */
-  async #dispatch(call: ToolCall, resumed = false): Promise<ToolOutcome> {
+  async #dispatch(call: ToolCall, question: CallQuestion, resumed = false): Promise<ToolOutcome> {
     const { redactor, input } = this.#run
     const args = realArgs(this.#config, this.#run, call)
     if (args === undefined) return withoutSecret(call)
@@ -239,7 +251,7 @@ export class CallRunner {
     const env = await environmentFor(this.#config, this.#run, call, this.#overflow.env)
     const keep = this.#overflow.keeperOf(call, this.#offload.isOffered)
     const own = this.#offload.context(contextOf(env, this.#run, call), call)
-    const context = { ...own, ...this.#agentPowers(call, { resumed, keep }) }
+    const context = { ...own, ...this.#agentPowers(call, { resumed, keep }), ...question.context }
     const dispatch = async (to: ToolContext, save: typeof keep, offload: OffloadResult | undefined) => {
       const outcome = await input.dispatcher.dispatch({ ...call, args, resumed }, to, save, redactor.text, offload)
       const agent = await this.#agents.get(call.callId)
@@ -250,7 +262,8 @@ export class CallRunner {
     const check = new OutputCheck(this.#config, this.#run, call, keep)
     const quiet = { ...context, progress: () => {} }
     const outcome = await dispatch(quiet, check.keep, this.#offload.of(call, check.passes))
-    return check.release(outcome, performance.now() - started)
+    // The outcome of a call that has asked is not passed on.
+    return question.isAsked ? outcome : check.release(outcome, performance.now() - started)
   }
 
   #agentPowers(call: ToolCall, options: SpawnOptions): Pick<ToolContext, "spawn" | "send"> {

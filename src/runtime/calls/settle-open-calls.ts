@@ -19,7 +19,7 @@ export async function settleOpenCalls({ projection, journal }: OpenRun): Promise
 }
 
 function outcomeOf(call: ProjectedCall, { ask }: RunProjection): ToolOutcome {
-  if (call.intent !== undefined) return unknown(call)
+  if (call.intent !== undefined && !call.question) return unknown(call)
   const isApproved = ask?.request.callId === call.callId && ask.decision?.decision === "approve"
   return isApproved ? toBeRepeated(call) : notRun(call)
 }

@@ -140,7 +140,12 @@ export class OpenExtensions {
       given.flatMap(({ name }) => projection.extensions.get(name)?.tools.map((tool) => tool.name) ?? []),
     )
     const call = projection.openCalls.find(
-      ({ name, executor }) => executor === undefined && recorded.has(name) && !input.dispatcher.tool(name),
+      ({ name, executor, question }) =>
+        executor === undefined &&
+        recorded.has(name) &&
+        !input.dispatcher.tool(name) &&
+        // A call that ends with its declined question needs no tool.
+        question?.answer?.decision !== "deny",
     )
     if (call === undefined) return undefined
     const failure = new LonghaulError(

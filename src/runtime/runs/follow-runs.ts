@@ -2,6 +2,7 @@ import type { RunEvent, RunRecord } from "../../contract/event.ts"
 import type { RunState } from "../../contract/runtime.ts"
 import type { RunKey } from "../../contract/store.ts"
 import { agentKey, runPath } from "../../journal/paths.ts"
+import { published } from "../../journal/published.ts"
 import { createReader } from "../../journal/reader.ts"
 import { delay, orAborted } from "../../lib/abort.ts"
 import type { ResolvedConfig } from "../config.ts"
@@ -92,7 +93,7 @@ export class Followers {
         for (const record of records) {
           if (record.seq < place.next) continue
           place.next = record.seq + 1
-          yield record
+          yield published(record)
         }
         if (signal?.aborted) return
         if (place.next < reader.nextSeq && !reader.removed) continue
@@ -134,7 +135,7 @@ export class Followers {
   /** The records so far, without those that a takeover could still discard. */
   async #history(key: RunKey): Promise<readonly RunRecord[]> {
     const records = await createReader(this.#config.store.folder(runPath(key))).next()
-    return records.some(({ type }) => type === "run-remove") ? [] : records
+    return records.some(({ type }) => type === "run-remove") ? [] : records.map(published)
   }
 
   #join(key: RunKey): SharedReader {

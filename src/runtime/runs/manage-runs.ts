@@ -8,6 +8,7 @@ import { type TakeOptions, takeRun } from "../../journal/journal.ts"
 import { isFenced } from "../../journal/ownership.ts"
 import { AGENTS, agentKey, runPath, shardName } from "../../journal/paths.ts"
 import { project, RunProjection } from "../../journal/projection.ts"
+import { published } from "../../journal/published.ts"
 import { flagUnknown } from "../../journal/recover.ts"
 import { contain } from "../../lib/contained.ts"
 import { isId, newNonce } from "../../lib/id.ts"
@@ -173,7 +174,7 @@ export async function replayRun(
 ): Promise<RunState> {
   const found = await loadRun(config, key)
   if (found === null) throw noSuchRun(key)
-  for (const record of found.records) contain(() => onEvent(record))
+  for (const record of found.records) contain(() => onEvent(published(record)))
   return stateOf(found)
 }
 

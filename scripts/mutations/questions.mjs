@@ -1,0 +1,143 @@
+// Promises about questions of running calls: no answer is lost or sent twice, and people see what is asked, and nothing else.
+import { mutation } from "./mutation.mjs"
+
+const calls = "src/runtime/calls"
+const mcp = "src/extensions/mcp"
+const runtime = (name) => ["src/runtime/calls/call-question.test.ts", name]
+const server = (name) => ["test/mcp-questions.test.ts", name]
+
+export const mutations = [
+  mutation(
+    "questions: a call that waits for its answer is flagged as unknown",
+    [
+      [
+        "src/journal/recover.ts",
+        "call.outcome !== undefined || call.question || keeps",
+        "call.outcome !== undefined || keeps",
+      ],
+    ],
+    runtime("pauses the run with its question, and continues in another process"),
+    server("asks two questions in two rounds"),
+  ),
+  mutation(
+    "questions: the answered call runs without an intent of its own",
+    [[calls, "runner.execute(asked, { begun: false, answered })", "runner.execute(asked, { begun: true, answered })"]],
+    runtime("after the intent of the answered call leaves its outcome unknown"),
+  ),
+  mutation(
+    "questions: the intent of the answered call leaves the question open",
+    [["src/journal/recent-calls.ts", "    call.question = undefined\n", ""]],
+    runtime("after the intent of the answered call leaves its outcome unknown"),
+  ),
+  mutation(
+    "questions: a fork continues the call of the original",
+    [["src/journal/recent-calls.ts", "call.question = isCopied ? undefined :", "call.question ="]],
+    runtime("that is forked is continued by the original only"),
+  ),
+  mutation(
+    "questions: an answer is lost if another question is recorded after it",
+    [["src/journal/recent-calls.ts", "call.question = { ...call.question, answer: record }", "void record"]],
+    runtime("after the answer is recorded and before the call runs again loses nothing"),
+  ),
+  mutation(
+    "questions: a call asks for ever",
+    [[calls, "const MOST_QUESTIONS = 10", "const MOST_QUESTIONS = 1000"]],
+    runtime("that asks for ever is stopped after ten questions"),
+    server("by asking for ever is stopped after ten questions"),
+  ),
+  mutation(
+    "questions: the policy is not asked again before the answered call",
+    [
+      [
+        calls,
+        "const verdict = await decide(config, run, asked, { isApproved: true })",
+        'const verdict = { kind: "allow", args: asked.args }',
+      ],
+    ],
+    runtime("whose policy denies the call by now does not continue it"),
+  ),
+  mutation(
+    "questions: listeners get the state of a tool",
+    [
+      [
+        "src/journal/published.ts",
+        'if (record.type !== "tool-question") return record',
+        "if (record.seq >= 0) return record",
+      ],
+    ],
+    runtime("shows its state to nobody"),
+    server("see neither the server's state"),
+  ),
+  mutation(
+    "questions: state with a credential is recorded",
+    [[calls, "const state = redactor.known(jsonCopy(given))\n", "const state = jsonCopy(given)\n"]],
+    runtime("a declared secret in question, state and answer"),
+    runtime("a credential that no process can restore"),
+  ),
+  mutation(
+    "questions: the mask of a lost token is used as the answer",
+    [
+      [calls, 'if (typeof real !== "string") return "answer-lost"\n', ""],
+      [calls, "...(text !== undefined && { text: real })", "...(text !== undefined && { text: String(real ?? text) })"],
+    ],
+    runtime("a token that only a dead process had is asked for again"),
+  ),
+  mutation(
+    "questions: what a run hands down to its agent is escaped once more",
+    [["src/runtime/resume-run.ts", "given, inherited !== undefined)", "given, false)"]],
+    runtime("pauses the run, which hands the answers down to it"),
+  ),
+  mutation(
+    "questions: an answer that does not match reaches the server",
+    [
+      [mcp, 'if ("problem" in read) return askedFor(connection, round, context, read.problem)', ""],
+      [mcp, "[key]: read.response", '[key]: "problem" in read ? { action: "accept", content: {} } : read.response'],
+    ],
+    server("that does not match the schema never reaches the server"),
+  ),
+  mutation(
+    "questions: a declined question is sent as accepted",
+    [[mcp, 'if (decision === "deny") return { response: { action: "decline" } }\n', ""]],
+    server("is told that the person declined, and does not act"),
+  ),
+  mutation(
+    "questions: another server under the same name gets the answer",
+    [[mcp, "if (round?.server !== serverDigest(connection)) {", "if (round === undefined) {"]],
+    server("with another server under the same name"),
+  ),
+  mutation(
+    "questions: people are asked to open any address",
+    [[mcp, 'if (!url || !(url.protocol === "https:" || isLocal))', "if (!url)"]],
+    server("by a question with a script as address"),
+    server("by a question with an address that is not https"),
+  ),
+  mutation(
+    "questions: the words of a server are not marked as such",
+    [
+      [
+        mcp,
+        '    .map((line) => `> ${line}`)\n    .join("\\n")\n}\n\nfunction shown',
+        '    .join("\\n")\n}\n\nfunction shown',
+      ],
+    ],
+    server("cannot pass its words off as those of the program"),
+  ),
+  mutation(
+    "questions: a server keeps as much as it likes with the client",
+    [[mcp, "const MOST_STATE_BYTES = 64 * 1024", "const MOST_STATE_BYTES = 640 * 1024"]],
+    server("by keeping more than 64 KB with the client"),
+  ),
+  mutation(
+    "questions: a token of the client is recorded with the state of the server",
+    [
+      [mcp, "if (connection.masked(text) !== text ||", 'if (connection.masked("") !== "" ||'],
+      [mcp, '(requestState ?? "")) {', '(requestState ?? "") && false) {'],
+    ],
+    server("by keeping a token of the client"),
+  ),
+  mutation(
+    "questions: a tool whose definition has changed continues its call",
+    [[mcp, "if (tools.has(definition.tool)) {", "if (tools.has(definition.tool) || before.has(definition.name)) {"]],
+    server("with a server whose tool has changed does not continue the call"),
+  ),
+]

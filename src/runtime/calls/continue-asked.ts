@@ -1,0 +1,58 @@
+import type { Suspended, ToolCall } from "../../contract/backend.ts"
+import type { Answered, ToolOutcome } from "../../contract/tool.ts"
+import type { ProjectedCall, ProjectedQuestion } from "../../journal/projected-call.ts"
+import type { ResolvedConfig } from "../config.ts"
+import { callKey } from "../entry.ts"
+import type { OpenRun } from "../open-run.ts"
+import { decide } from "./decide.ts"
+import { type CallRunner, denied } from "./run-call.ts"
+
+/**
+ * Continues a call that has asked a person: with the answer, under another intent, or it asks again. So far it has had no effect:
+ * if it cannot continue, its outcome is known.
+ */
+export async function continueAsked(
+  config: ResolvedConfig,
+  run: OpenRun,
+  runner: CallRunner,
+  { callId, name, args, finalArgs = args, intentDigest }: ProjectedCall,
+  question: ProjectedQuestion,
+): Promise<ToolOutcome | Suspended> {
+  const call: ToolCall = { callId, name, args }
+  const { question: text } = question.record
+  const ask = (shown: string) => runner.suspend(call, { args: finalArgs, reason: "input", question: shown, by: "tool" })
+  if (question.answer === undefined) return ask(text)
+  const isDeclined = question.answer.decision === "deny"
+  if (isDeclined && !run.input.dispatcher.tool(name)) return runner.record(call, denied(call, question.answer.text))
+  const answered = answeredOf(config, run, callId, question)
+  if (answered === "answer-lost") return ask(`${ANSWER_LOST}\n${text}`)
+  if (answered === "state-lost") return runner.record(call, denied(call, STATE_LOST))
+  const same = (given: typeof args) => runner.digestOf({ name, args: given }) === intentDigest
+  const begun = intentDigest === undefined ? finalArgs : [finalArgs, args].find(same)
+  if (begun === undefined) return runner.record(call, denied(call, CHANGED))
+  const asked = { ...call, args: begun }
+  const verdict = await decide(config, run, asked, { isApproved: true })
+  if (verdict.kind === "deny") return runner.record(call, denied(call, verdict.reason))
+  const isSame = verdict.kind === "allow" && runner.digestOf({ ...call, args: verdict.args }) === runner.digestOf(asked)
+  if (!isSame) return runner.record(call, denied(call, CHANGED))
+  return runner.execute(asked, { begun: false, answered })
+}
+
+/** The answer with the values of its secrets, as far as this process has them. */
+function answeredOf(
+  { undeclared }: ResolvedConfig,
+  { redactor, key }: OpenRun,
+  callId: string,
+  { record, answer }: ProjectedQuestion,
+): Answered | "answer-lost" | "state-lost" {
+  const { decision = "deny", text } = answer ?? {}
+  const real = text === undefined ? "" : (redactor.expand(text) ?? undeclared.find(callKey(key, { callId }), text))
+  if (typeof real !== "string") return "answer-lost"
+  const state = redactor.expand(record.state ?? null)
+  if (state === undefined) return "state-lost"
+  return { decision, ...(text !== undefined && { text: real }), state }
+}
+
+const ANSWER_LOST = "The last answer contained a secret that only another process had. Please answer again."
+const STATE_LOST = "it kept a secret for the answer that this process does not have"
+const CHANGED = "its arguments, its working directory or the policy have changed since it asked"
