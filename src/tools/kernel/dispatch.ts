@@ -154,30 +154,37 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
   return Object.freeze<Dispatcher>({
     listTools: () => specs,
     tool: (name) => byName.get(name),
-    async check(name, args) {
-      const tool = byName.get(name)
-      try {
-        const input = tool && (await validateCall(tool, args))
-        return input?.ok === false ? input.issues : []
-      } catch {
-        return ["arguments: the tool cannot check them"]
-      }
-    },
-    async rejection({ name, args }, redact = options.redact ?? unchanged) {
-      const tool = byName.get(name)
-      try {
-        const input = tool && (await validateCall(tool, args))
-        return input?.ok === false ? failure("invalid_input", redact(describeIssues(input)), errorLimits) : undefined
-      } catch {
-        return undefined
-      }
-    },
+    check: (name, args) => issuesOf(byName.get(name), args),
+    rejection: ({ name, args }, redact = options.redact ?? unchanged) =>
+      rejectionOf(byName.get(name), args, (message) => failure("invalid_input", redact(message), errorLimits)),
     dispatch,
     async callTool(name, args, context, keep) {
       const { status, output } = await dispatch({ name, args }, context, keep)
       return { isError: status !== "ok", text: plainText(output, "\n") }
     },
   })
+}
+
+async function issuesOf(tool: Tool | undefined, args: Json): Promise<readonly string[]> {
+  try {
+    const input = tool && (await validateCall(tool, args))
+    return input?.ok === false ? input.issues : []
+  } catch {
+    return ["arguments: the tool cannot check them"]
+  }
+}
+
+async function rejectionOf(
+  tool: Tool | undefined,
+  args: Json,
+  failed: (message: string) => ToolOutcome,
+): Promise<ToolOutcome | undefined> {
+  try {
+    const input = tool && (await validateCall(tool, args))
+    return input?.ok === false ? failed(describeIssues(input)) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function describeIssues({ issues, rejectedBy }: CheckedCall & { readonly ok: false }): string {
