@@ -258,6 +258,17 @@ export const mutations = [
     opened("of a run replaces the runtime's of the same name"),
   ),
   mutation(
+    "extensions: agents of a run do not get its instructions",
+    [
+      [
+        "src/runtime/agents",
+        "...(instructions === undefined ? [] : [instructions])].join",
+        "...(instructions === undefined ? [] : [])].join",
+      ],
+    ],
+    opened("is shared by the agents of a run: they have its tools and its instructions"),
+  ),
+  mutation(
     "extensions: a run widens the tools that its runtime allows",
     [
       [
