@@ -264,6 +264,18 @@ describe("the index of a base", () => {
     expect(JSON.stringify(index)).not.toContain("退款")
   })
 
+  test("has its files in the same order, however long each takes to read", async () => {
+    const store = memoryStore()
+    const names = Array.from({ length: 20 }, (_, number) => `f${String(number).padStart(2, "0")}.md`)
+    await addDocuments(store, Object.fromEntries(names.map((name) => [`slow/${name}`, "# Same\n\nthe same words"])))
+    const md: Extractor = async (bytes, request) => {
+      await new Promise((resolve) => setTimeout(resolve, (bytes.length * request.name.charCodeAt(7)) % 7))
+      return getExtractor("md")(bytes, request)
+    }
+    const { index } = await buildKnowledgeIndex({ store, base: "slow", extractors: { md } })
+    expect(index.files.map(({ path }) => path)).toEqual(names)
+  })
+
   test("KB-03 is used: no document is read again; without it all are, once per run", async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)

@@ -248,7 +248,13 @@ export const mutations = [
   ),
   mutation(
     "knowledge: a stale index is used as it is",
-    [[knowledge, "if (index.digestOf(path) === digest) continue", "if (index.digestOf(path)) continue"]],
+    [
+      [
+        knowledge,
+        "if (index.digestOf(path) === digest) return undefined",
+        "if (index.digestOf(path)) return undefined",
+      ],
+    ],
     ["test/knowledge.test.ts", "KB-03 that is stale is brought up to date"],
   ),
 ]
