@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 import type { Json } from "../src/contract/json.ts"
 import type { ApiService } from "../src/extensions/api/index.ts"
 import { nodeFetch } from "../src/hosts/node/index.ts"
-import { openOne, senders, serveApi } from "./support/api-scene.ts"
+import { openApi, openOne, senders, serveApi } from "./support/api-scene.ts"
 import { countAttacks } from "./support/count-attacks.ts"
 
 countAttacks("calls of services with forged paths, headers, methods and targets")
@@ -94,6 +94,27 @@ describe.each(ways)("API-07 a path outside allowedPaths (sent by %s)", (_, env) 
     },
   )
 })
+
+test.each([
+  "/a/..;/admin",
+  "/a/..;x=1/admin",
+  "/a/%2e%2e;/admin",
+  "/a/ ../admin",
+  "/a/%20../admin",
+  "/a/%E2%80%A5/admin",
+  "/a/%EF%BC%8E%EF%BC%8E/admin",
+  "/a/%252e%252e/admin",
+  "/a/%252fadmin",
+  "/a/%25252e",
+])(
+  "the path %s, which some servers read as another one, is not sent even where every path is allowed",
+  async (path) => {
+    const { url, requests } = await serveApi()
+    const { call } = await openOne({ baseUrl: url })
+    expect((await call(get(path))).text).toContain("invalid_input")
+    expect(requests).toEqual([])
+  },
+)
 
 test.each([
   ["an escaped letter", "/%61dmin", "/admin"],
@@ -231,6 +252,14 @@ describe("a method that the service does not allow", () => {
     const { status, text } = await call({ service: "s", path: "/w", ...args })
     expect([status, requests.length]).toEqual(["error", 0])
     expect(text).toMatch(/denied|invalid_input/)
+  })
+
+  test("that another service allows is not sent", async () => {
+    const { url, requests } = await serveApi()
+    const services = { s: { baseUrl: url }, other: { baseUrl: url, allowedMethods: ["DELETE"] } } as const
+    const { call } = await openApi({ services })
+    const { text } = await call({ service: "s", method: "DELETE", path: "/w" })
+    expect([text.includes("denied"), requests.length]).toEqual([true, 0])
   })
 
   test("in a form is not sent", async () => {

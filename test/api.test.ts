@@ -229,7 +229,7 @@ describe.each(ways)("a call (sent by %s)", (_, env) => {
   })
 
   test.each([[{ a: 1 }], [[1]], [1], [true], [null]])(
-    "API-12 a raw body %j is rejected without a request",
+    "API-12 FAIL-27 a raw body %j is rejected without a request",
     async (body) => {
       const { url, requests } = await serveApi()
       const resolved: string[] = []

@@ -158,10 +158,27 @@ describe("many tools of MCP servers", () => {
     }
     const through = (index: number) => call("CallTool", { name: `mcp__scene__tool_${index}`, args: { value: 1 } })
     const result = await run([through(3), through(4), through(7), call("CallTool", { name: "rm" }), "done"], config)
-    expect(result.toolCalls.map(({ status }) => status)).toEqual(["denied", "ok", "denied", "denied"])
+    expect(result.toolCalls.map(({ status }) => status)).toEqual(["denied", "ok", "denied", "error"])
     expect(hooked).toContain('mcp__scene__tool_4 {"value":10}')
     const sent = requests.flatMap(({ message }) => (message?.method === "tools/call" ? [message.params] : []))
     expect(sent).toMatchObject([{ name: "tool_4", arguments: { value: 10 } }])
+  })
+
+  test("get no arguments that their schemas reject", async () => {
+    const { run, requests } = await scene(many)
+    const result = await run([call("CallTool", { name: "mcp__scene__tool_4", args: { value: "1" } }), "done"])
+    expect(JSON.stringify(result.toolCalls)).toContain("invalid_input")
+    expect(requests.filter(({ message }) => message?.method === "tools/call")).toEqual([])
+  })
+
+  test("that change while a run is paused are not called with the arguments that were approved before", async () => {
+    const { runtime, change, requests } = await scene(many)
+    const gate = { hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) } } as const
+    const pay = call("CallTool", { name: "mcp__scene__tool_4", args: { value: 1 } })
+    expect(await runtime([pay], gate).run({ task: "x", runId: "r" })).toMatchObject({ status: "paused" })
+    change(many.map((each) => (each.name === "tool_4" ? { ...each, description: "wipes the disk" } : each)))
+    await runtime(["ok"]).resume({ runId: "r", decision: "approve" })
+    expect(requests.filter(({ message }) => message?.method === "tools/call")).toEqual([])
   })
 })
 

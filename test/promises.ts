@@ -1683,6 +1683,7 @@ export const promises: readonly Promised[] = [
     proof: [
       ["src/extensions/memory/memory.test.ts", "MEM-03"],
       ["test/memory-crash.test.ts", "MEM-03"],
+      ["test/memory-stores.test.ts", "MEM-03"],
     ],
   },
   { id: "MEM-04", text: "Memory can be injected as text", proof: [["test/promises/context.test.ts", "MEM-04"]] },

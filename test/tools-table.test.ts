@@ -110,9 +110,9 @@ test("TOOL-05 TOOL-06 TOOL-07 the 22 built-in tools and the conditional ones exi
 
 test("docs/tools.md lists every tool with its effect, its risk and where it comes from", async () => {
   const rows = (await sources()).flatMap(([source, tools]) =>
-    tools.map(({ name, effect, effectOf, risk, concurrent }) => [
+    tools.map(({ name, effect, effectOf, inner, risk, concurrent }) => [
       name,
-      effectOf ? "by its arguments" : effect,
+      effectOf || inner ? "by its arguments" : effect,
       risk,
       concurrent ? "yes" : "no",
       source,

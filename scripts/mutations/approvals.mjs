@@ -48,8 +48,8 @@ export const mutations = [
     [
       [
         calls,
-        "const args = maskedArgs(config, run, call, given.args)\n",
-        'const args = given.args\n  if (args !== null) return { kind: "allow", args }\n',
+        "const args = maskedArgs(config, run, call, changed)\n",
+        'const args = changed\n  if (args !== null) return { kind: "allow", args }\n',
       ],
     ],
     scopes("a callback cannot approve arguments that a rule denies"),

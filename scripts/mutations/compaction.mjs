@@ -52,7 +52,7 @@ export const mutations = [
   ),
   mutation(
     "compaction: the cost of a summary is not part of the run's",
-    [[journal, "      this.usage = addUsage(this.usage, usage)\n      this.spent.add(usage)\n", ""]],
+    [[journal, "    if (usage) this.spent.add(usage)\n", ""]],
     fold("the usage of one that did counts"),
   ),
   mutation(

@@ -4,7 +4,9 @@ import { mutations as backends } from "./backends.mjs"
 import { mutations as compaction } from "./compaction.mjs"
 import { mutations as confinement } from "./confinement.mjs"
 import { mutations as effects } from "./effects.mjs"
+import { mutations as extensions } from "./extensions.mjs"
 import { mutations as journal } from "./journal.mjs"
+import { mutations as mcp } from "./mcp.mjs"
 import { mutations as money } from "./money.mjs"
 import { mutations as offload } from "./offload.mjs"
 import { mutations as ownership } from "./ownership.mjs"
@@ -28,4 +30,6 @@ export const mutations = [
   ...agents,
   ...compaction,
   ...questions,
+  ...mcp,
+  ...extensions,
 ]

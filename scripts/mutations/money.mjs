@@ -78,7 +78,7 @@ export const mutations = [
   ),
   mutation(
     "money: a lost reserve is forgiven when the next turn begins",
-    [["src/journal/spending.ts", "    this.lose()\n    this.#reserve = reserve\n", "    this.#reserve = reserve\n"]],
+    [["src/journal/spending.ts", "    if (this.#reserve) this.#count(this.#reserve)\n", ""]],
     fold("an unanswered reservation counts as spent when the next turn starts"),
   ),
   mutation(

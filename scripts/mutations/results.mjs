@@ -134,13 +134,7 @@ export const mutations = [
   ),
   mutation(
     "results: the usage of a result is that of its last answer (RES-12)",
-    [
-      [
-        "src/journal/projection.ts",
-        "      this.usage = addUsage(this.usage, record.usage)",
-        "      this.usage = record.usage",
-      ],
-    ],
+    [["src/journal/spending.ts", "    this.usage = addUsage(this.usage, usage)", "    this.usage = usage"]],
     ["test/promises/results.test.ts", "RES-12 a result adds up tokens, cost and turns"],
   ),
   mutation(

@@ -16,6 +16,8 @@ export function describeRecord(record: RunRecord): string {
       return describeFailover(record)
     case "metering":
       return spending(record.usage)
+    case "sample-start":
+      return `${record.source} asks the model${reserved(record.reserve)}`
     case "session":
       return record.ref.id
     case "warning":

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises"
+import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { beforeEach, describe, expect, test } from "vitest"
@@ -89,5 +89,53 @@ describe("mcp", () => {
     await longhaul(["run", "--json", "Echo hi"])
     expect(seen[0]).toContain("mcp__scene__echo")
     expect(seen.at(-1)).not.toContain("mcp__scene__echo")
+  })
+})
+
+describe("chat --continue", () => {
+  async function scene() {
+    const { workspace } = place
+    await writeFile(
+      join(workspace, "mine.json"),
+      JSON.stringify({ mcpServers: { scene: { command: process.execPath, args: [program] } } }),
+    )
+    await mkdir(join(workspace, ".agents/skills/greet"), { recursive: true })
+    const skill = "---\nname: greet\ndescription: Says hello.\n---\nBody.\n"
+    await writeFile(join(workspace, ".agents/skills/greet/SKILL.md"), skill)
+    const seen: { readonly tools: readonly string[]; readonly system: string }[] = []
+    await simulate({
+      script: ({ tools, system, lastToolResults: [last], lastUserText }) => {
+        seen.push({ tools: tools.map(({ name }) => name), system: system ?? "" })
+        if (last || !lastUserText.startsWith("Echo")) return last ? `It says ${last.text}.` : "Aye."
+        return { parts: [{ toolCall: { name: "mcp__scene__echo", args: { text: lastUserText.slice(5) } } }] }
+      },
+    })
+    return seen
+  }
+  const own = ["SkillPage", "Recall", "Memorize"]
+
+  test("restores memory and skills of the conversation, and with the file its MCP servers", async () => {
+    const seen = await scene()
+    const began = ["chat", "--run-id", "c", "--memory", "read-write", "--skills", "--mcp-config", "mine.json"]
+    expect((await longhaul([...began, "Echo one"])).stdout).toContain("It says one.")
+    const again = await longhaul(["chat", "--continue", "c", "--mcp-config", "mine.json", "Echo two"])
+    expect(again.stdout).toContain("It says two.")
+    expect(seen[2]?.tools).toEqual(seen[0]?.tools)
+    expect(seen[2]?.tools).toEqual(expect.arrayContaining([...own, "mcp__scene__echo"]))
+    expect(seen[2]?.system).toContain("- greet: Says hello.")
+    expect(again.stderr).not.toContain("--mcp-config")
+  })
+
+  test("without the file says that its MCP servers are missing, and goes on with the rest", async () => {
+    const seen = await scene()
+    const began = ["chat", "--run-id", "c", "--memory", "read-write", "--skills", "--mcp-config", "mine.json"]
+    await longhaul([...began, "Hello"])
+    const { code, stdout, stderr } = await longhaul(["chat", "--continue", "c", "Hello again"])
+    expect([code, stdout]).toEqual([0, "Aye.\n"])
+    expect(stderr).toContain("--mcp-config")
+    expect(seen[1]?.tools).toEqual(expect.arrayContaining(own))
+    expect(seen[1]?.tools).not.toContain("mcp__scene__echo")
+    const back = await longhaul(["chat", "--continue", "c", "--mcp-config", "mine.json", "Echo three"])
+    expect(back.stdout).toContain("It says three.")
   })
 })

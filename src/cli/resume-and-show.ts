@@ -90,7 +90,7 @@ export async function resumeAndShow(
   const named = choice.model ?? (own === began?.backend ? recordedModel(began?.model) : undefined)
   const runtimeChoice = {
     ...choice,
-    ...(await recordedExtensions(found.runtime, state)),
+    ...(await recordedExtensions(found.runtime, state, choice, output.complain)),
     ...(from !== undefined && { workspace: from }),
     ...(named && { model: named }),
     ...(own !== undefined && own !== "native" && { backend: own }),

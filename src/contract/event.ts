@@ -123,7 +123,16 @@ export type RecordBody =
       readonly durationMs?: number
     }
   /** Usage that a backend reports apart from the steps of its model, or that another part of the run caused (`source`). */
-  | { readonly type: "metering"; readonly usage: Usage; readonly model?: string; readonly source?: string }
+  | {
+      readonly type: "metering"
+      readonly usage: Usage
+      readonly model?: string
+      readonly source?: string
+      /** The request that it settles. */
+      readonly sample?: string
+    }
+  /** An extension is about to ask the model. Without a `metering` that names it, its reserve counts as spent. */
+  | { readonly type: "sample-start"; readonly sample: string; readonly source: string; readonly reserve: Reserve }
   /** A person must decide about a call. `question`: shown to them. `ticket`: identifies this question only. */
   | {
       readonly type: "approval-request"

@@ -42,8 +42,9 @@ export interface Tool extends ToolSpec {
    */
   readonly question?: (args: Json) => string
   /**
-   * Present if it calls other tools: the tool of a call. Policies, approvals and hooks see that one. May return itself, with more
-   * arguments for the policy. May throw a `ToolError`.
+   * Present if it calls other tools: the tool of a call. Policies, approvals and hooks see that one, its schema checks the
+   * arguments before anyone is asked, and the call has its effect. May return itself, with more arguments for the policy. May throw
+   * a `ToolError`.
    */
   readonly inner?: (args: Json) => InnerCall
   /** Present if the author passed a Standard Schema: validates and transforms; absent: `inputSchema` decides. */

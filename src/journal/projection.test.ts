@@ -53,12 +53,12 @@ describe("the reservation of an unanswered turn", () => {
 
   test("an unanswered reservation counts as spent after a resume, and only once", () => {
     const resumed: RecordBody = { type: "run-resume", cause: "recovery" }
-    expect(spentAfter(resumed)).toEqual({ tokens: 500, usd: 0.25 })
-    expect(spentAfter(resumed, resumed)).toEqual({ tokens: 500, usd: 0.25 })
+    expect(spentAfter(resumed)).toMatchObject({ tokens: 500, usd: 0.25 })
+    expect(spentAfter(resumed, resumed)).toMatchObject({ tokens: 500, usd: 0.25 })
   })
 
   test("an unanswered reservation counts as spent when the next turn starts", () => {
-    expect(spentAfter({ type: "turn-start", turn: 1 })).toEqual({ tokens: 500, usd: 0.25 })
+    expect(spentAfter({ type: "turn-start", turn: 1 })).toMatchObject({ tokens: 500, usd: 0.25 })
   })
 
   test("a reservation does not count if the turn was answered", () => {
@@ -70,7 +70,7 @@ describe("the reservation of an unanswered turn", () => {
       stopReason: "end",
       durationMs: 1,
     }
-    expect(spentAfter(answered, { type: "run-resume", cause: "recovery" })).toEqual({ tokens: 2, usd: 0.01 })
+    expect(spentAfter(answered, { type: "run-resume", cause: "recovery" })).toMatchObject({ tokens: 2, usd: 0.01 })
   })
 })
 

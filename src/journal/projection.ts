@@ -15,7 +15,6 @@ import type {
 } from "../contract/result.ts"
 import type { ResumeBy, SessionRef } from "../contract/session.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
-import { addUsage, noUsage } from "../lib/usage.ts"
 import { AgentFold } from "./agent-fold.ts"
 import { type CompactionRecord, ContextFold } from "./context-fold.ts"
 import { callPart, failedAttempt, hasOutcome, keepWarning, reasoningPart, resultPart } from "./parts.ts"
@@ -68,7 +67,6 @@ export class RunProjection {
   handedOver = false
   /** Answered model calls. */
   turns = 0
-  usage: Usage = noUsage
   /** The text of the model's last answer; partial if it was interrupted. */
   text = ""
   /** True if the model returned any reasoning. */
@@ -96,6 +94,10 @@ export class RunProjection {
   #stepText = ""
   #carried = ""
   #asking = false
+
+  get usage(): Usage {
+    return this.spent.usage
+  }
 
   /** The conversation as the next model call receives it. */
   get messages(): readonly Message[] {
@@ -205,6 +207,9 @@ export class RunProjection {
       case "metering":
         this.#meter(record)
         break
+      case "sample-start":
+        if (!this.#isCopied(record)) this.spent.reserveSample(record.sample, record.reserve)
+        break
       case "tool-intent":
       case "tool-question":
         this.#announce(record)
@@ -303,10 +308,7 @@ export class RunProjection {
     this.turns++
     this.context.measure(record.usage)
     if (this.#isCopied(record)) this.spent.reserve(undefined)
-    else {
-      this.usage = addUsage(this.usage, record.usage)
-      this.spent.settle(record.usage)
-    }
+    else this.spent.settle(record.usage)
     this.model = record.model
     this.lastStep = { stopReason: record.stopReason, calls: this.#stepCalls }
     this.#asking = false
@@ -319,18 +321,14 @@ export class RunProjection {
   #meter(record: RunRecord & { readonly type: "metering" }): void {
     this.model = record.model ?? this.model
     if (this.#isCopied(record)) return
-    this.usage = addUsage(this.usage, record.usage)
-    this.spent.add(record.usage)
+    this.spent.add(record.usage, record.sample)
   }
 
   #compact(record: CompactionRecord): void {
     this.context.compact(record)
     if (record.type === "compaction-request") return
     const usage = record.type === "compaction" && !this.#isCopied(record) ? record.usage : undefined
-    if (usage) {
-      this.usage = addUsage(this.usage, usage)
-      this.spent.add(usage)
-    }
+    if (usage) this.spent.add(usage)
     // The request of a turn that it interrupts was refused; the turn reserves again.
     this.spent.refund()
     if (record.type === "compaction-start" && !this.#isCopied(record)) this.spent.reserve(record.reserve)

@@ -1,17 +1,24 @@
 import type { Reserve } from "../contract/event.ts"
 import type { Usage } from "../contract/result.ts"
-import { totalTokens } from "../lib/usage.ts"
+import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
 
 /** What a run has spent, as in its ledger: for unreported usage, the whole reserve counts. */
 export class Spending {
   tokens = 0
   usd = 0
+  usage: Usage = noUsage
   #reserve: Reserve | undefined
+  /** The reserves of extensions' requests, which are apart from turns. */
+  readonly #samples = new Map<string, Reserve>()
 
   /** Reserves for a turn. The reserve of an unanswered one is lost. */
   reserve(reserve: Reserve | undefined): void {
-    this.lose()
+    if (this.#reserve) this.#count(this.#reserve)
     this.#reserve = reserve
+  }
+
+  reserveSample(sample: string, reserve: Reserve): void {
+    this.#samples.set(sample, reserve)
   }
 
   /** Counts the usage of an answer, which settles the reserve of its turn. */
@@ -25,15 +32,24 @@ export class Spending {
     this.#reserve = undefined
   }
 
-  add(usage: Usage): void {
-    this.tokens += totalTokens(usage) ?? this.#reserve?.tokens ?? 0
-    this.usd += usage.costUsd ?? this.#reserve?.usd ?? 0
+  /** `sample`: the request of an extension that the usage settles. */
+  add(usage: Usage, sample?: string): void {
+    const reserve = sample === undefined ? this.#reserve : this.#samples.get(sample)
+    this.usage = addUsage(this.usage, usage)
+    this.tokens += totalTokens(usage) ?? reserve?.tokens ?? 0
+    this.usd += usage.costUsd ?? reserve?.usd ?? 0
+    if (sample !== undefined) this.#samples.delete(sample)
   }
 
-  /** Counts the reserve of an unanswered turn as spent. */
+  /** Counts the reserves of unanswered calls as spent. */
   lose(): void {
-    this.tokens += this.#reserve?.tokens ?? 0
-    this.usd += this.#reserve?.usd ?? 0
-    this.#reserve = undefined
+    this.reserve(undefined)
+    for (const reserve of this.#samples.values()) this.#count(reserve)
+    this.#samples.clear()
+  }
+
+  #count({ tokens, usd }: Reserve): void {
+    this.tokens += tokens
+    this.usd += usd ?? 0
   }
 }

@@ -221,7 +221,7 @@ describe("a run whose process died", () => {
     expect(await runtime.recoverOrphanedRuns({ staleMs: 10 })).toEqual([])
   })
 
-  test("ASY-06 a run without a sign of life for the requested time is taken", async () => {
+  test("ASY-06 FAIL-27 a run without a sign of life for the requested time is taken", async () => {
     for (const action of ["mark", "resume"] as const) {
       const store = memoryStore()
       await abandoned(store)

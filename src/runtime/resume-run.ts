@@ -16,6 +16,7 @@ import { checkedServers } from "../lib/mcp-servers.ts"
 import { modelSettings } from "../lib/model-settings.ts"
 import { checkRunPolicy, recordedPolicy } from "../policy/policies.ts"
 import type { Dispatcher } from "../tools/kernel/dispatch.ts"
+import { unknownOutcomeOf } from "../tools/kernel/inner-of.ts"
 import { AGENT } from "./agents/agent-tools.ts"
 import { recalledAgents } from "./agents/settings.ts"
 import { recalledChain } from "./backends/targets.ts"
@@ -243,8 +244,8 @@ function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput,
 }
 
 /** True if a person decides about a call with an unknown outcome. */
-function asksIfUnknown({ name }: ProjectedCall, { dispatcher, unknownOutcome }: CheckedInput): boolean {
-  return (dispatcher.tool(name)?.unknownOutcome ?? unknownOutcome) === "pause"
+function asksIfUnknown({ name, args, finalArgs = args }: ProjectedCall, input: CheckedInput): boolean {
+  return (unknownOutcomeOf(input.dispatcher.tool(name), finalArgs) ?? input.unknownOutcome) === "pause"
 }
 
 /** True if the answer is a message for the model: not the result of a call, and not the reason for a denial. */

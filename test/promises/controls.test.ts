@@ -191,6 +191,32 @@ describe("structured output", () => {
   })
 })
 
+describe("FAIL-27 a failure has a code of its own", () => {
+  test("of a run: internal, if neither the model nor the runtime knows the error", async () => {
+    const model = {
+      ...scriptedModel([]),
+      converse: () => ({ call: () => Promise.reject(new TypeError("x is undefined")) }),
+    }
+    const result = await setup([], { model }).runtime.run({ task: "x" })
+    expect(result).toMatchObject({ status: "failed", error: { code: "internal", retryable: false } })
+  })
+
+  test("of a resume: what is wrong with the run, or with what it is resumed with", async () => {
+    const { runtime } = setup(["Done."])
+    await runtime.run({ task: "x", runId: "r" })
+    expect(await runtime.resume({ runId: "r" })).toMatchObject({ status: "failed", error: { code: "invalid_state" } })
+    expect(await runtime.resume({ runId: "../r" })).toMatchObject({ error: { code: "config_invalid" } })
+    expect(await runtime.resume({ runId: "none" })).toMatchObject({ error: { code: "not_found", retryable: false } })
+    expect(await runtime.status("none")).toMatchObject({ status: "not_found" })
+  })
+
+  test("of a cancelled run: cancelled", async () => {
+    const { runtime } = setup([call("look")], { tools: [tool("look", () => handle.interrupt())] })
+    const handle = runtime.stream({ task: "x" })
+    expect(await handle.result).toMatchObject({ status: "cancelled", error: { code: "cancelled", retryable: false } })
+  })
+})
+
 describe("the output limit", () => {
   test("FAIL-30 a cut answer continues in the next turn and counts as one text", async () => {
     const { model, runtime } = setup([cut("One, tw"), cut("o, thr"), "ee."])

@@ -91,8 +91,15 @@ export class BaseIndex {
     this.#files.delete(path)
   }
 
-  find(query: string): readonly IndexHit[] {
-    return this.#search.search(query, searching).flatMap((result) => this.#hit(result) ?? [])
+  /** The best ones. A query matches a large part of a base, of which nearly nothing is wanted. */
+  find(query: string, limit: number): readonly IndexHit[] {
+    const hits: IndexHit[] = []
+    for (const result of this.#search.search(query, searching)) {
+      if (hits.length >= limit) break
+      const hit = this.#hit(result)
+      if (hit) hits.push(hit)
+    }
+    return hits
   }
 
   toJSON(): KnowledgeIndex {

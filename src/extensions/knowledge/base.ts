@@ -3,7 +3,7 @@ import { BaseIndex, type IndexHit, type KnowledgeIndex } from "./base-index.ts"
 import { filesUnder, type KnowledgeFile, type KnowledgePlace, readDocument } from "./catalogue.ts"
 import { damaged, type Extractor, type Extractors, getExtractor, type KnowledgeFormat } from "./formats.ts"
 import { checkedBase, INDEX_NAME } from "./refs.ts"
-import { type ExtractedText, splitSections } from "./sections.ts"
+import { type ExtractedText, type Section, splitSections } from "./sections.ts"
 
 export interface BaseSettings {
   readonly place: KnowledgePlace
@@ -27,15 +27,15 @@ export class KnowledgeBase {
     this.files = settings.files
   }
 
-  async find(query: string): Promise<readonly IndexHit[]> {
+  async find(query: string, limit: number): Promise<readonly IndexHit[]> {
     try {
-      return (await this.#current()).find(query)
+      return (await this.#current()).find(query, limit)
     } catch (error) {
       if (LonghaulError.is(error)) throw error
       // An index can be damaged in a way that only a search finds.
       this.#warnOfIndex()
       this.#index = kept(this.#built(await BaseIndex.empty()))
-      return (await this.#index).find(query)
+      return (await this.#index).find(query, limit)
     }
   }
 
@@ -98,26 +98,36 @@ async function refresh(
   { place, name, files, extractors, signal }: Omit<BaseSettings, "warn">,
 ): Promise<readonly FailedFile[]> {
   const failed: FailedFile[] = []
-  const waiting = [...files].reverse()
-  const work = async () => {
-    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
-      signal.throwIfAborted()
-      const { path, format } = file
-      try {
-        const bytes = await readDocument(place, name, path)
-        const digest = await digestOf(bytes)
-        if (index.digestOf(path) === digest) continue
-        const text = await extractorOf(format, extractors)(bytes, { name: `${name}/${path}`, signal })
-        index.add(path, digest, splitSections(text))
-      } catch (error) {
-        if (signal.aborted || (LonghaulError.is(error) && error.code === "storage")) throw error
-        index.remove(path)
-        failed.push({ path, error: LonghaulError.is(error) ? error : damaged(`${name}/${path}`, format, error) })
-      }
+  const read = async ({ path, format }: KnowledgeFile): Promise<ReadFile | FailedFile | undefined> => {
+    try {
+      const bytes = await readDocument(place, name, path)
+      const digest = await digestOf(bytes)
+      if (index.digestOf(path) === digest) return undefined
+      const text = await extractorOf(format, extractors)(bytes, { name: `${name}/${path}`, signal })
+      return { path, digest, sections: splitSections(text) }
+    } catch (error) {
+      if (signal.aborted || (LonghaulError.is(error) && error.code === "storage")) throw error
+      return { path, error: LonghaulError.is(error) ? error : damaged(`${name}/${path}`, format, error) }
     }
   }
-  await Promise.all(Array.from({ length: Math.min(READ_AT_ONCE, files.length) }, work))
+  for (let at = 0; at < files.length; at += READ_AT_ONCE) {
+    signal.throwIfAborted()
+    // Added in order: sections that match equally well always have the same rank.
+    for (const file of await Promise.all(files.slice(at, at + READ_AT_ONCE).map(read))) {
+      if (file === undefined) continue
+      if ("error" in file) {
+        index.remove(file.path)
+        failed.push(file)
+      } else index.add(file.path, file.digest, file.sections)
+    }
+  }
   return failed
+}
+
+interface ReadFile {
+  readonly path: string
+  readonly digest: string
+  readonly sections: readonly Section[]
 }
 
 export interface IndexRequest {

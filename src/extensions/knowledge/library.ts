@@ -87,7 +87,9 @@ class Library implements KnowledgeLibrary {
 
   async search(query: string, { base, limit, redact }: KnowledgeQuery): Promise<readonly KnowledgeHit[]> {
     const bases = base === undefined ? [...this.#bases.values()] : [this.#base(base)]
-    const found = await Promise.all(bases.map(async (each) => (await each.find(query)).map((hit) => ({ each, hit }))))
+    const found = await Promise.all(
+      bases.map(async (each) => (await each.find(query, limit)).map((hit) => ({ each, hit }))),
+    )
     return found
       .flat()
       .sort((left, right) => right.hit.score - left.hit.score)

@@ -310,6 +310,21 @@ describe("skills given with a run", () => {
     expect(server.paths).toEqual(["/skill", "/p", "/skill"])
   })
 
+  test("their headers go to the origin of the skill, and not to other hosts of its pages", async () => {
+    const own = await counting(() => ({ body: "Body." }))
+    const other = await counting(() => ({ body: "A page." }))
+    const skill = {
+      name: "web",
+      description: "d",
+      url: `http://${own.host}/skill`,
+      headers: { authorization: `Bearer ${secret}` },
+      pages: { "pages/p.md": { url: `http://${other.host}/p` } },
+    }
+    const { outputs } = await runWith({ skills: [skill] }, env(), [page("web"), page("web", "p")])
+    expect(outputs[1]).toBe("A page.")
+    expect([own.headers, other.headers]).toEqual([[`Bearer ${secret}`], [undefined]])
+  })
+
   test("a server that repeats the header shows it to nobody", async () => {
     const server = await counting(() => ({ body: `You sent Bearer ${secret}.` }))
     const skill = { name: "web", description: "d", url: `http://${server.host}/`, headers: { "x-key": secret } }

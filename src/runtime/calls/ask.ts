@@ -77,8 +77,10 @@ async function verdictOf(
 ): Promise<Verdict> {
   if (given.decision === "deny") return { kind: "deny", reason: given.reason ?? "the request was denied" }
   if (given.decision === "always" || given.args === undefined) return { kind: "allow", args: asked }
-  const args = maskedArgs(config, run, call, given.args)
-  const issues = run.input.dispatcher.tool(call.name) ? await run.input.dispatcher.check(call.name, given.args) : []
+  // The person saw the inner call.
+  const changed = seenCall(run, { ...call, args: asked }).outer(given.args)
+  const args = maskedArgs(config, run, call, changed)
+  const issues = run.input.dispatcher.tool(call.name) ? await run.input.dispatcher.check(call.name, changed) : []
   if (issues.length > 0) return { kind: "deny", reason: `the changed arguments are invalid: ${issues.join("; ")}` }
   const verdict = await decideAgain({ ...call, args }, { isApproved: true, edited: true })
   if (verdict.kind !== "allow") return verdict.kind === "deny" ? verdict : { kind: "deny", reason: verdict.question }

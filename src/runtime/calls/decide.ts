@@ -5,12 +5,13 @@ import type { HookedCall, HookedRun } from "../../contract/hooks.ts"
 import type { Json } from "../../contract/json.ts"
 import type { AlwaysScope, AskVia, PolicyCall } from "../../contract/policy.ts"
 import type { AskReason } from "../../contract/result.ts"
-import type { InnerCall, Risk, Tool } from "../../contract/tool.ts"
+import type { Risk, Tool } from "../../contract/tool.ts"
 import { canonicalJson, jsonCopy } from "../../lib/json.ts"
 import { outsideWorkspace } from "../../policy/confine-call.ts"
 import { noRules } from "../../policy/no-rules.ts"
 import * as pipeline from "../../policy/pipeline.ts"
 import { restrictEnvironment } from "../../policy/restrict-environment.ts"
+import { innerOf } from "../../tools/kernel/inner-of.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { maskedArgs, realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
@@ -207,15 +208,6 @@ export function seenCall({ input }: OpenRun, { name, args }: CallFacts): SeenCal
 export function shownCall(run: OpenRun, call: ToolCall): ToolCall {
   const { name, args } = seenCall(run, call)
   return name === call.name ? call : { ...call, name, args }
-}
-
-/** Undefined where there is no such tool: the validation of the call reports that. */
-function innerOf(tool: Tool, args: Json): InnerCall | undefined {
-  try {
-    return tool.inner?.(args)
-  } catch {
-    return undefined
-  }
 }
 
 /** Undefined also where `question` throws: the arguments do not fit the tool, and its validation reports that. */

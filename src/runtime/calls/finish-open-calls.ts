@@ -4,6 +4,7 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall } from "../../journal/projected-call.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 import { jsonCopy } from "../../lib/json.ts"
+import { unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
 import { continueAsked } from "./continue-asked.ts"
@@ -109,7 +110,7 @@ async function finishCall(
     const outcome = await repeatCall(config, run, runner, call, begun)
     if (outcome) return outcome
   }
-  const isTold = isOnceNow && (tool?.unknownOutcome ?? run.input.unknownOutcome) !== "pause"
+  const isTold = isOnceNow && (unknownOutcomeOf(tool, finalArgs) ?? run.input.unknownOutcome) !== "pause"
   if (run.place?.deniesQuestions || isTold) return runner.record(call, unknown(call))
   const question = `The process running ${name} stopped before its outcome was recorded.`
   return runner.suspend(call, { args: begun ?? finalArgs, reason: "unknown_outcome", question })

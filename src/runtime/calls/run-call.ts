@@ -6,7 +6,7 @@ import { dropOldest } from "../../journal/recent-calls.ts"
 import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import type { OffloadResult } from "../../tools/kernel/dispatch.ts"
-import { effectOf } from "../../tools/kernel/effect-of.ts"
+import { effectOf, hasEffectPerCall } from "../../tools/kernel/effect-of.ts"
 import { leaveOpen } from "../agents/leave-open.ts"
 import type { SpawnEnd, SpawnOptions } from "../agents/place.ts"
 import type { ResolvedConfig } from "../config.ts"
@@ -101,7 +101,7 @@ export class CallRunner {
   /** The effect of a call with its real arguments; the strictest one of its tool if this process does not have them. */
   effectOf(call: ToolCall): Effect {
     const tool = this.#run.input.dispatcher.tool(call.name)
-    if (tool?.effectOf === undefined) return tool?.effect ?? "none"
+    if (tool === undefined || !hasEffectPerCall(tool)) return tool?.effect ?? "none"
     const args = realArgs(this.#config, this.#run, call)
     return args === undefined ? tool.effect : effectOf(tool, args)
   }
@@ -124,9 +124,7 @@ export class CallRunner {
     // Appended in the same tick as the other calls of the step, so that all intents share one flush.
     this.#open++
     if (effect !== "none" && !begun) journal.append(intentOf(this.#config, this.#run, call, effect))
-    await this.#turnstile.enter(
-      tool === undefined || tool.concurrent || (tool.effectOf !== undefined && effect === "none"),
-    )
+    await this.#turnstile.enter(tool === undefined || tool.concurrent || (hasEffectPerCall(tool) && effect === "none"))
     try {
       if (effect !== "none") await journal.flush()
       if (controls.stopping) return this.record(call, notStarted(call), 0, effect)
@@ -194,13 +192,27 @@ export class CallRunner {
   async #decideAndExecute(announced: ToolCall): Promise<ToolOutcome | Suspended> {
     // Listeners have received the announced one: a change of theirs must not run.
     const call = { ...announced, args: jsonCopy(announced.args) }
-    const verdict = await this.decided(call, (each, options) => decide(this.#config, this.#run, each, options))
+    const inside: { rejected?: ToolOutcome | undefined } = {}
+    const verdict = await this.decided(call, async (each, options) => {
+      inside.rejected = await this.#rejectedInside(each)
+      if (inside.rejected) return { kind: "allow", args: each.args }
+      return decide(this.#config, this.#run, each, options)
+    })
     if (verdict === undefined) return notStarted(call)
+    if (inside.rejected) return this.record(call, inside.rejected)
     if (verdict.kind === "suspended") return suspended
     if (verdict.kind === "deny") return this.record(call, denied(call, verdict.reason))
     if (verdict.args === call.args) return this.execute(call)
     const args = jsonCopy(verdict.args)
     return this.execute({ ...call, args }, changedBy("the policy or a reviewer", args))
+  }
+
+  /** Nobody is asked about a call through another tool that the inner tool would reject. */
+  async #rejectedInside(call: ToolCall): Promise<ToolOutcome | undefined> {
+    const { dispatcher } = this.#run.input
+    if (call.invalid !== undefined || dispatcher.tool(call.name)?.inner === undefined) return undefined
+    const args = realArgs(this.#config, this.#run, call)
+    return args === undefined ? undefined : dispatcher.rejection({ name: call.name, args }, this.#run.redactor.text)
   }
 
   /** Decides about a call, asking a person if need be. Undefined: the run cannot be recorded any more. */

@@ -48,20 +48,26 @@ describe("an extension", () => {
       tools: [tool("Weather")],
       facts: { station: 7 },
     }))
+    const store = memoryStore()
+    const durable: string[] = []
     const steps: ScriptedStep[] = [
-      (_, setup) => {
+      async (_, setup) => {
         setups.push(setup)
+        // Another process sees only what is durable.
+        const elsewhere = createRuntime({ store })
+        for await (const { type } of elsewhere.events("r", { follow: false })) durable.push(type)
         return call("Weather")
       },
       "It rains.",
     ]
-    const { runtime } = runtimeOver(memoryStore(), steps, { extensions: [extension] })
+    const { runtime } = runtimeOver(store, steps, { extensions: [extension] })
     const result = await runtime.run({ task: "Will it rain?", system: "Be brief.", runId: "r" })
     expect(result).toMatchObject({ status: "done", toolCalls: [{ name: "Weather", status: "ok" }] })
     expect(setups[0]).toMatchObject({ system: "Be brief.\n\nAsk Weather.", tools: [{ name: "Weather" }] })
     expect(opened[0]).toMatchObject({ runId: "r", nodeId: "main", task: "Will it rain?" })
     expect(opened[0]?.signal.aborted).toBe(true)
     expect(closed).toEqual(["r"])
+    expect(durable).toContain("extensions")
     const records = await recordsOf(runtime, "r")
     expect(records.map(({ type }) => type).slice(0, 2)).toEqual(["run-start", "extensions"])
     expect(records[1]).toMatchObject({

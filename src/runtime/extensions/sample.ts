@@ -1,6 +1,10 @@
 import { LonghaulError } from "../../contract/error.ts"
+import type { Reserve } from "../../contract/event.ts"
 import type { ExtensionRun, SampleAnswer, SampleRequest } from "../../contract/extension.ts"
 import type { Model } from "../../contract/provider.ts"
+import type { Usage } from "../../contract/result.ts"
+import { newNonce } from "../../lib/id.ts"
+import { noUsage } from "../../lib/usage.ts"
 import { costOf } from "../../observe/price.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
@@ -18,13 +22,12 @@ async function sample(
   model: Model,
   request: SampleRequest,
 ): Promise<SampleAnswer> {
-  const { ledger, controls, journal, redactor } = run
+  const { controls, journal, redactor } = run
   const { system, messages, maxOutputTokens } = redactor.json(jsonOf(request))
-  const pricing = await config.prices(model)
+  const pricing = await priceOf(config, run, model)
   // A token has at least one byte.
   const inputTokens = new TextEncoder().encode(JSON.stringify([system, messages])).length
-  const bound = boundOf({ inputTokens, outputTokens: maxOutputTokens }, pricing)
-  const reserve = ledger.limited ? await ledger.reserve(bound, controls.signal) : undefined
+  const reserved = await reserve(run, request, boundOf({ inputTokens, outputTokens: maxOutputTokens }, pricing))
   try {
     const { transport } = config
     const conversation = model.converse({
@@ -35,9 +38,7 @@ async function sample(
     })
     const answer = await conversation.call(messages, {}, controls.signal)
     const usage = { ...answer.usage, costUsd: answer.usage.costUsd ?? (pricing && costOf(answer.usage, pricing)) }
-    if (reserve) ledger.settle(reserve, usage)
-    else ledger.spend(usage)
-    journal.append({ type: "metering", usage, model: answer.model, source: request.source })
+    reserved.settle(usage, answer.model)
     await journal.flush()
     const text = answer.parts.map((part) => (part.type === "text" ? part.text : "")).join("")
     return { text: redactor.text(text), model: answer.model }
@@ -45,8 +46,60 @@ async function sample(
     if (LonghaulError.is(error)) throw error
     throw new LonghaulError("internal", "The model could not be asked.", { cause: error })
   } finally {
-    if (reserve) ledger.refund(reserve)
+    reserved.refund()
   }
+}
+
+/** Without a price a dollar limit would not apply to the request. */
+async function priceOf({ prices, unknownPrice }: ResolvedConfig, { ledger }: OpenRun, model: Model) {
+  const pricing = await prices(model)
+  if (pricing !== null || !ledger.limitsDollars || unknownPrice !== "refuse") return pricing
+  throw new LonghaulError("config_invalid", `limits.usd is set, but the price of ${model.id} is unknown.`, {
+    fix: 'Return its price from resolvePricing, or set unknownPrice: "warn" to run without this limit.',
+  })
+}
+
+/** The reserve of a request. It ends once: settled, or given back. */
+interface Reserved {
+  settle(usage: Usage, model: string): void
+  refund(): void
+}
+
+/** Reserves what a request may cost. The reserve is durable before money can be spent. */
+async function reserve({ ledger, controls, journal }: OpenRun, { source }: SampleRequest, bound: Reserve) {
+  const metering = (usage: Usage, model?: string) =>
+    ({ type: "metering", usage, source, ...(model !== undefined && { model }) }) as const
+  if (!ledger.limited) {
+    return {
+      settle(usage, model) {
+        ledger.spend(usage)
+        journal.append(metering(usage, model))
+      },
+      refund() {},
+    } satisfies Reserved
+  }
+  const held = await ledger.reserve(bound, controls.signal)
+  const sample = newNonce()
+  let isOpen = true
+  const end = (usage: Usage, model?: string) => {
+    if (isOpen) journal.append({ ...metering(usage, model), sample })
+    isOpen = false
+    ledger.refund(held)
+  }
+  try {
+    journal.append({ type: "sample-start", sample, source, reserve: held })
+    await journal.flush()
+  } catch (error) {
+    ledger.refund(held)
+    throw error
+  }
+  return {
+    settle(usage, model) {
+      ledger.settle(held, usage)
+      end(usage, model)
+    },
+    refund: () => end(noUsage),
+  } satisfies Reserved
 }
 
 function jsonOf({ system, messages, maxOutputTokens }: SampleRequest): Omit<SampleRequest, "source"> {

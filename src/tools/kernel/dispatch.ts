@@ -20,7 +20,7 @@ import { redactParts, toParts } from "./content-parts.ts"
 import { effectOf } from "./effect-of.ts"
 import { boundError, cutParts, fits, type Kept, type OutputLimits } from "./output.ts"
 import { describeException } from "./tool-exception.ts"
-import { validateInput } from "./validate.ts"
+import { type CheckedCall, validateCall } from "./validate-call.ts"
 
 /** A fixed set of tools. It lists exactly the tools that it runs. Stateless between calls. */
 export interface Dispatcher {
@@ -29,6 +29,8 @@ export interface Dispatcher {
   tool(name: string): Tool | undefined
   /** Every reason why a tool would reject these arguments; empty if it accepts them. */
   check(name: string, args: Json): Promise<readonly string[]>
+  /** The outcome of a call that is rejected for its arguments; undefined: its tool accepts them, or cannot check them. */
+  rejection(call: DispatchCall, redact?: Redact): Promise<ToolOutcome | undefined>
   /**
    * Selects, validates, runs, redacts, bounds and serialises one call. Never rejects, whatever the tool does. `redact`: used
    * instead of the dispatcher's. `offload`: gets results before they are cut.
@@ -110,14 +112,12 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
     if (call.invalid !== undefined) return failed("invalid_input", `The arguments are not JSON: ${call.invalid}`)
     let step: ToolException["step"] = "validate"
     try {
-      const checking = validateInput(tool, call.args)
+      const checking = validateCall(tool, call.args)
       const input = isThenable(checking) ? await settledOrAborted(checking, context.signal) : checking
       if (input === abandoned || context.signal.aborted) {
         return failed("aborted", `${tool.name} was not started: the run is being stopped.`)
       }
-      if (!input.ok) {
-        return failed("invalid_input", `Invalid arguments for ${tool.name}:\n${input.issues.join("\n")}`)
-      }
+      if (!input.ok) return failed("invalid_input", describeIssues(input))
 
       step = "run"
       const takesUp = call.resumed ? tool.resume : undefined
@@ -154,17 +154,41 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
   return Object.freeze<Dispatcher>({
     listTools: () => specs,
     tool: (name) => byName.get(name),
-    async check(name, args) {
-      const tool = byName.get(name)
-      const input = tool && (await validateInput(tool, args))
-      return input?.ok === false ? input.issues : []
-    },
+    check: (name, args) => issuesOf(byName.get(name), args),
+    rejection: ({ name, args }, redact = options.redact ?? unchanged) =>
+      rejectionOf(byName.get(name), args, (message) => failure("invalid_input", redact(message), errorLimits)),
     dispatch,
     async callTool(name, args, context, keep) {
       const { status, output } = await dispatch({ name, args }, context, keep)
       return { isError: status !== "ok", text: plainText(output, "\n") }
     },
   })
+}
+
+async function issuesOf(tool: Tool | undefined, args: Json): Promise<readonly string[]> {
+  try {
+    const input = tool && (await validateCall(tool, args))
+    return input?.ok === false ? input.issues : []
+  } catch {
+    return ["arguments: the tool cannot check them"]
+  }
+}
+
+async function rejectionOf(
+  tool: Tool | undefined,
+  args: Json,
+  failed: (message: string) => ToolOutcome,
+): Promise<ToolOutcome | undefined> {
+  try {
+    const input = tool && (await validateCall(tool, args))
+    return input?.ok === false ? failed(describeIssues(input)) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function describeIssues({ issues, rejectedBy }: CheckedCall & { readonly ok: false }): string {
+  return `Invalid arguments for ${rejectedBy.name}:\n${issues.join("\n")}`
 }
 
 function failure(code: string, message: string, limits: OutputLimits): ToolOutcome {

@@ -1,14 +1,23 @@
 import type { Json } from "../../contract/json.ts"
 import type { Effect, Tool } from "../../contract/tool.ts"
 
-/** The effect of one call. If its tool cannot tell, the tool's strictest one. */
-export function effectOf(tool: Pick<Tool, "effect" | "effectOf">, args: Json): Effect {
+type WithEffect = Pick<Tool, "effect" | "effectOf" | "inner">
+
+/** The effect of one call: that of the inner one, if its tool calls others. If its tool cannot tell, the tool's strictest one. */
+export function effectOf(tool: WithEffect, args: Json): Effect {
   try {
+    const inner = tool.inner?.(args)
+    if (inner !== undefined && inner.tool !== tool) return effectOf(inner.tool, inner.args)
     const effect = tool.effectOf?.(args)
     return effect !== undefined && Object.hasOwn(effects, effect) ? effect : tool.effect
   } catch {
     return tool.effect
   }
+}
+
+/** True if the calls of a tool have different effects. */
+export function hasEffectPerCall({ effectOf, inner }: WithEffect): boolean {
+  return effectOf !== undefined || inner !== undefined
 }
 
 const effects: Readonly<Record<Effect, true>> = { none: true, repeatable: true, once: true }

@@ -1,0 +1,260 @@
+// Promises about web services, skills, memory and knowledge: where a call may go, who gets a secret, and what a model can leave behind.
+import { mutation } from "./mutation.mjs"
+
+const api = "src/extensions/api"
+const skills = "src/extensions/skills"
+const memory = "src/extensions/memory"
+const knowledge = "src/extensions/knowledge"
+const service = (name) => ["test/api.test.ts", name]
+const attack = (name) => ["test/api-attacks.test.ts", name]
+const skill = (name) => ["src/extensions/skills/skills.test.ts", name]
+const remember = (name) => ["src/extensions/memory/memory.test.ts", name]
+const place = (name) => ["src/extensions/knowledge/attacks.test.ts", name]
+const external = (name) => ["src/extensions/knowledge/external.test.ts", name]
+
+export const mutations = [
+  mutation(
+    "api: a path with .. is sent",
+    [[api, 'if (/^\\.{1,2}$/.test(name.trim())) throw unsafe("contains . or .. as a segment")\n', ""]],
+    attack("which some servers read as another one"),
+  ),
+  mutation(
+    "api: a path that is encoded twice is sent",
+    [[api, 'if (/%[\\da-f]{2}/i.test(read)) throw unsafe("is encoded twice")\n', ""]],
+    attack("which some servers read as another one"),
+  ),
+  mutation(
+    "api: an allowed path needs to match only a part",
+    [[api, "new RegExp(`^(?:${pattern.source})$`,", "new RegExp(pattern.source,"]],
+    attack("API-07 a path outside allowedPaths"),
+  ),
+  mutation(
+    "api: a method that the service does not allow is sent",
+    [[api, "  if (!service.allowedMethods.includes(method)) {", "  if (!service.allowedMethods.length) {"]],
+    attack("that another service allows is not sent"),
+  ),
+  mutation(
+    "api: a body may ask for another method",
+    [
+      [
+        api,
+        'if (name !== undefined) throw new ToolError("denied", `The body may not contain',
+        'if (name === "") throw new ToolError("denied", `The body may not contain',
+      ],
+    ],
+    attack("a method that the service does not allow"),
+  ),
+  mutation(
+    "api: the model chooses the authorization header",
+    [[api, '    "authorization",\n', ""]],
+    attack("API-09 a header of the model"),
+  ),
+  mutation(
+    "api: the model replaces a header of the service",
+    [[api, "if (own.has(compared) || reserved.test(compared)) {", "if (reserved.test(compared)) {"]],
+    attack("API-09 a header of the model"),
+  ),
+  mutation(
+    "api: redirects are followed",
+    [[api, 'redirect: "manual"', 'redirect: "follow"']],
+    attack("a redirect (sent by"),
+  ),
+  mutation(
+    "api: a public name may resolve to a private address",
+    [
+      [
+        api,
+        "allowPrivate: service.allowPrivate ?? isPrivateHost(base)",
+        "allowPrivate: service.allowPrivate ?? isPrivateHost(base) !== undefined",
+      ],
+    ],
+    attack("a service whose public name resolves to a private address"),
+  ),
+  mutation(
+    "api: a body of any size is sent",
+    [[api, "if (size > service.maxBodyBytes) {", "if (size < 0) {"]],
+    service("API-08 a body over the limit is not sent"),
+  ),
+  mutation(
+    "api: a raw body that is not a text is sent as JSON",
+    [
+      [
+        api,
+        '  if (typeof body !== "string") {\n    throw new ToolError("invalid_input", `${name} takes its body as a text: pass it as a string.`)\n  }\n',
+        '  if (typeof body !== "string") return { text: JSON.stringify(body), contentType: name }\n',
+      ],
+    ],
+    service("API-12"),
+  ),
+  mutation(
+    "api: a secret is looked up before the call is checked",
+    [
+      [
+        api,
+        "  const target = targetOf(service, given.path, given.query)\n  const { sent",
+        "  await credentials.headers(service, { method, path: given.path }, (name) => host.variable?.(name))\n  const target = targetOf(service, given.path, given.query)\n  const { sent",
+      ],
+    ],
+    service("API-12"),
+  ),
+  mutation(
+    "api: each attempt at a call has a key of its own",
+    [
+      [
+        api,
+        "[service.idempotencyHeader]: context.idempotencyKey",
+        "[service.idempotencyHeader]: `${context.idempotencyKey}${performance.now()}`",
+      ],
+    ],
+    ["test/api-crash.test.ts", "SIGKILL when a"],
+  ),
+  mutation(
+    "api: a POST whose response was lost has failed",
+    [[api, 'if (effect === "none" || neverSent.test(code))', "if (effect || neverSent.test(code))"]],
+    service("a connection that is cut before the response leaves the outcome of a POST unknown"),
+  ),
+  mutation(
+    "api: every method may be repeated",
+    [[api, '? "repeatable" : "once"', '? "repeatable" : "repeatable"']],
+    service("the effect of a call"),
+  ),
+  mutation(
+    "skills: hosts are checked only when a skill is read",
+    [[skills, "if (isAllowed && !isAllowed(url)) {", "if (isAllowed === undefined && !url) {"]],
+    skill("SK-04 outside allowedHosts throw, and make 0 connections"),
+  ),
+  mutation(
+    "skills: a redirect leads to any host",
+    [[skills, "if (!isAllowed(new URL(target))) {", "if (!isAllowed) {"]],
+    skill("SK-04 a redirect to another host is refused"),
+  ),
+  mutation(
+    "skills: the headers of a skill go to the hosts of its pages",
+    [[skills, "(new URL(target).origin === origin ? headers : {})", "(target ? headers : {})"]],
+    skill("their headers go to the origin of the skill, and not to other hosts of its pages"),
+  ),
+  mutation(
+    "skills: a workspace is searched without trust",
+    [
+      [
+        skills,
+        "options.folders ?? (trusted ? skillFolders : [])",
+        "options.folders ?? (trusted !== undefined ? skillFolders : [])",
+      ],
+    ],
+    skill("none unless the workspace is trusted"),
+  ),
+  mutation(
+    "skills: one that is malformed is used",
+    [
+      [
+        skills,
+        '    complain("it has no description")\n    return undefined\n',
+        '    complain("it has no description")\n    return { name: nameOf(field("name"), folder, complain), description: "" }\n',
+      ],
+    ],
+    skill("is left out with a warning"),
+  ),
+  mutation(
+    "skills: a page of any path is read",
+    [
+      [
+        skills,
+        "const page = [given, `pages/${given}`, `pages/${given}.md`].find((path) => pages.includes(path))",
+        "const page = pages.length >= 0 ? given : undefined",
+      ],
+      [skills, "if (!isPagePath(given)) throw", "if (!given) throw"],
+    ],
+    skill("is refused if its path is"),
+  ),
+  mutation(
+    "memory: all spaces of a workspace are one",
+    [[memory, 'space === undefined ? ".longhaul/memory"', 'space !== "" ? ".longhaul/memory"']],
+    remember("two workspaces, and two spaces of one, never see each other"),
+  ),
+  mutation(
+    "memory: the model writes rules",
+    [[memory, 'options.allowRules ? ["lesson", "rule"] : ["lesson"]', '["lesson", "rule"]']],
+    remember("cannot write rules or the profile"),
+  ),
+  mutation(
+    "memory: a model hides what a person wrote",
+    [
+      [
+        memory,
+        "newer.kind === older.kind && (newer.run === undefined || older.run !== undefined)",
+        "newer.kind === older.kind",
+      ],
+    ],
+    remember("corrects a lesson by naming it, but not one of a person"),
+  ),
+  mutation(
+    "memory: a repeated call remembers its item twice",
+    [[memory, "const id = itemId(idempotencyKey)", "const id = itemId(`${idempotencyKey}${performance.now()}`)"]],
+    ["test/memory-crash.test.ts", "MEM-03 a process killed around any write"],
+  ),
+  mutation(
+    "memory: secrets are remembered",
+    [[memory, 'redact ? redact(String(given.text ?? "")).trim()', 'redact ? String(given.text ?? "").trim()']],
+    remember("that memorizes a secret by its reference stores the reference"),
+  ),
+  mutation(
+    "memory: lessons are instructions",
+    [[memory, "`${LESSONS}\\n${fencedData(MEMORY_TAG, chosen)}`", "chosen"]],
+    remember("that was poisoned leaves text that stays fenced as data"),
+  ),
+  mutation(
+    "memory: read-only writes episodes",
+    [[memory, "if (isWritten && result", "if (result"]],
+    remember("MEM-02 read-only offers no Memorize and writes nothing"),
+  ),
+  mutation(
+    "knowledge: a reference with .. is a path",
+    [[knowledge, 'safeName.test(name) && !name.includes("..")', "name.length > 0"]],
+    place("a reference with"),
+  ),
+  mutation(
+    "knowledge: a run reads bases that it does not name",
+    [
+      [
+        knowledge,
+        "const scope = folders ?? (await place.store.list(place.root))",
+        "const scope = (await place.store.list(place.root))",
+      ],
+    ],
+    place("a search finds nothing outside the run's folders"),
+  ),
+  mutation(
+    "knowledge: the address of a document is in the error",
+    [
+      [
+        knowledge,
+        "`ext:${name} cannot be read: its server responded with status ${body.status}.`",
+        "`${url} cannot be read: its server responded with status ${body.status}.`",
+      ],
+    ],
+    external("in the message of a failure"),
+  ),
+  mutation(
+    "knowledge: settings of one run are taken by a runtime",
+    [
+      [
+        knowledge,
+        "return folders !== undefined || external.some(({ headers }) => headers !== undefined)",
+        "return folders === undefined && external.length < 0",
+      ],
+    ],
+    ["test/knowledge.test.ts", "KB-12 with"],
+  ),
+  mutation(
+    "knowledge: a stale index is used as it is",
+    [
+      [
+        knowledge,
+        "if (index.digestOf(path) === digest) return undefined",
+        "if (index.digestOf(path)) return undefined",
+      ],
+    ],
+    ["test/knowledge.test.ts", "KB-03 that is stale is brought up to date"],
+  ),
+]

@@ -1,0 +1,282 @@
+// Promises about MCP servers and about what a run draws on: who is trusted, who gets which secret, what is repeated, what is recorded.
+import { mutation } from "./mutation.mjs"
+
+const mcp = "src/extensions/mcp"
+const runtime = "src/runtime/extensions"
+const kernel = "src/tools/kernel"
+const definitions = (name) => ["test/mcp-definitions.test.ts", name]
+const client = (name) => ["test/mcp-client.test.ts", name]
+const sampling = (name) => ["test/mcp-sampling.test.ts", name]
+const logins = (name) => ["src/extensions/mcp/logins.test.ts", name]
+const login = (name) => ["src/hosts/node/mcp/login.test.ts", name]
+const inner = (name) => ["src/runtime/calls/inner-call.test.ts", name]
+const sample = (name) => ["src/runtime/extensions/sample.test.ts", name]
+const opened = (name) => ["src/runtime/extensions/extensions.test.ts", name]
+
+export const mutations = [
+  mutation(
+    "mcp: a tool that changed since the workspace saw it is offered",
+    [[mcp, 'new Set(pins === "warn" ? [] : changed.map((tool) => tool.name))', "new Set()"]],
+    definitions("is withheld after it changed its description"),
+    definitions("that changes while a run is paused is not called"),
+  ),
+  mutation(
+    "mcp: a tool that a server adds later is trusted",
+    [[mcp, '[{ name: tool.name, difference: "it is new" }]', "[]"]],
+    definitions("is withheld after it changed its name"),
+  ),
+  mutation(
+    "mcp: the hints of a tool are not part of its pin",
+    [[mcp, "hints: (annotations ?? {}) as Json } as JsonObject", "hints: {} } as JsonObject"]],
+    definitions("is withheld after it changed its hints"),
+  ),
+  mutation(
+    "mcp: of two servers that claim one name the first is called",
+    [
+      [
+        mcp,
+        "return tools.filter(({ name }) => counts.get(name) === 1)",
+        "return tools.filter((tool, at) => tools.findIndex(({ name }) => name === tool.name) === at)",
+      ],
+    ],
+    definitions("a server cannot take the name of another server's tool"),
+  ),
+  mutation(
+    "mcp: two tools of one server with the same cleaned name share it",
+    [[mcp, "plain.length <= LONGEST_NAME && names.get(plain) === 1", "plain.length <= LONGEST_NAME"]],
+    definitions("with a long name, or one that collides after cleaning"),
+  ),
+  mutation(
+    "mcp: a server's hints are believed without trust",
+    [
+      [
+        mcp,
+        'if (isTrusted && hints.readOnlyHint === true) return "none"',
+        'if (hints.readOnlyHint === true) return "none"',
+      ],
+    ],
+    client("has the effects and risks of the careful case"),
+  ),
+  mutation(
+    "mcp: the headers of a server go to every origin",
+    [[mcp, "const isOwn = new URL(url).origin === origin", "const isOwn = origin !== undefined"]],
+    logins("have the server's headers at its own origin, and nowhere else"),
+  ),
+  mutation(
+    "mcp: the provider of headers is asked again and again after a 401",
+    [
+      [
+        mcp,
+        "    const response = await send()\n    if (response.status",
+        "    let response = await send()\n    for (let tries = 0; tries < 3 && response.status === 401; tries++) response = await send()\n    if (response.status",
+      ],
+    ],
+    logins("are sent once more after a 401"),
+  ),
+  mutation(
+    "mcp: the login of one tenant is used for another one",
+    [[mcp, "canonicalJson([workspaceId, name, server.url])", "canonicalJson([name, server.url])"]],
+    logins("is not used for another tenant"),
+  ),
+  mutation(
+    "mcp: a login follows its name to another address",
+    [[mcp, "canonicalJson([workspaceId, name, server.url])", "canonicalJson([workspaceId, name])"]],
+    logins("is not used for another address"),
+  ),
+  mutation(
+    "mcp: the tokens of one issuer are sent to another one",
+    [[mcp, 'return tokens[context?.issuer ?? issuer ?? ""]', 'return tokens[issuer ?? ""]']],
+    logins("gives the tokens and the client of one issuer to no other one"),
+  ),
+  mutation(
+    "mcp: files with tokens are readable for all",
+    [["src/hosts/node/mcp/token-store.ts", 'mode: 0o600, flag: "wx"', 'mode: 0o644, flag: "wx"']],
+    login("tokens are in files that only their user can read"),
+  ),
+  mutation(
+    "mcp: any redirect ends a login",
+    [
+      [
+        "src/hosts/node/mcp/login-page.ts",
+        "const login = logins.get(state)",
+        "const login = logins.get(state) ?? [...logins.values()][0]",
+      ],
+    ],
+    login("a login ends with the redirect that has its state"),
+  ),
+  mutation(
+    "mcp: a lost answer of a call with an effect is an ordinary error",
+    [[mcp, 'if (!isHeard || effect === "none") return', "if (!isHeard || effect) return"]],
+    client("that does not answer a call in time leaves its outcome unknown"),
+    client("that dies in the middle of a call leaves its outcome unknown"),
+  ),
+  mutation(
+    "mcp: a call whose connection was cut is sent again",
+    [
+      [
+        mcp,
+        "return error instanceof SdkHttpError && error.status === 404",
+        "return !(error instanceof SdkHttpError) || error.status === 404",
+      ],
+    ],
+    client("that cuts the connection during a call leaves the outcome unknown"),
+  ),
+  mutation(
+    "mcp: a session that the server forgot is not opened again",
+    [[mcp, "if (!(await isLostSession(error))) throw error", "throw error"]],
+    client("that forgets its session is initialised once more"),
+  ),
+  mutation(
+    "mcp: a required server that is not there is only a warning",
+    [[mcp, "if (server.required) {", "if (server.required && pins === undefined) {"]],
+    client("or fails the run if it is required"),
+  ),
+  mutation(
+    "mcp: a server may sample without permission",
+    [
+      [mcp, "if (server.allowSampling) {", "if (name) {"],
+      [mcp, "...(server.allowSampling && { sampling: {} })", "...(name && { sampling: {} })"],
+    ],
+    sampling("MCP-05 a server is told of nothing"),
+  ),
+  mutation(
+    "mcp: nested sampling has no end",
+    [[mcp, "if (depth > DEFAULT_SAMPLING_MAX_DEPTH)", "if (depth > DEFAULT_SAMPLING_MAX_DEPTH * 100)"]],
+    sampling("MCP-07 is refused more than three nested requests"),
+  ),
+  mutation(
+    "mcp: instructions of a server pass for the host's",
+    [[mcp, 'const lines = text.split("\\n").map((line) => `> ${line}`)', 'const lines = text.split("\\n")']],
+    client("has instructions that reach the model as a quotation"),
+  ),
+  mutation(
+    "mcp: hidden characters of a definition reach the model",
+    [[mcp, 'return text.replace(hiddenCharacters, "")', "return hiddenCharacters ? text : text"]],
+    client("has instructions that reach the model as a quotation"),
+  ),
+  mutation(
+    "mcp: files of browser tools land where the model says",
+    [[mcp, 'const name = path.split(/[\\\\/]/).at(-1) ?? ""', "const name = path"]],
+    definitions("HOST-08 files of browser tools"),
+  ),
+  mutation(
+    "mcp: a call through CallTool has the effect of CallTool",
+    [[kernel, "if (inner !== undefined && inner.tool !== tool) return effectOf(inner.tool, inner.args)\n", ""]],
+    inner("is the effect of the inner call: repeatable"),
+    inner("cannot be hidden by an outer tool that declares none"),
+  ),
+  mutation(
+    "mcp: the arguments of a call through CallTool are not checked",
+    [
+      [
+        kernel,
+        "if (inner === undefined || inner.tool === tool) return outer",
+        "if (inner === undefined || inner.tool) return outer",
+      ],
+    ],
+    inner("are checked again after a rule has changed them"),
+    definitions("get no arguments that their schemas reject"),
+  ),
+  mutation(
+    "mcp: a person is asked about a call that cannot run",
+    [["src/runtime/calls", "inside.rejected = await this.#rejectedInside(each)\n", ""]],
+    inner("are checked before the policy, a person and the hooks see them"),
+  ),
+  mutation(
+    "mcp: changes of a person replace the arguments of the outer call",
+    [
+      [
+        "src/runtime/calls",
+        "const changed = seenCall(run, { ...call, args: asked }).outer(given.args)",
+        "const changed = given.args",
+      ],
+    ],
+    inner("that a person changes are those of the inner call"),
+  ),
+  mutation(
+    "mcp: a request to the model is sent before its reserve is durable",
+    [
+      [
+        runtime,
+        '    journal.append({ type: "sample-start", sample, source, reserve: held })\n    await journal.flush()\n',
+        '    journal.append({ type: "sample-start", sample, source, reserve: held })\n',
+      ],
+    ],
+    sample("is reserved durably before it is sent"),
+    sample("is not sent if its reserve cannot be made durable"),
+  ),
+  mutation(
+    "mcp: the reserve of a request that was never answered is forgiven",
+    [["src/journal/spending.ts", "    for (const reserve of this.#samples.values()) this.#count(reserve)\n", ""]],
+    sample("counts with its whole reserve if the process dies before the answer: tokens"),
+  ),
+  mutation(
+    "mcp: an answered request counts with its reserve too",
+    [["src/journal/spending.ts", "    if (sample !== undefined) this.#samples.delete(sample)\n", ""]],
+    sample("counts with its usage and not with its reserve after its answer"),
+  ),
+  mutation(
+    "extensions: a run begins before it is recorded what it draws on",
+    [[runtime, "    await journal.flush()\n  }\n\n  #changed(", "  }\n\n  #changed("]],
+    opened("which are recorded after run-start and before the first turn"),
+  ),
+  mutation(
+    "extensions: a resumed run gets tools that it did not have",
+    [[runtime, "&& (before?.has(name) ?? true)", ""]],
+    opened("gets back what it recorded, and the run keeps its instructions and its tools"),
+  ),
+  mutation(
+    "extensions: instructions of a resumed run change under it",
+    [
+      [
+        runtime,
+        "const instructions = recorded ? recorded.instructions : opened.instructions",
+        "const instructions = opened.instructions",
+      ],
+    ],
+    opened("gets back what it recorded, and the run keeps its instructions and its tools"),
+  ),
+  mutation(
+    "extensions: an extension reaches the store of another workspace",
+    [[runtime, ' && part !== "." && part !== ".."', ""]],
+    opened("reaches only its workspace in the store"),
+  ),
+  mutation(
+    "extensions: all workspaces share one place in the store",
+    [
+      [
+        runtime,
+        'const root = `workspaces/${checkedId("workspaceId", workspaceId)}`',
+        'const root = `workspaces/${checkedId("workspaceId", "shared")}${workspaceId.slice(0, 0)}`',
+      ],
+    ],
+    opened("reaches only its workspace in the store"),
+  ),
+  mutation(
+    "extensions: those of a run and of the runtime with one name are both opened",
+    [[runtime, "...runtime.filter(({ name }) => !run.some((own) => own.name === name))", "...runtime"]],
+    opened("of a run replaces the runtime's of the same name"),
+  ),
+  mutation(
+    "extensions: agents of a run do not get its instructions",
+    [
+      [
+        "src/runtime/agents",
+        "...(instructions === undefined ? [] : [instructions])].join",
+        "...(instructions === undefined ? [] : [])].join",
+      ],
+    ],
+    opened("is shared by the agents of a run: they have its tools and its instructions"),
+  ),
+  mutation(
+    "extensions: a run widens the tools that its runtime allows",
+    [
+      [
+        runtime,
+        "runtime.allowed && run.allowed ? both(runtime.allowed, run.allowed) : (run.allowed ?? runtime.allowed)",
+        "run.allowed ?? runtime.allowed",
+      ],
+    ],
+    opened("has its tools filtered by allowedTools and disabledTools"),
+  ),
+]
