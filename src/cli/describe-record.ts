@@ -42,11 +42,8 @@ export function describeRecord(record: RunRecord): string {
       return `${record.agentId} (${record.name}${record.background ? ", in the background" : ""}): ${record.description}`
     case "agent-end":
       return `${record.agentId} ${record.status}: ${counted(record.turns, "turn")}, ${spending(record.usage)}`
-    case "approval-result": {
-      const { callId, decision, text, args } = record
-      const changed = args === undefined ? "" : ` with ${shortArguments(args, 100)}`
-      return `${callId} ${decision}${changed}${text === undefined ? "" : `: ${text}`}`
-    }
+    case "approval-result":
+      return describeDecision(record)
     case "policy-decision":
       return `${record.callId} ${record.verdict}: ${record.reasons.map(({ text }) => text).join(" ")}`
     case "tool-intent":
@@ -90,6 +87,11 @@ function describeStart({ input, tools }: RunRecord & { readonly type: "run-start
   const task = input.messages.findLast(({ role }) => role === "user")
   const words = task?.role === "user" ? plainText(task.content, " ") : ""
   return `${modelLabel(input.model)} in ${startFolder(input)}, ${counted(tools.length, "tool")}: ${words}`
+}
+
+function describeDecision({ callId, decision, text, args }: RunRecord & { readonly type: "approval-result" }): string {
+  const changed = args === undefined ? "" : ` with ${shortArguments(args, 100)}`
+  return `${callId} ${decision}${changed}${text === undefined ? "" : `: ${text}`}`
 }
 
 export function describeFailover({ from, to, failure }: RunRecord & { readonly type: "failover" }): string {
