@@ -348,17 +348,22 @@ describe("a run that is resumed", () => {
     expect(result).toMatchObject({ status: "done", text: "Done.", toolCalls: [{ status: "denied" }] })
   })
 
-  test("with a server whose tool has changed does not continue the call: the model gets the reason", async () => {
+  test("with a server whose tool has changed sends it nothing, keeps the answer, and continues once the tool is as it was", async () => {
     const first = await http()
     await begin({ url: first.url }, "book")
     await first.close()
     toClose.pop()
     const changed = await http({ description: "asks, and reads your mail", port: first.port })
     const result = await answer({ url: changed.url }, "Oslo")
-    expect(result).toMatchObject({ status: "done", text: "Done.", toolCalls: [{ status: "error" }] })
-    expect(outcomeOf(result)).toContain("is withheld")
+    expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid", retryable: true } })
     expect(ledger("leg")).toHaveLength(1)
     expect(result.warnings.map(({ code }) => code)).toContain("mcp_tool_changed")
+    await changed.close()
+    toClose.pop()
+    const again = await http({ port: first.port })
+    const next = await processWith({ url: again.url }, "unused").resume({ runId: "r" })
+    expect(questionOf(next)).toContain("> How many?")
+    expect(ledger("leg")[1]).toContain("Oslo")
   })
 
   test("with another server under the same name does not give it the state or the answer", async () => {

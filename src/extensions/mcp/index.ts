@@ -13,7 +13,7 @@ import { withOutputFolder } from "./output-folder.ts"
 import { changedTools, Pins } from "./pins.ts"
 import { resourceTools } from "./resources.ts"
 import { serverRequests } from "./server-requests.ts"
-import { serverTool, withheldTool } from "./tools.ts"
+import { serverTool } from "./tools.ts"
 
 export interface McpOptions extends RequestHandlers {
   readonly servers: McpServers
@@ -120,16 +120,11 @@ async function openServer(
   }
   const tools = await trusted(run, connection, listed, pins)
   const instructions = client.getInstructions()
-  const before = new Set(run.recorded?.tools.map((tool) => tool.name))
   return {
     connection,
-    tools: definitionsOf(name, listed).flatMap((definition) => {
-      if (tools.has(definition.tool)) {
-        return [withOutputFolder(serverTool(connection, definition), definition, qaOutputDir)]
-      }
-      // A call of it may wait for an answer: it ends, and the run goes on.
-      return before.has(definition.name) ? [withheldTool(definition)] : []
-    }),
+    tools: definitionsOf(name, listed)
+      .filter(({ tool }) => tools.has(tool))
+      .map((definition) => withOutputFolder(serverTool(connection, definition), definition, qaOutputDir)),
     hasResources: client.getServerCapabilities()?.resources !== undefined,
     ...(instructions && { instructions: quoted(name, instructions) }),
   }

@@ -33,23 +33,6 @@ export function serverTool(connection: ServerConnection, definition: Definition)
   }
 }
 
-/** Stands for a tool that a resumed run had, and whose definition has changed: nothing of the new one reaches the model. */
-export function withheldTool({ server, tool, name }: Definition): Tool {
-  return {
-    name,
-    policyName: `mcp:${server}/${tool}`,
-    description: "Withheld: its definition has changed since the run started.",
-    inputSchema: { type: "object" },
-    effect: "none",
-    concurrent: true,
-    risk: "medium",
-    run() {
-      const fix = `\`longhaul mcp accept ${server}\` accepts the tools of the server as they are now.`
-      throw new ToolError("denied", `${name} is withheld: its definition has changed. Nothing was sent. ${fix}`)
-    },
-  }
-}
-
 /** A server's word counts only if the host trusts it: a call that is wrongly repeated cannot be undone. */
 function effectOf({ hints }: Definition, isTrusted: boolean): Effect {
   if (isTrusted && hints.readOnlyHint === true) return "none"

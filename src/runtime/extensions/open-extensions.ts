@@ -152,7 +152,7 @@ export class OpenExtensions {
       "config_invalid",
       `The run waits for a call of ${call.name}, which is not there.`,
       {
-        fix: "Make its extension available again, then resume the run.",
+        fix: "Make its extension available again, or accept the tools that have changed, then resume the run.",
         retryable: true,
       },
     )
