@@ -122,6 +122,28 @@ describe("a request of an extension to the model, in a run with a limit", () => 
     expect(spent.tokens).toBeLessThan(request.maxOutputTokens)
   })
 
+  test("counts with its whole reserve if the run is stopped before the answer", async () => {
+    const store = memoryStore()
+    const { model, asked } = hanging()
+    const stop = new AbortController()
+    const stopped: Model = {
+      ...model,
+      converse: (setup) => ({
+        call: (messages, sink, signal) => {
+          void model.converse(setup).call(messages, sink, signal)
+          return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)))
+        },
+      }),
+    }
+    const runtime = runtimeOver(store, stopped, asking(), { limits: { tokens: 1000 } })
+    const running = runtime.run({ task: "x", runId: "r", signal: stop.signal })
+    await asked
+    stop.abort()
+    expect(await running).toMatchObject({ status: "cancelled" })
+    const resumed = await runtimeOver(store, scriptedModel(["done"]), idle).resume({ runId: "r" })
+    expect(resumed).toMatchObject({ status: "failed", error: { code: "budget_exceeded" } })
+  })
+
   test("stays reserved while turns begin and end", () => {
     const spending = new Spending()
     spending.reserveSample("a", { tokens: 100, usd: 1 })

@@ -80,12 +80,7 @@ async function reserve({ ledger, controls, journal }: OpenRun, { source }: Sampl
   }
   const held = await ledger.reserve(bound, controls.signal)
   const sample = newNonce()
-  let isOpen = true
-  const end = (usage: Usage, model?: string) => {
-    if (isOpen) journal.append({ ...metering(usage, model), sample })
-    isOpen = false
-    ledger.refund(held)
-  }
+  let isSettled = false
   try {
     journal.append({ type: "sample-start", sample, source, reserve: held })
     await journal.flush()
@@ -95,10 +90,15 @@ async function reserve({ ledger, controls, journal }: OpenRun, { source }: Sampl
   }
   return {
     settle(usage, model) {
+      isSettled = true
       ledger.settle(held, usage)
-      end(usage, model)
+      journal.append({ ...metering(usage, model), sample })
     },
-    refund: () => end(noUsage),
+    refund() {
+      ledger.refund(held)
+      // An answer that was stopped on its way may have to be paid for: its reserve stays on record, as that of a turn does.
+      if (!isSettled && !controls.signal.aborted) journal.append({ ...metering(noUsage), sample })
+    },
   } satisfies Reserved
 }
 
