@@ -11,6 +11,7 @@ import type { RuntimeConfig } from "../src/contract/run.ts"
 import { callWithInput } from "../src/extensions/mcp/asked-call.ts"
 import { ServerConnection } from "../src/extensions/mcp/connection.ts"
 import { mcp } from "../src/extensions/mcp/index.ts"
+import { questionText, readQuestion } from "../src/extensions/mcp/questions.ts"
 import { createRuntime, fsStore } from "../src/hosts/node/index.ts"
 import { defaultBrand } from "../src/lib/brand.ts"
 import { scriptedModel } from "../src/testing/index.ts"
@@ -472,4 +473,12 @@ describe("people", () => {
     const done = await answer(server, '{"seats": 5}', { model: scriptedModel([step, step]) })
     expect(outcomeOf(done)).toBe("ok: booked 5 to Oslo (none)")
   })
+})
+
+test("a question is cut between words, so that no half of a secret escapes its mask", () => {
+  for (let place = 1_970; place < 2_005; place++) {
+    const message = `${"x".repeat(place)} sk-half-of-a-secret and more`
+    const question = readQuestion("s", { message, requestedSchema: { type: "object", properties: {} } })
+    expect(questionText("s", question)).toMatch(/^> x*(?: sk-half-of-a-secret)?(?: and)?(?: more|…)$/m)
+  }
 })

@@ -137,7 +137,7 @@ export const mutations = [
   ),
   mutation(
     "questions: a tool whose definition has changed continues its call",
-    [[mcp, "if (tools.has(definition.tool)) {", "if (tools.has(definition.tool) || before.has(definition.name)) {"]],
-    server("with a server whose tool has changed does not continue the call"),
+    [[mcp, ".filter(({ tool }) => tools.has(tool))", ""]],
+    server("with a server whose tool has changed sends it nothing"),
   ),
 ]

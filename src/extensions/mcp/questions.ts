@@ -2,6 +2,7 @@ import type { Json, JsonObject, JsonSchema } from "../../contract/json.ts"
 import { type Answered, ToolError } from "../../contract/tool.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { schemaIssues } from "../../lib/json-schema.ts"
+import { firstWords } from "../../lib/text/before-cut.ts"
 import { visible } from "./definitions.ts"
 
 /** A server's question to a person: a form of plain fields, or an address to open. */
@@ -209,8 +210,9 @@ function shown(text: Json): string {
   return cut(visible(String(text)).replaceAll(/\s+/g, " "), LONGEST_LABEL)
 }
 
+/** The question is masked afterwards. */
 function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text
+  return text.length > length ? `${firstWords(text, length)}…` : text
 }
 
 function unclear(server: string, reason: string): ToolError {
