@@ -20,8 +20,10 @@ export class ValueSearch {
   compared = 0
   /** The length of the longest text. */
   readonly longest: number
-  readonly #shifts = new Uint8Array(HASHES).fill(WINDOW - BLOCK + 1)
-  /** Texts of at least `WINDOW` characters by the hash of the end of their first window, longest first. */
+  /** The length of the shortest long text: the longer it is, the fewer characters are read. */
+  readonly #window: number
+  readonly #shifts: Uint8Array
+  /** Texts of at least `LONG` characters by the hash of the end of their first window, longest first. */
   readonly #long = new Map<number, Sought[]>()
   readonly #short: readonly Sought[]
   /** Texts by their first character. */
@@ -31,13 +33,16 @@ export class ValueSearch {
 
   constructor(sought: readonly Sought[]) {
     const ordered = sought.toSorted((left, right) => right.text.length - left.text.length)
+    const long = ordered.filter(({ text }) => text.length >= LONG)
+    this.#window = Math.min(long.at(-1)?.text.length ?? LONG, LONGEST_WINDOW)
+    this.#shifts = new Uint8Array(HASHES).fill(this.#window - BLOCK + 1)
     for (const each of ordered) {
       addTo(this.#byStart, each.text.charCodeAt(0), each)
       this.#starts[pairAt(each.text, 0)] = 1
-      if (each.text.length >= WINDOW) this.#addLong(each)
     }
+    for (const each of long) this.#addLong(each)
     this.longest = ordered[0]?.text.length ?? 0
-    this.#short = ordered.filter(({ text }) => text.length < WINDOW)
+    this.#short = ordered.slice(long.length)
   }
 
   /** Every hit in order, none overlapping: the first one wins, and of those that start together the longest. */
@@ -80,18 +85,19 @@ export class ValueSearch {
 
   #addLong(sought: Sought): void {
     const { text } = sought
-    for (let end = BLOCK - 1; end < WINDOW; end++) {
+    for (let end = BLOCK - 1; end < this.#window; end++) {
       const hash = hashAt(text, end)
-      const shift = WINDOW - 1 - end
+      const shift = this.#window - 1 - end
       if (shift < (this.#shifts[hash] ?? 0)) this.#shifts[hash] = shift
     }
-    addTo(this.#long, hashAt(text, WINDOW - 1), sought)
+    addTo(this.#long, hashAt(text, this.#window - 1), sought)
   }
 
   #nextLong(text: string, from: number): Hit | undefined {
     if (this.#long.size === 0) return undefined
     const shifts = this.#shifts
-    for (let end = from + WINDOW - 1; end < text.length; ) {
+    const window = this.#window
+    for (let end = from + window - 1; end < text.length; ) {
       const hash = hashAt(text, end)
       // Safe: a hash is always below the length of the table.
       const shift = shifts[hash] as number
@@ -99,7 +105,7 @@ export class ValueSearch {
         end += shift
         continue
       }
-      const at = end - WINDOW + 1
+      const at = end - window + 1
       for (const sought of this.#long.get(hash) ?? none) {
         this.compared++
         if (text.startsWith(sought.text, at)) return hitAt(at, sought)
@@ -131,7 +137,8 @@ function pairAt(text: string, at: number): number {
 }
 
 const none: readonly never[] = []
-const WINDOW = 8
+const LONG = 8
+const LONGEST_WINDOW = 32
 const BLOCK = 3
 const HASHES = 65_536
 const PAIRS = 8192
