@@ -1,15 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { fileURLToPath } from "node:url"
-import { afterAll, expect, test } from "vitest"
-import { runCampaign } from "../src/cli/crashtest/campaign.ts"
-
-const all = process.env.LONGHAUL_ALL_CRASHES === "1"
-const timeout = all ? 3_600_000 : 120_000
-const program = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url))
-const scratch = mkdtempSync(join(tmpdir(), "longhaul-agents-crash-"))
-afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+import { test } from "vitest"
+import { killRuns, timeout } from "./support/campaign.ts"
 
 /**
  * A run and 15 agents: four side by side, one of which has a gated call; then two that have three agents each, one of them
@@ -55,24 +45,11 @@ export const agents = {
 }
 `
 
-for (const [store, kills, sample] of [
-  ["fs", 300, 5],
-  ["create-only", 60, 2],
-] as const) {
-  const name = `a tree of 16 agents, 3 of them in the background, killed at any operation and time loses no record and repeats no effect (${store})`
-  test(`LOOP-07 RES-02 ${name}`, { timeout }, async () => {
-    const folder = mkdtempSync(join(scratch, "campaign-"))
-    const tools = join(folder, "tree.mjs")
-    writeFileSync(tools, workload)
-    const chosen = all ? { kills } : { kills: 1, sample }
-    const report = await runCampaign({ program, store, folder, tools, seed: 1, ...chosen })
-    const { total, violations, points, operations } = report
-    const { runs, resumed, flagged, lost, duplicated, unloadable } = total
-    const found = `${lost} lost, ${duplicated} duplicated, ${unloadable} unloadable, ${violations.length} violations`
-    console.log(
-      `16 agents on ${store}, ${operations} operations, ${points} points: ${total.kills} kills of ${runs} runs, ${resumed} resumed, ${flagged} flagged; ${found}`,
-    )
-    expect(violations).toEqual([])
-    expect({ resumed, lost, duplicated, unloadable }).toEqual({ resumed: runs, lost: 0, duplicated: 0, unloadable: 0 })
-  })
-}
+test.each([
+  { store: "fs", kills: 300, sample: 5 },
+  { store: "create-only", kills: 60, sample: 2 },
+] as const)(
+  "LOOP-07 RES-02 a tree of 16 agents, 3 of them in the background, killed at any operation and time loses no record and repeats no effect ($store)",
+  { timeout },
+  (kills) => killRuns("16 agents", workload, kills),
+)

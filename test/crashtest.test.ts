@@ -5,13 +5,11 @@ import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { type CampaignOptions, type CampaignReport, runCampaign } from "../src/cli/crashtest/campaign.ts"
+import { allCrashes as all, holds, program, timeout } from "./support/campaign.ts"
 import { startS3 } from "./support/s3-server.ts"
 
-const all = process.env.LONGHAUL_ALL_CRASHES === "1"
 const repository = fileURLToPath(new URL("..", import.meta.url))
-const program = join(repository, "dist/cli/main.js")
 const saboteur = "saboteur.mjs"
-const timeout = all ? 3_600_000 : 120_000
 
 let scratch: string
 beforeAll(async () => {
@@ -28,18 +26,9 @@ function campaign(options: Pick<CampaignOptions, "kills"> & Partial<CampaignOpti
   return runCampaign({ program, store: "fs", folder: mkdtempSync(join(scratch, "campaign-")), seed: 1, ...options })
 }
 
-function holds({ store, points, total, violations }: CampaignReport): void {
-  const { kills, runs, resumed, flagged, lost, duplicated, unloadable } = total
-  const found = `${lost} lost, ${duplicated} duplicated, ${unloadable} unloadable, ${violations.length} violations`
-  const counts = `${kills} kills of ${runs} runs, ${resumed} resumed, ${flagged} flagged`
-  console.log(`crashtest on ${store.replace(/:.*/, "")}, ${points} points: ${counts}; ${found}`)
-  expect(violations).toEqual([])
-  expect({ resumed, lost, duplicated, unloadable }).toEqual({ resumed: runs, lost: 0, duplicated: 0, unloadable: 0 })
-}
-
 test("runs killed at any operation and time lose no record and repeat no effect", { timeout }, async () => {
   const report = await campaign(all ? { kills: 1000 } : { kills: 2, sample: 6 })
-  holds(report)
+  holds("crashtest", report)
   expect(report.rows.map(({ kind }) => kind)).toEqual(["before", "torn", "after", "random"])
   // A slow run does a little more than a fast one: its last points are not in every run.
   expect(report.total.kills).toBeGreaterThanOrEqual(all ? 1000 : 6)
@@ -49,7 +38,7 @@ test("runs killed at any operation and time lose no record and repeat no effect"
 
 test("runs killed on a create-only store lose no record and repeat no effect", { timeout }, async () => {
   const report = await campaign({ store: "create-only", ...(all ? { kills: 100 } : { kills: 1, sample: 2 }) })
-  holds(report)
+  holds("crashtest", report)
   expect(report.rows.map(({ kind }) => kind)).toEqual(["before", "after", "random"])
 })
 
@@ -59,7 +48,10 @@ test("runs killed on a bucket lose no record, repeat no effect and leave nothing
   const keys = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_ENDPOINT_URL: endpoint }
   try {
     Object.assign(process.env, keys)
-    holds(await campaign({ store: "s3://runs/crashes", ...(all ? { kills: 50 } : { kills: 0, sample: 1 }) }))
+    holds(
+      "crashtest",
+      await campaign({ store: "s3://runs/crashes", ...(all ? { kills: 50 } : { kills: 0, sample: 1 }) }),
+    )
     const [folder = ""] = await server.freshStore({ prefix: "crashes" }).list("")
     expect(folder).toBe("")
   } finally {

@@ -1,15 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { fileURLToPath } from "node:url"
-import { afterAll, expect, test } from "vitest"
-import { runCampaign } from "../src/cli/crashtest/campaign.ts"
-
-const all = process.env.LONGHAUL_ALL_CRASHES === "1"
-const timeout = all ? 3_600_000 : 120_000
-const program = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url))
-const scratch = mkdtempSync(join(tmpdir(), "longhaul-questions-crash-"))
-afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+import { test } from "vitest"
+import { killRuns, timeout } from "./support/campaign.ts"
 
 /** Calls of each effect that ask once or twice before they act, alone, side by side, gated, and in an agent. */
 const workload = `
@@ -45,24 +35,11 @@ export const steps = [
 export const agents = { a: [[call("book", 6), call("pay", 6)]] }
 `
 
-for (const [store, kills, sample] of [
-  ["fs", 300, 6],
-  ["create-only", 60, 3],
-] as const) {
-  const name = `a run whose calls ask people, killed at any operation and time, loses no question and no answer and repeats no effect (${store})`
-  test(name, { timeout }, async () => {
-    const folder = mkdtempSync(join(scratch, "campaign-"))
-    const tools = join(folder, "questions.mjs")
-    writeFileSync(tools, workload)
-    const chosen = all ? { kills } : { kills: 1, sample }
-    const report = await runCampaign({ program, store, folder, tools, seed: 1, ...chosen })
-    const { total, violations, points, operations } = report
-    const { runs, resumed, flagged, lost, duplicated, unloadable } = total
-    const found = `${lost} lost, ${duplicated} duplicated, ${unloadable} unloadable, ${violations.length} violations`
-    console.log(
-      `11 questions on ${store}, ${operations} operations, ${points} points: ${total.kills} kills of ${runs} runs, ${resumed} resumed, ${flagged} flagged; ${found}`,
-    )
-    expect(violations).toEqual([])
-    expect({ resumed, lost, duplicated, unloadable }).toEqual({ resumed: runs, lost: 0, duplicated: 0, unloadable: 0 })
-  })
-}
+test.each([
+  { store: "fs", kills: 300, sample: 6 },
+  { store: "create-only", kills: 60, sample: 3 },
+] as const)(
+  "a run whose calls ask people, killed at any operation and time, loses no question and no answer and repeats no effect ($store)",
+  { timeout },
+  (kills) => killRuns("11 questions", workload, kills),
+)
