@@ -136,8 +136,13 @@ export const mutations = [
   ),
   mutation(
     "secrets: a tool cuts a text before it is masked",
-    [["src/lib/text/before-cut.ts", "if (text.length <= maxCharacters) return text", "if (true) return text"]],
+    [["src/lib/text/before-cut.ts", "return redact(text.length > most ?", "return (text.length > most ?"]],
     cut("Grep in a long line"),
+  ),
+  mutation(
+    "secrets: an excerpt of what a program wrote begins within a word",
+    [["src/lib/text/before-cut.ts", 'return space === -1 ? "" : end.slice(space).trimStart()', "return end"]],
+    ["src/backends/shared/json-rpc.test.ts", "an excerpt of what the program wrote"],
   ),
   mutation(
     "secrets: Read cuts a line before it is masked",
