@@ -1,5 +1,5 @@
-import { test } from "vitest"
-import { killRuns, timeout } from "./support/campaign.ts"
+import { expect, test } from "vitest"
+import { killRuns, noDamage, timeout } from "./support/campaign.ts"
 
 /**
  * A run and 15 agents: four side by side, one of which has a gated call; then two that have three agents each, one of them
@@ -51,5 +51,5 @@ test.each([
 ] as const)(
   "LOOP-07 RES-02 a tree of 16 agents, 3 of them in the background, killed at any operation and time loses no record and repeats no effect ($store)",
   { timeout },
-  (kills) => killRuns("16 agents", workload, kills),
+  async (kills) => expect(await killRuns("16 agents", workload, kills)).toEqual(noDamage),
 )

@@ -1,5 +1,5 @@
-import { test } from "vitest"
-import { killRuns, timeout } from "./support/campaign.ts"
+import { expect, test } from "vitest"
+import { killRuns, noDamage, timeout } from "./support/campaign.ts"
 
 /** Calls of each effect that ask once or twice before they act, alone, side by side, gated, and in an agent. */
 const workload = `
@@ -41,5 +41,5 @@ test.each([
 ] as const)(
   "a run whose calls ask people, killed at any operation and time, loses no question and no answer and repeats no effect ($store)",
   { timeout },
-  (kills) => killRuns("11 questions", workload, kills),
+  async (kills) => expect(await killRuns("11 questions", workload, kills)).toEqual(noDamage),
 )

@@ -12,6 +12,7 @@ import { type Prices, SessionHost } from "./host.ts"
 import type { OpenRun } from "./open-run.ts"
 import { OutputCheck } from "./output.ts"
 import { continuation, firstInput, historyOrigin, openRequest, type Prepared, prepare } from "./prepare.ts"
+import { priceUnknown } from "./pricing.ts"
 import { redactFailure } from "./secrets.ts"
 
 /** Runs a session of the current backend until it stops. `entry`: the backend's place in the chain. */
@@ -149,13 +150,9 @@ async function pricingOf(config: ResolvedConfig, { ledger, target, journal }: Op
   const { model, modelName, backend } = target
   const pricing = await config.prices(model ?? { provider: backend.capabilities.provider, id: modelName ?? "" })
   if (pricing !== null || !ledger.limitsDollars || backend.capabilities.reportsCost) return pricing
-  const message = `limits.usd is set, but the price of ${modelName ?? "the model"} is unknown.`
-  if (config.unknownPrice === "refuse") {
-    throw new LonghaulError("config_invalid", message, {
-      fix: 'Return its price from resolvePricing, or set unknownPrice: "warn" to run without this limit.',
-    })
-  }
-  journal.append({ type: "warning", code: "price_unknown", message })
+  const problem = priceUnknown(modelName ?? "the model")
+  if (config.unknownPrice === "refuse") throw problem
+  journal.append({ type: "warning", code: "price_unknown", message: problem.message })
   return null
 }
 

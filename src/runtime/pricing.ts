@@ -29,6 +29,13 @@ export function createPriceList(resolvePricing: RuntimeConfig["resolvePricing"])
   }
 }
 
+/** Why a dollar limit does not apply to a model. */
+export function priceUnknown(model: string): LonghaulError {
+  return new LonghaulError("config_invalid", `limits.usd is set, but the price of ${model} is unknown.`, {
+    fix: 'Return its price from resolvePricing, or set unknownPrice: "warn" to run without this limit.',
+  })
+}
+
 /** Some prices depend on the time of day. */
 const FRESH_MS = 10 * 60_000
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest"
 import type { TokenStore } from "../../contract/backend-env.ts"
 import type { McpRemote } from "../../contract/mcp.ts"
+import { defaultBrand as brand } from "../../lib/brand.ts"
 import { serverFetch } from "./http-fetch.ts"
 import { authProviderOf, loginKey, SavedLogin } from "./oauth.ts"
 
-const brand = { mcpClientName: "test", mcpClientVersion: "1" } as never // Safe: nothing else of it is read.
 const server: McpRemote = { url: "https://mcp.example/mcp" }
 const place = { workspaceId: "acme", name: "scene", server }
 
@@ -42,7 +42,7 @@ describe("a saved login", () => {
     expect([await login.tokens(other), await login.clientInformation(other)]).toEqual([undefined, undefined])
   })
 
-  test("that is revoked has no tokens any more, and asks for a login", async () => {
+  test("that was revoked has no tokens, and the error names the command to log in", async () => {
     const tokens = tokensInMemory()
     const login = new SavedLogin({ ...place, tokens, brand })
     await login.saveTokens(token)

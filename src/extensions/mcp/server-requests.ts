@@ -1,4 +1,4 @@
-import type { Client, CreateMessageRequest, CreateMessageResult, ElicitRequest } from "@modelcontextprotocol/client"
+import type { Client, CreateMessageRequest, ElicitRequest } from "@modelcontextprotocol/client"
 import { LonghaulError } from "../../contract/error.ts"
 import type { ExtensionRun } from "../../contract/extension.ts"
 import type { Json, JsonObject, JsonSchema } from "../../contract/json.ts"
@@ -85,8 +85,7 @@ async function sampleFor(
     throw new ToolError("io", `The MCP server ${name} requested an answer of the model in an unknown form.`)
   }
   try {
-    // Safe: built of JSON values only.
-    return written(await sample(readSampling(params))) as unknown as JsonObject
+    return written(await sample(readSampling(params)))
   } catch (error) {
     throw LonghaulError.is(error) ? new ToolError("denied", `The MCP server ${name}: ${error.message}`) : error
   }
@@ -124,8 +123,8 @@ function readSampling({ systemPrompt, messages, maxTokens }: CreateMessageReques
   }
 }
 
-function written({ text, model }: SamplingAnswer): CreateMessageResult {
-  return { model, role: "assistant", content: { type: "text", text }, stopReason: "endTurn" }
+function written({ text, model }: SamplingAnswer) {
+  return { model, role: "assistant", content: { type: "text", text }, stopReason: "endTurn" } as const
 }
 
 function readElicitation(params: ElicitRequest["params"]): Elicitation {

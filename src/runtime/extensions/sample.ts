@@ -8,7 +8,7 @@ import { noUsage } from "../../lib/usage.ts"
 import { costOf } from "../../observe/price.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
-import { boundOf } from "../pricing.ts"
+import { boundOf, priceUnknown } from "../pricing.ts"
 
 /** Lets an extension ask the run's model: reserved in the ledger before, metered after. Undefined: there is no model. */
 export function sampler(config: ResolvedConfig, run: OpenRun): ExtensionRun["sample"] {
@@ -54,9 +54,7 @@ async function sample(
 async function priceOf({ prices, unknownPrice }: ResolvedConfig, { ledger }: OpenRun, model: Model) {
   const pricing = await prices(model)
   if (pricing !== null || !ledger.limitsDollars || unknownPrice !== "refuse") return pricing
-  throw new LonghaulError("config_invalid", `limits.usd is set, but the price of ${model.id} is unknown.`, {
-    fix: 'Return its price from resolvePricing, or set unknownPrice: "warn" to run without this limit.',
-  })
+  throw priceUnknown(model.id)
 }
 
 /** The reserve of a request. It ends once: settled, or given back. */
