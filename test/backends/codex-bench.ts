@@ -17,15 +17,18 @@ export const placedCodex: PlacedBackend = {
   configure: (facts) => ({ backend: codex(codexOptions(facts)), model: "gpt-5.5" }),
 }
 
-/** Options for a model server at `url`, with all of Codex's own files in `home`. */
+/**
+ * Options for a model server at `url`, with all of Codex's own files in `home`. The temporary folder is in it, too: Codex
+ * refuses a home that is below its temporary folder, as the home of this machine may be.
+ */
 export function codexOptions({ url, home, isLoggedOut }: Pick<PlaceFacts, "url" | "home" | "isLoggedOut">) {
   const lab = { name: "lab", base_url: `${url}/v1`, wire_api: "responses", env_key: "LAB_KEY" }
-  const folder = join(home, ".codex")
-  mkdirSync(folder, { recursive: true })
+  const [folder, temporary] = [join(home, ".codex"), join(home, "tmp")]
+  for (const each of [folder, temporary]) mkdirSync(each, { recursive: true })
   return {
     command: programs.codex,
     config: { model_provider: "lab", model_providers: { lab } },
-    env: { HOME: home, CODEX_HOME: folder, LAB_KEY: isLoggedOut ? "" : "k" },
+    env: { HOME: home, CODEX_HOME: folder, TMPDIR: temporary, LAB_KEY: isLoggedOut ? "" : "k" },
   }
 }
 

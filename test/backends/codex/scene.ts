@@ -46,10 +46,10 @@ export async function createScene(
 /** The same for a model server of another kind. */
 export function sceneAt(server: { readonly url: string; close(): Promise<void> }): Scene {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-codex-")))
-  const [workspace, home, temporary] = ["workspace", "home", "tmp"].map((name) => {
+  const [workspace, home] = ["workspace", "home"].map((name) => {
     mkdirSync(join(folder, name))
     return join(folder, name)
-  }) as [string, string, string]
+  }) as [string, string]
   vi.stubEnv("LONGHAUL_STORE", join(folder, "store"))
   const runtimes: Runtime[] = []
   onTestFinished(async () => {
@@ -60,8 +60,7 @@ export function sceneAt(server: { readonly url: string; close(): Promise<void> }
     rmSync(folder, { recursive: true, force: true })
   })
   const given = codexOptions({ url: server.url, home, isLoggedOut: false })
-  const create = (options: CodexOptions = {}) =>
-    codex({ ...given, ...options, env: { ...given.env, TMPDIR: temporary, ...options.env } })
+  const create = (options: CodexOptions = {}) => codex({ ...given, ...options, env: { ...given.env, ...options.env } })
   return {
     folder,
     workspace,
