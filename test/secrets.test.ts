@@ -58,6 +58,8 @@ test.each([...sentinels, ...ofRun].map((sentinel) => [sentinel.kind, sentinel] a
         },
         { fail: failing },
         `${text} is the answer`,
+        // A slow run gets the message of `steer` before its end, and asks once more.
+        `${text} is the answer`,
       ],
       { tools: [echo, refuse, crash] },
     )
