@@ -1,8 +1,12 @@
+import { join } from "node:path"
 import { defineConfig } from "vitest/config"
 
-const report = process.env.LONGHAUL_TEST_REPORT
+const reports = process.env.LONGHAUL_TEST_REPORTS
 const portable =
   "src/{backends,contract,extensions,journal,lib,observe,policy,providers,runtime,stores,testing,tools,webhooks}/**"
+
+/** What starts a process in nearly every test: half of the work. `npm test` has a sample: cli.test.ts and crashtest.test.ts. */
+const processes = ["src/cli/!(cli).test.ts", "src/cli/*/**/*.test.ts", "test/*-{crash,kills,orphans,processes}.test.ts"]
 
 export default defineConfig({
   test: {
@@ -20,10 +24,14 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["{src,test}/**/*.test.ts"],
-          exclude: [portable, "test/{machine,backends,enforce,extensions}/**"],
+          exclude: [portable, "test/{machine,backends,enforce,extensions}/**", ...processes],
         },
       },
+      {
+        extends: true,
+        test: { name: "processes", include: processes, isolate: false },
+      },
     ],
-    ...(report && { reporters: ["default", "json"], outputFile: { json: report } }),
+    ...(reports && { reporters: ["default", "json"], outputFile: { json: join(reports, `${process.pid}.json`) } }),
   },
 })
