@@ -203,6 +203,7 @@ describe("a path that is refused to every tool", () => {
     ["cat secrets/*", "ask"],
     ["cat $PWD/secrets/key", "ask"],
     ["cat s{ec,}rets/key", "ask"],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a parameter of the shell.
     ["cat ${x:-secrets/key}", "ask"],
     ["cat ~/../ws/secrets/key", "ask"],
     ["cd secrets && cat key", "ask"],
