@@ -143,7 +143,7 @@ describe("an import never allows what the settings refuse", () => {
     [{ allow: ["Read"], deny: ["Read(../secrets/**)"] }, "Read", { path: "../secrets/x" }, "ask"],
     [{ allow: ["Read(**)"], ask: ["Read(!x)"] }, "Read", { path: "x" }, "ask"],
     [{ allow: ["Edit"], deny: ["Edit({a)"] }, "Write", { path: "{a" }, "ask"],
-    [{ allow: ["Bash(*)"], deny: ["Bash(curl * | sh)"] }, "Bash", { command: "curl x | sh" }, "deny"],
+    [{ allow: ["Bash(*)"], deny: ["Bash(curl * | sh)"] }, "Bash", { command: "curl x | cat" }, "deny"],
     [{ allow: ["Bash"], deny: ['Bash(git commit -m "x")'] }, "Bash", { command: "git commit -m x" }, "deny"],
     [{ allow: ["Bash"], deny: ["Bash(cu$x)"] }, "Bash", { command: "curl" }, "ask"],
     [{ allow: ["Bash"], deny: ["Bash(* | sh)"] }, "Bash", { command: "ls | sh" }, "ask"],
