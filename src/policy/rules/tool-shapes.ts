@@ -29,7 +29,7 @@ export const builtInTools: readonly string[] = [
 export const readers: readonly string[] = ["Read", "List", "Glob", "Grep"]
 export const writers: readonly string[] = ["Write", "Edit", "MultiEdit", "ApplyPatch", "NotebookEdit"]
 /** They start at a folder and show what is below it. */
-const searchers: readonly string[] = ["List", "Glob", "Grep"]
+export const searchers: readonly string[] = ["List", "Glob", "Grep"]
 
 /** Whether rules can match a part of a tool's calls. Tools of unknown shape may have any part. */
 export function hasPart(tool: string, part: "command" | "path" | "url"): boolean {
