@@ -2,6 +2,7 @@ import { expect, test } from "vitest"
 import { linkedFiles, policyCall } from "../../test/support/policy-scene.ts"
 import type { Files } from "../contract/env.ts"
 import type { Json } from "../contract/json.ts"
+import { toolPolicy } from "./local.ts"
 import { compileRules } from "./rules/compile-rules.ts"
 import { showsHidden } from "./search-below.ts"
 
@@ -76,4 +77,17 @@ test("a search of a folder with too many entries does not run", async () => {
   // Safe: nothing else is called.
   const endless = { list: async () => many } as unknown as Files
   expect(await shows("Grep", { pattern: "KEY", path: "src" }, endless)).toContain("too much")
+})
+
+test("the policy of tools that other software runs refuses such a search, and one whose folder it cannot list", async () => {
+  const host = { listFolder: (path: string) => files.list(path, "/ws") }
+  const rules = [...document.rules, { allow: { tool: "*" } }]
+  const decide = (path: string, given?: typeof host) =>
+    toolPolicy({ rules }, { workspace: "/ws", ...(given && { host: given }) }).preTool({
+      ...{ sessionId: "s", toolName: "Grep" },
+      toolInput: { pattern: "KEY", path },
+    })
+  expect(await decide(".", host)).toMatchObject({ decision: "deny" })
+  expect(await decide("src", host)).toMatchObject({ decision: "allow" })
+  expect(await decide("src")).toMatchObject({ decision: "deny" })
 })

@@ -12,7 +12,7 @@ import { pathsIn, searchers } from "./rules/tool-shapes.ts"
 export async function showsHidden(
   call: PolicyCall,
   rules: Rules,
-  files: Files | undefined,
+  files: Pick<Files, "list"> | undefined,
   resolvePath: ResolvePath = async (path) => path,
 ): Promise<string | undefined> {
   if (!searchers.includes(call.tool) || !rules.hidesPaths) return undefined
