@@ -38,7 +38,7 @@ while IFS=$': \\r' read -r -t ${LONGEST_S} name value <&3; do
   case $name in content-length | Content-Length) size=$value ;; esac
 done
 [ -n "$size" ] || exit 2
-IFS= read -r -t ${LONGEST_S} -N "$size" answer <&3 || exit 2
+IFS= read -r -t ${LONGEST_S} -d '' answer <&3
 [ "\${#answer}" -eq "$size" ] || exit 2
 case $answer in '{'*'}') ;; *) exit 2 ;; esac
 printf '%s' "$answer" || exit 2
