@@ -194,6 +194,8 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
     /** Parsed as a provider does, so that the values are those of a model. */
     const texts = [
       '{"n":1e21,"m":-0,"big":9007199254740993,"small":5e-324,"f":0.1}',
+      '{"huge":1e999,"low":[-1e400]}',
+      '{"usd":1,"usd":5000}',
       '{"nfc":"\\u00e9","nfd":"e\\u0301"}',
       '{"z":1,"a":2,"10":3,"2":4}',
       '{"__proto__":{"x":1},"constructor":1,"toString":"t"}',
@@ -201,9 +203,12 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
       '{"\\u00e9":1,"e\\u0301":2,"":3}',
       '{"deep":[[[{"a":[null,true,{}]}]]],"empty":[]}',
     ]
-    /** Tells apart everything that a tool could, also the order of keys and -0. */
+    /** Tells apart everything that a tool could, also the order of keys, -0 and infinity. */
     const exact = (value: unknown): string =>
-      JSON.stringify(value, (_key, each: unknown) => (Object.is(each, -0) ? "negative zero" : each))
+      JSON.stringify(value, (_key, each: unknown) => {
+        if (Object.is(each, -0)) return "negative zero"
+        return typeof each === "number" && !Number.isFinite(each) ? String(each) : each
+      })
 
     test.each(texts)("with a callback: %s", async (text) => {
       const shown: string[] = []

@@ -340,6 +340,15 @@ describe("the reference service", () => {
     return served.url
   }
 
+  test.each([{ apiKeys: { ann: "" } }, { apiKeys: { ann: "key-of-the-test" }, clients: { agent: "" } }])(
+    "an empty key or secret is refused, as from a variable that is not set: %j",
+    (keys) => {
+      expect(() => policyServer({ rules: noRules, keys, audit: () => {} })).toThrow(
+        expect.objectContaining({ code: "config_invalid", fix: expect.stringContaining("Set it") }),
+      )
+    },
+  )
+
   test("denies, rewrites, allows and blocks over the same protocol, and appends each decision to the audit log", async () => {
     const log: JsonObject[] = []
     const policy = client(await reference((record) => log.push(record)), { timeoutMs: 5000 })

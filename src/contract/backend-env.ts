@@ -20,6 +20,8 @@ export interface BackendEnv {
   readonly tokens?: TokenStore
   /** A private folder that outlives the process, for a vendor's state. Created on first use. */
   stateFolder?(name: string): string
+  /** Writes a file with settings for a vendor's program, outside every workspace. Resolves with its absolute path. */
+  stateFile?(name: string, text: string): Promise<string>
 }
 
 /** Texts by key, readable for this user only. */

@@ -18,6 +18,12 @@ export function isPublicIp(text: string): boolean {
   return isIn(bytes, globalUnicast) && !isIn(bytes, notPublic6)
 }
 
+/** The IPv4 address that an IPv6 address carries, in dots. */
+export function embeddedIpv4(text: string): string | undefined {
+  const bytes = parseIp(text)
+  return bytes?.length === 16 && isIn(bytes, carriers) ? bytes.slice(12).join(".") : undefined
+}
+
 interface Range {
   readonly start: readonly number[]
   readonly bits: number

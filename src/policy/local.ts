@@ -8,6 +8,7 @@ import { askPerson } from "./ask-person.ts"
 import { type ActivePolicy, type CallDecision, decideCall, scanOutput } from "./pipeline.ts"
 import { type PolicyHost, policies } from "./policies.ts"
 import { createRedactor } from "./redact/redactor.ts"
+import { showsHidden } from "./search-below.ts"
 import type { ToolPolicy, ToolUse, ToolUseOutput } from "./service/tool-use.ts"
 
 export interface ToolPolicyOptions {
@@ -30,7 +31,19 @@ export interface ToolPolicyOptions {
 /** A policy for tools that other software runs, decided in this process. */
 export function toolPolicy(policy: Policy, options: ToolPolicyOptions): ToolPolicy {
   const activePolicy = policies(policy, options.host ?? {}, options.tools ?? [])
-  return localPolicy(() => activePolicy([]), options)
+  const local = localPolicy(() => activePolicy([]), options)
+  const { listFolder, resolvePath } = options.host ?? {}
+  return {
+    ...local,
+    async preTool(use) {
+      const verdict = await local.preTool(use)
+      if (verdict.decision !== "allow") return verdict
+      const { rules } = await activePolicy([])
+      const call = callOf(verdict.args === undefined ? use : { ...use, toolInput: verdict.args }, options)
+      const hidden = await showsHidden(call, rules, listFolder && { list: listFolder }, resolvePath)
+      return hidden === undefined ? verdict : { decision: "deny", reason: `${use.toolName}: ${hidden}.` }
+    },
+  }
 }
 
 /** Nothing can pause here: a question without `onAsk` denies. */

@@ -1,3 +1,4 @@
+import type { FileEntry } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type {
   Policy,
@@ -17,6 +18,8 @@ import type { CompileOptions } from "./rules/compile-rules.ts"
 export interface PolicyHost extends Pick<CompileOptions, "resolvePath" | "homeFolder"> {
   /** Reads a policy file that the user named, with the files that it extends. */
   readFile?(path: string): Promise<readonly PolicySource[]>
+  /** Lists a folder, to find out whether a search of other software would show a path that the policy hides. */
+  listFolder?(path: string): Promise<readonly FileEntry[]>
 }
 
 /**

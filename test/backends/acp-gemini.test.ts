@@ -1,6 +1,9 @@
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { describe, expect, test } from "vitest"
+import { isMain, withRuntime } from "../../src/testing/backend-bench.ts"
 import { casesOf, smokeCases } from "../support/backend-cases.ts"
-import { benchOf } from "../support/backend-place.ts"
+import { benchOf, openPlace } from "../support/backend-place.ts"
 import { placedGemini } from "./acp-bench.ts"
 import { isWhole, runCommandAsTask, runWithPlanted, usageOfTwoPrompts } from "./acp-cases.ts"
 
@@ -22,6 +25,29 @@ test.runIf(isWhole)("Gemini's counts of tokens are recorded for each prompt", as
   expect(requests).toBe(3)
   expect(result.usage).toMatchObject({ inputTokens: 3000, outputTokens: 30 })
 })
+
+// Gemini CLI reads settings of the system only from folders that belong to root.
+test.runIf(isWhole && process.getuid?.() === 0)(
+  "Gemini makes one attempt at a failing request where the user has not set another number",
+  async () => {
+    const place = await openPlace(
+      { script: () => "never", faults: () => ({ kind: "status", status: 429 }) },
+      (facts) => {
+        const given = placedGemini.configure(facts)
+        const file = join(facts.home, ".gemini/settings.json")
+        writeFileSync(file, readFileSync(file, "utf8").replace(', "maxAttempts": 1', ""))
+        return given
+      },
+    )
+    try {
+      const result = await withRuntime(place, { tools: [] }, (runtime) => runtime.run({ task: "Try." }))
+      expect(result.error).toMatchObject({ code: "rate_limited" })
+      expect(place.simulator.requests.filter(isMain)).toHaveLength(1)
+    } finally {
+      await place.close()
+    }
+  },
+)
 
 test.runIf(isWhole)("settings of the workspace do not turn Gemini's questions off", async () => {
   const settings = JSON.stringify({ tools: { allowed: ["write_file"] }, general: { defaultApprovalMode: "auto_edit" } })

@@ -70,6 +70,25 @@ export function describeClaude(bench: ClaudeBench): void {
         expect(readdirSync(place.workspace).sort()).toEqual([".claude", ".mcp.json"])
       }))
 
+    test("a search of Claude's own tools shows no path that is denied to Read", () => {
+      const searches = [
+        { name: "Grep", args: { pattern: "TIDE", output_mode: "content" } },
+        { name: "Glob", args: { pattern: "**/*" } },
+        { name: "Grep", args: { pattern: "TIDE", path: "src", output_mode: "content" } },
+      ]
+      return inPlace(steps(...searches.map((call) => [call])), async (place) => {
+        for (const folder of ["src", "secrets"]) {
+          mkdirSync(join(place.workspace, folder))
+          writeFileSync(join(place.workspace, folder, "note.txt"), `TIDE of ${folder}`)
+        }
+        const rules = [{ deny: { tool: "Read", path: "secrets/**" } }, { allow: { tool: "*" } }]
+        const { toolCalls } = await run(place, { policy: { rules }, tools: [] })
+        expect(toolCalls.map(({ status }) => status)).toEqual(["denied", "denied", "ok"])
+        expect(JSON.stringify(toolCalls)).toContain("TIDE of src")
+        expect(JSON.stringify(place.simulator.requests)).not.toContain("TIDE of secrets")
+      })
+    })
+
     test("a reading command that is denied after a pause never runs, though Claude would run it without asking", () =>
       inPlace(steps([bash("cat secret.txt")]), async (place) => {
         writeFileSync(join(place.workspace, "secret.txt"), "TIDE-TABLE")

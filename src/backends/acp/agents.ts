@@ -22,6 +22,8 @@ export interface AcpAgent {
   readonly env: Readonly<Record<string, string>>
   /** The same, for variables that may have a value already. */
   extendEnv?(given: (name: string) => string | undefined): Readonly<Record<string, string>>
+  /** Settings that count where the user has none. */
+  readonly defaults?: DefaultSettings
   /** Whose models it uses. */
   readonly provider: string
   /** How a model is chosen at the start. Absent: through the protocol. */
@@ -41,6 +43,14 @@ export interface AcpAgent {
   readonly tellsErrors?: true
   /** A session that is opened in the minute of its creation is lost, and damaged. */
   readonly loadsNextMinute?: true
+}
+
+/** A file of settings with the lowest precedence, by the variable that names it. */
+interface DefaultSettings {
+  readonly variable: string
+  readonly text: string
+  /** Files that it would replace: if there is one, it stays. */
+  replaces(given: (name: string) => string | undefined): readonly string[]
 }
 
 const traits: Readonly<Record<string, Pick<OwnTool, "effect" | "risk">>> = {
@@ -163,9 +173,20 @@ export const geminiAgent: AcpAgent = {
   passEnv: [
     ...["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI"],
     ...["GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS", "GEMINI_CLI_HOME"],
-    ...["GEMINI_CLI_SYSTEM_SETTINGS_PATH", "GEMINI_CLI_TRUST_WORKSPACE"],
+    ...["GEMINI_CLI_SYSTEM_SETTINGS_PATH", "GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "GEMINI_CLI_TRUST_WORKSPACE"],
   ],
   env: {},
+  defaults: {
+    variable: "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
+    // The runtime retries. Gemini CLI reads the file only if it and all its folders belong to root.
+    text: JSON.stringify({ general: { maxAttempts: 1, retryFetchErrors: false } }),
+    replaces(given) {
+      const settings = given("GEMINI_CLI_SYSTEM_SETTINGS_PATH")
+      const folders = ["/etc/gemini-cli", "/Library/Application Support/GeminiCli"]
+      const named = settings === undefined ? folders : [settings.slice(0, settings.lastIndexOf("/"))]
+      return named.map((folder) => `${folder}/system-defaults.json`)
+    },
+  },
   provider: "google",
   modelArgs: (model) => ["--model", model],
   naming: {

@@ -34,7 +34,8 @@ export function acp(options: AcpOptions): Backend {
     async open(request, env) {
       const { runId, cwd, model: given } = request
       const model = typeof given === "string" ? given : given?.id
-      const program = programOf(agent, options, env, { runId, cwd, model })
+      const plain = programOf(agent, options, env, { runId, cwd, model })
+      const program = { ...plain, env: { ...(await defaultSettings(agent, options, env)), ...plain.env } }
       return openSession(request, env, {
         ...{ backend: name, agent, trustsWorkspace: options.trustWorkspace === true },
         connect: (handlers) => connect(agent, env, program, handlers),
@@ -79,6 +80,21 @@ function programOf(agent: AcpAgent, options: AcpOptions, host: BackendEnv, run: 
     env: { ...env, ...agent.env, ...extended },
     install: agent.install,
   }
+}
+
+/** The variable that names the agent's settings of lowest precedence, unless there are such settings. */
+async function defaultSettings(
+  { name, defaults }: AcpAgent,
+  { env }: AcpOptions,
+  host: BackendEnv,
+): Promise<Readonly<Record<string, string>>> {
+  if (defaults === undefined || !host.stateFile || !host.exists) return {}
+  const given = (variable: string) => env?.[variable] ?? host.variable?.(variable)
+  if (given(defaults.variable)) return {}
+  for (const path of defaults.replaces(given)) if (await host.exists(path)) return {}
+  // Without them the agent works as well, only its failures come later.
+  const path = await host.stateFile(`${name}-defaults.json`, defaults.text).catch(() => undefined)
+  return path === undefined ? {} : { [defaults.variable]: path }
 }
 
 async function probe(agent: AcpAgent, env: BackendEnv, program: () => ProgramSpec): Promise<Probe> {

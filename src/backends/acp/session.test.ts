@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest"
 import { announced, edit, ended, runScripted } from "../../../test/support/acp-scene.ts"
 import { hostOf, openingRequest, RecordingHost, ScriptedAgent } from "../../../test/support/scripted-agent.ts"
 import type { Stop } from "../../contract/backend.ts"
+import type { BackendEnv, ProgramSpec } from "../../contract/backend-env.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import { acp } from "./index.ts"
 
@@ -150,6 +151,43 @@ describe("a session", () => {
     const agent = new ScriptedAgent({ "session/new": () => Promise.reject({ code: -32000, message: "Log in" }) })
     const opening = acp({ name: "copilot", command: "copilot" }).open(openingRequest, hostOf(agent))
     await expect(opening).rejects.toMatchObject({ code: "auth", fix: expect.stringContaining("copilot login") })
+  })
+})
+
+describe("default settings of Gemini CLI", () => {
+  const started = async (options: { env?: Record<string, string> }, files: readonly string[]) => {
+    const agent = new ScriptedAgent({})
+    const host = hostOf(agent, files)
+    const programs: ProgramSpec[] = []
+    const written: string[] = []
+    const env: BackendEnv = {
+      ...host,
+      async spawn(program) {
+        programs.push(program)
+        return agent
+      },
+      async stateFile(name, text) {
+        written.push(text)
+        return `/state/${name}`
+      },
+    }
+    const session = await acp({ name: "gemini", ...options }).open(openingRequest, env)
+    await session.close()
+    return { variable: programs[0]?.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH, written }
+  }
+
+  test("turn its own attempts down to one", async () => {
+    const { variable, written } = await started({}, [])
+    expect(variable).toBe("/state/gemini-defaults.json")
+    expect(JSON.parse(written[0] ?? "")).toMatchObject({ general: { maxAttempts: 1 } })
+  })
+
+  test("replace neither a file of the machine nor one that the caller names", async () => {
+    expect(await started({}, ["/etc/gemini-cli/system-defaults.json"])).toEqual({ variable: undefined, written: [] })
+    const named = { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: "/mine.json" }
+    expect(await started({ env: named }, [])).toEqual({ variable: "/mine.json", written: [] })
+    const beside = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: "/org/settings.json" }
+    expect(await started({ env: beside }, ["/org/system-defaults.json"])).toMatchObject({ written: [] })
   })
 })
 

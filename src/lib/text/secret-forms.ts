@@ -29,7 +29,7 @@ export function formsOf(value: string): readonly Form[] {
 type Spellings = Readonly<Record<string, string>>
 
 function spellingsOf(value: string): Spellings {
-  const bytes = value.length < SHORTEST_ENCODED ? {} : byteSpellings(value)
+  const bytes = value.length < SHORTEST_ENCODED ? {} : { ...byteSpellings(value), ...escapeSpellings(value) }
   // JSON, URLs and HTML leave most keys as they are.
   if (/^[\w.-]*$/.test(value)) return { "": value, ...bytes }
   const plain = { "": value, ...jsonSpellings(value), ...percentSpellings(value) }
@@ -47,7 +47,10 @@ function jsonSpellings(value: string): Spellings {
     "json-ascii-slash": ascii.replaceAll("/", "\\/"),
     "json-ascii-upper": ascii.replace(/\\u[0-9a-f]{4}/g, (code) => `\\u${code.slice(2).toUpperCase()}`),
     "json-html": html,
+    "json-angle": json.replace(/[<>&\u2028\u2029]/g, unicodeEscape),
     "json-twice": insideQuotes(json),
+    "json-slash-twice": insideQuotes(json.replaceAll("/", "\\/")),
+    "json-ascii-slash-twice": insideQuotes(ascii.replaceAll("/", "\\/")),
     // Our own errors quote values as JSON.
     "json-thrice": insideQuotes(insideQuotes(json)),
     "json-ascii-twice": insideQuotes(ascii),
@@ -59,6 +62,8 @@ function percentSpellings(value: string): Spellings {
   const strict = percent.replace(/[!'()*]/g, percentEscape)
   const form = strict.replaceAll("%20", "+")
   const search = form.replaceAll("%2A", "*").replaceAll("~", "%7E")
+  const path = percent.replace(/%(?:2F|3A|40|26|3D|2B|24|2C|3B)/g, decodeURIComponent)
+  const quoted = strict.replaceAll("%2F", "/")
   const lower = (text: string) => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())
   return {
     url: percent,
@@ -68,7 +73,11 @@ function percentSpellings(value: string): Spellings {
     "url-form": form,
     "url-form-lower": lower(form),
     "url-search": search,
-    "url-path": percent.replace(/%(?:2F|3A|40|26|3D|2B|24|2C|3B)/g, decodeURIComponent),
+    "url-search-lower": lower(search),
+    "url-path": path,
+    "url-path-lower": lower(path),
+    "url-quoted": quoted,
+    "url-quoted-lower": lower(quoted),
   }
 }
 
@@ -86,6 +95,20 @@ function byteSpellings(value: string): Spellings {
   return spellings
 }
 
+/** Every character escaped, as some programs do for JSON and addresses. */
+function escapeSpellings(value: string): Spellings {
+  const codes = Array.from({ length: value.length }, (_, index) => unicodeEscape(value.charAt(index)))
+  const bytes = Array.from(new TextEncoder().encode(value), (byte) => `%${byte.toString(16).padStart(2, "0")}`)
+  const upper = (text: string) => text.replace(/[a-f]/g, (digit) => digit.toUpperCase())
+  return {
+    "json-all": codes.join(""),
+    "json-all-upper": codes.map((code) => `\\u${upper(code.slice(2))}`).join(""),
+    "json-all-twice": codes.map((code) => `\\${code}`).join(""),
+    "url-all": bytes.join(""),
+    "url-all-upper": upper(bytes.join("")),
+  }
+}
+
 /** The characters of a base64 text that depend on the value only, if `offset` bytes of a group precede it. */
 function base64At(bytes: Uint8Array, offset: number): string {
   const shifted = new Uint8Array(offset + bytes.length)
@@ -96,7 +119,14 @@ function base64At(bytes: Uint8Array, offset: number): string {
 
 function htmlSpellings(value: string): Spellings {
   const html = value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
-  return { html, "html-apos": html.replaceAll("'", "&#39;"), "html-apos-hex": html.replaceAll("'", "&#x27;") }
+  const apostrophe = (code: string) => html.replaceAll("'", code)
+  return {
+    html,
+    "html-apos": apostrophe("&#39;"),
+    "html-apos-hex": apostrophe("&#x27;"),
+    "html-apos-name": apostrophe("&apos;"),
+    "html-codes": apostrophe("&#39;").replaceAll("&quot;", "&#34;"),
+  }
 }
 
 function insideQuotes(text: string): string {

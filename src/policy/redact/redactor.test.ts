@@ -8,6 +8,12 @@ const encoder = new TextEncoder()
 const base64 = (text: string) => btoa(String.fromCharCode(...encoder.encode(text)))
 const hex = (text: string) => Array.from(encoder.encode(text), (byte) => byte.toString(16).padStart(2, "0")).join("")
 
+function escapedCodes(text: string, isUpper = false): string {
+  const code = (index: number) => text.charCodeAt(index).toString(16).padStart(4, "0")
+  const codes = Array.from({ length: text.length }, (_, index) => (isUpper ? code(index).toUpperCase() : code(index)))
+  return codes.map((each) => `\\u${each}`).join("")
+}
+
 /** Programs that put a secret into a text. */
 const carriers: readonly [string, (secret: string) => string][] = [
   ["plain text", (secret) => `a ${secret} b`],
@@ -21,6 +27,38 @@ const carriers: readonly [string, (secret: string) => string][] = [
         /[^ -~]/g,
         (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
       ),
+  ],
+  ["JSON with every character escaped", (secret) => `"${escapedCodes(secret)}"`],
+  ["JSON with every character escaped in upper case", (secret) => `"${escapedCodes(secret, true)}"`],
+  [
+    "JSON of a program that escapes angle brackets",
+    (secret) =>
+      JSON.stringify(secret).replace(/[<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16).padStart(2, "0")}`),
+  ],
+  [
+    "JSON in JSON with escaped slashes",
+    (secret) => JSON.stringify({ body: JSON.stringify(secret).replaceAll("/", "\\/") }),
+  ],
+  ["a query with every byte escaped", (secret) => `/?${hex(secret).replace(/../g, "%$&")}&`],
+  [
+    "a query with every byte escaped in upper case",
+    (secret) => `/?${hex(secret).toUpperCase().replace(/../g, "%$&")}&`,
+  ],
+  [
+    "a path quoted by Python",
+    (secret) => {
+      const strict = (sign: string) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`
+      return `/x/${encodeURIComponent(secret)
+        .replace(/[!'()*]/g, strict)
+        .replaceAll("%2F", "/")}?`
+    },
+  ],
+  [
+    "HTML with numbers for quotes",
+    (secret) => {
+      const html = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+      return `<p>${html.replaceAll('"', "&#34;").replaceAll("'", "&#39;")}</p>`
+    },
   ],
   ["a query", (secret) => `https://host/?key=${encodeURIComponent(secret)}&x=1`],
   [
@@ -166,10 +204,21 @@ describe("known values", () => {
     const part = {
       type: "file",
       mediaType: "application/pdf",
-      data: "correct-horse-battery",
+      data: base64("The inside of a file: correct-horse-battery."),
       name: "correct-horse-battery",
     }
     expect(redactor.json(part)).toEqual({ ...part, name: "{{secret:NAME}}" })
+  })
+
+  test("a text under the names of a medium is scanned, if it is no file", () => {
+    const redactor = createRedactor({ NAME: "correct-horse-battery" })
+    for (const data of [
+      "correct-horse-battery",
+      `${"A".repeat(100)} correct-horse-battery`,
+      { a: "correct-horse-battery" },
+    ]) {
+      expect(JSON.stringify(redactor.json({ mediaType: "text/plain", data }))).not.toContain("correct-horse")
+    }
   })
 })
 

@@ -19,6 +19,11 @@ export class RedactedStream {
     this.#redact = redact
   }
 
+  /** The text that is not decided yet. */
+  get held(): string {
+    return this.#held
+  }
+
   /** Returns the text that is decided, redacted. */
   push(piece: string): string {
     let text = this.#held + piece

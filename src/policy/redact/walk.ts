@@ -26,7 +26,7 @@ function walkList(list: readonly unknown[], rewrite: Rewrite): readonly unknown[
 
 function walkObject(object: object, rewrite: Rewrite): object {
   const entries = Object.entries(object)
-  const isMedia = "mediaType" in object && "data" in object
+  const isMedia = isMediaPart(object)
   let changed = false
   for (const entry of entries) {
     const [key, value] = entry
@@ -39,3 +39,13 @@ function walkObject(object: object, rewrite: Rewrite): object {
   }
   return changed ? Object.fromEntries(entries) : object
 }
+
+/** An image or a document. Text under the same names is still text: a file that small does not exist. */
+function isMediaPart(object: object): boolean {
+  if (!("mediaType" in object && "data" in object)) return false
+  const { mediaType, data } = object
+  return typeof mediaType === "string" && typeof data === "string" && data.length >= SMALLEST_FILE && BASE64.test(data)
+}
+
+const SMALLEST_FILE = 48
+const BASE64 = /^[A-Za-z0-9+/\r\n]*={0,2}\s*$/

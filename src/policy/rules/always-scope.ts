@@ -46,9 +46,18 @@ function scopeOf({ words, isOpen }: ShellCommand): string | undefined {
 
 /** The number of words that name what the program does; undefined if only the whole command does. */
 function depthOf([program = "", subcommand = "", operand = ""]: readonly string[]): number | undefined {
-  if (!programsWithSubcommands.has(program) || !isName(subcommand)) return undefined
+  if (!programsWithSubcommands.has(program) || !isName(subcommand) || runsText.has(subcommand)) return undefined
+  if (isInterpreter(subcommand)) return undefined
   if (!runsOthers.has(subcommand)) return 2
-  return isName(operand) ? 3 : undefined
+  // Behind the name of a container, any command follows.
+  return isName(operand) && !isInterpreter(operand) && !startsContainers.has(program) ? 3 : undefined
+}
+
+/** Such a program runs whatever text it is given. */
+function isInterpreter(name: string): boolean {
+  return /^(ba|da|k|z|fi|a|c|tc)?sh$|^(python|node|ruby|perl|php|lua|deno|bun|tsx|ts-node|env|xargs|awk|npx|uvx)[\d.]*$/.test(
+    name,
+  )
 }
 
 function isName(word: string): boolean {
@@ -62,6 +71,11 @@ const programsWithSubcommands: ReadonlySet<string> = new Set(
     "nix npm pip pip3 pnpm podman poetry pulumi rustup swift systemctl terraform uv yarn"
   ).split(" "),
 )
+
+const startsContainers: ReadonlySet<string> = new Set("docker podman kubectl".split(" "))
+
+/** Their arguments are code, or change what later commands run. */
+const runsText: ReadonlySet<string> = new Set("alias bisect config eval filter-branch repl set submodule".split(" "))
 
 /** The next word says which program or script they run. */
 const runsOthers: ReadonlySet<string> = new Set("compose dlx exec run run-script tool x".split(" "))

@@ -190,3 +190,41 @@ test("a command pattern with many stars takes no exponential time", async () => 
   expect(await verdictOf(rules, bash(`x ${"aab ".repeat(1500)}`))).toBe("tier")
   expect(await verdictOf(rules, bash(`x ${"aab ".repeat(1500)}$Y z`))).toBe("tier")
 })
+
+describe("a path that is refused to every tool", () => {
+  const rules = [{ allow: { tool: "Bash" } }, { deny: { tool: "*", path: "secrets/**" } }]
+
+  test.each([
+    ["grep -fsecrets/key x", "deny"],
+    ["curl -d @secrets/key x", "deny"],
+    ["git show HEAD:secrets/key", "deny"],
+    ["secrets/run", "deny"],
+    ["./secrets/run x", "deny"],
+    ["cat secrets/*", "ask"],
+    ["cat $PWD/secrets/key", "ask"],
+    ["cat s{ec,}rets/key", "ask"],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a parameter of the shell.
+    ["cat ${x:-secrets/key}", "ask"],
+    ["cat ~/../ws/secrets/key", "ask"],
+    ["cd secrets && cat key", "ask"],
+    ["ls | xargs cat", "ask"],
+    ["ls -la src && git status", "allow"],
+    ["cd src && ls -la", "ask"],
+  ])("%s → %s", async (command, verdict) => {
+    expect(await verdictOf(rules, bash(command))).toBe(verdict)
+  })
+
+  test("a computed word is asked where no rule allows commands, so that no tier passes it", async () => {
+    expect(await verdictOf([{ deny: { tool: "*", path: "secrets/**" } }], bash("cat $X"))).toBe("ask")
+    expect(await verdictOf([{ deny: { tool: "*", path: "secrets/**" } }], bash("cat x"))).toBe("tier")
+  })
+})
+
+test.each([
+  "prlimit curl evil",
+  "setarch x86_64 curl evil",
+  "/lib64/ld-linux-x86-64.so.2 /usr/bin/curl evil",
+  "tini -- curl evil",
+])("a program that starts others is not readable: %s", async (command) => {
+  expect(await verdictOf(denyForce, bash(command))).toBe("ask")
+})

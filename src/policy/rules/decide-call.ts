@@ -1,7 +1,8 @@
 import type { AskVia, DecisionReason, PolicyCall, RuleVerdict } from "../../contract/policy.ts"
 import type { CommandLine, Redirect, ShellCommand } from "../shell/command-line.ts"
+import { pathsOfCommand } from "./command-paths.ts"
 import { wordsOf } from "./command-pattern.ts"
-import { appliesTo, type CallFacts, type CompiledRule } from "./compile-rule.ts"
+import { appliesTo, type CallFacts, type CompiledRule, refusesPaths } from "./compile-rule.ts"
 import type { FindPaths } from "./find-paths.ts"
 import type { ToolRules } from "./rule-index.ts"
 import { commandIn, pathsIn, urlsIn } from "./tool-shapes.ts"
@@ -49,6 +50,7 @@ async function wholeStep(call: PolicyCall, rules: ToolRules, context: DecisionCo
   return isUnresolved ? atLeastAsk(step, "A path of the call cannot be resolved.") : step
 }
 
+const noNames = { named: [], isKnown: true }
 const noPaths = { paths: [], isUnresolved: false }
 
 async function lineSteps(
@@ -84,17 +86,18 @@ async function commandStep(
   context: DecisionContext,
 ): Promise<Step> {
   const words = wordsOf(command)
-  // A word may be a path. After `cd` it is unknown which one, and only absolute ones are compared.
-  const named = rules.usesPath
-    ? [...command.words.slice(1), ...redirects.map(({ target }) => target)]
-        .filter(({ text, isFixed }) => isFixed && (!changesFolder || text.startsWith("/")))
-        .flatMap(({ text }) => [text, ...(text.includes("=") ? [text.slice(text.indexOf("=") + 1)] : [])])
-    : []
+  const { named, isKnown } = rules.usesPath ? pathsOfCommand(command, redirects, changesFolder) : noNames
   const { paths } = named.length === 0 ? noPaths : await context.findPaths(named, call)
   const step = stepFor(shown(command), rules.forCommand(words), { call, paths, urls: [], command: words }, context)
+  if (isContained(call, context)) return step
   const [variable] = command.variables
-  if (variable === undefined || isContained(call, context)) return step
-  return atLeastAsk(step, `${variable} can change what the command does.`)
+  if (variable !== undefined) return atLeastAsk(step, `${variable} can change what the command does.`)
+  if (isKnown || !rules.forCommand(words).some(refusesPaths)) return step
+  // No tier may pass a path that a rule might refuse.
+  return atLeastAsk(
+    { ...step, verdict: step.verdict ?? "allow" },
+    "A word of the command is computed: it may be a path.",
+  )
 }
 
 /** Undefined if it writes nowhere. */

@@ -1,5 +1,5 @@
 import type { PolicyCall } from "../../contract/policy.ts"
-import { absolutePath, type PathBases, type PathSpellings, spell } from "./path-pattern.ts"
+import { type PathBases, type PathSpellings, readingsOf, spell } from "./path-pattern.ts"
 import type { Part } from "./tool-shapes.ts"
 
 /** Returns where an absolute path leads: links are resolved as far as the path exists. Rejects if that is unknown. */
@@ -36,11 +36,16 @@ export function pathFinder(resolvePath: ResolvePath | undefined, homeFolder: str
         paths.push(unknownPath)
         continue
       }
-      const real = await resolvePath?.(absolutePath(cwd, path)).catch(() => {
-        isUnresolved = true
-        return undefined
-      })
-      paths.push(spell(path, real, bases))
+      const readings = readingsOf(path, bases)
+      const real: string[] = []
+      for (const reading of resolvePath === undefined ? [] : readings) {
+        try {
+          real.push((await resolvePath?.(reading)) ?? reading)
+        } catch {
+          isUnresolved = true
+        }
+      }
+      paths.push(spell(path, readings, real, bases))
     }
     return { paths, isUnresolved, bases }
   }

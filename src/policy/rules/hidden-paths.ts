@@ -1,7 +1,7 @@
 import type { PolicyCall, Rules } from "../../contract/policy.ts"
 import { appliesTo, type CompiledRule, isForTool } from "./compile-rule.ts"
 import type { DecisionContext } from "./decide-call.ts"
-import { type PathSpellings, spell } from "./path-pattern.ts"
+import { type PathSpellings, readingsOf, spell } from "./path-pattern.ts"
 import { pathsIn, writers } from "./tool-shapes.ts"
 
 /**
@@ -21,7 +21,7 @@ export function hiddenPathsFrom({ rulesOf, findPaths }: DecisionContext): Rules[
     const active = hiding.filter((rule) => !wasAsked(rule))
     if (active.length === 0) return undefined
     return (path) => {
-      const spelled = spell(path, undefined, bases)
+      const spelled = spell(path, readingsOf(path, bases), [], bases)
       return active.some((rule) => refuses(rule, call, spelled))
     }
   }

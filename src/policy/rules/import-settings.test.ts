@@ -1,4 +1,4 @@
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { policyCall, verdictOf } from "../../../test/support/policy-scene.ts"
 import { importClaudeSettings } from "./import-settings.ts"
 
@@ -132,4 +132,36 @@ test("a file without permissions is refused", async () => {
   for (const settings of [[], null, { permissions: [] }, { permissions: { allow: "Bash" } }]) {
     await expect(importClaudeSettings(settings)).rejects.toMatchObject({ code: "config_invalid" })
   }
+})
+
+describe("an import never allows what the settings refuse", () => {
+  test.each([
+    [{ allow: ["Read"], deny: ["Read(**/*.{pem,key})"] }, "Read", { path: "a/server.key" }, "deny"],
+    [{ allow: ["Read"], deny: ["Read(**/*.{pem,key})"] }, "Read", { path: "a/server.txt" }, "allow"],
+    [{ allow: ["Read"], deny: ["Read({a,b}/{c,d})"] }, "Read", { path: "b/c" }, "deny"],
+    [{ allow: ["Read"], deny: ["Read(~/)"] }, "Read", { path: "/home/me/x" }, "deny"],
+    [{ allow: ["Read"], deny: ["Read(../secrets/**)"] }, "Read", { path: "../secrets/x" }, "ask"],
+    [{ allow: ["Read(**)"], ask: ["Read(!x)"] }, "Read", { path: "x" }, "ask"],
+    [{ allow: ["Edit"], deny: ["Edit({a)"] }, "Write", { path: "{a" }, "ask"],
+    [{ allow: ["Bash(*)"], deny: ["Bash(curl * | sh)"] }, "Bash", { command: "curl x | cat" }, "deny"],
+    [{ allow: ["Bash"], deny: ['Bash(git commit -m "x")'] }, "Bash", { command: "git commit -m x" }, "deny"],
+    [{ allow: ["Bash"], deny: ["Bash(cu$x)"] }, "Bash", { command: "curl" }, "ask"],
+    [{ allow: ["Bash"], deny: ["Bash(* | sh)"] }, "Bash", { command: "ls | sh" }, "ask"],
+    [{ allow: ["Bash(:*)"] }, "Bash", { command: "curl x" }, "ask"],
+    [{ allow: ["WebFetch"], deny: ["WebFetch(https://evil.com)"] }, "WebFetch", { url: "https://evil.com/" }, "ask"],
+    [{ allow: ["mcp__a"], deny: ["mcp__a__b(x)"] }, "mcp:a/b", {}, "deny"],
+    [{ allow: ["Read(.)"] }, "Read", { path: "a" }, "ask"],
+    [{ allow: ["Edit(src/./)"] }, "Edit", { path: "src/a" }, "ask"],
+    [{ defaultMode: "acceptEdits" }, "Edit", { path: ".claude/settings.json" }, "ask"],
+    [{ defaultMode: "acceptEdits" }, "Write", { path: "a/.git/hooks/pre-commit" }, "ask"],
+    [{ defaultMode: "acceptEdits" }, "Write", { path: "a/b" }, "allow"],
+  ])("%j decides %s %j → %s", async (permissions, tool, args, verdict) => {
+    const { document } = await importClaudeSettings({ permissions })
+    expect(await verdictOf(document, policyCall(tool, args))).toBe(verdict)
+  })
+
+  test("a permission that is left out for a lost refusal is reported", async () => {
+    const { notes } = await importClaudeSettings({ permissions: { allow: ["Read"], deny: ["Read(../x)"] } })
+    expect(notes.map(({ setting }) => setting)).toEqual(["deny: Read(../x)", "allow: Read"])
+  })
 })

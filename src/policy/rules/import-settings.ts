@@ -5,6 +5,7 @@ import { kindOf } from "../../lib/known-keys.ts"
 import { problemsIn } from "./check-document.ts"
 import { verdictOf } from "./compile-rule.ts"
 import { listOf } from "./glob.ts"
+import { governing } from "./presets.ts"
 import { writers } from "./tool-shapes.ts"
 import { translateRule } from "./translate-rule.ts"
 
@@ -27,7 +28,8 @@ export async function importClaudeSettings(settings: unknown): Promise<ImportedS
   const { permissions = {} } = settings
   if (!isJsonObject(permissions)) throw notSettings(`permissions is ${kindOf(permissions)}, not an object.`)
   const notes: { setting: string; note: string }[] = []
-  const found: { readonly setting: string; readonly rule: PolicyRule }[] = []
+  const found: NamedRule[] = []
+  const lost: LostRefusal[] = []
   let total = 0
   for (const verdict of ["deny", "ask", "allow"] as const) {
     const given = permissions[verdict] ?? []
@@ -37,6 +39,7 @@ export async function importClaudeSettings(settings: unknown): Promise<ImportedS
       const setting = `${verdict}: ${typeof text === "string" ? text : kindOf(text)}`
       const result = typeof text === "string" ? translateRule(text, verdict) : { note: "It is not a text." }
       if ("matcher" in result) found.push({ setting, rule: { [verdict]: result.matcher } })
+      else if (verdict !== "allow" && "tool" in result) lost.push({ setting, tool: result.tool ?? [] })
       if (result.note !== undefined) notes.push({ setting, note: result.note })
     }
   }
@@ -48,7 +51,9 @@ export async function importClaudeSettings(settings: unknown): Promise<ImportedS
   for (const key of Object.keys(settings)) {
     if (key !== "permissions" && key !== "$schema") notes.push({ setting: key, note: leftOut })
   }
-  const reachable = await withoutUnreachable([...mode.rules, ...found], mode.default, notes)
+  const valid = await withoutInvalid([...mode.rules, ...found], mode.default, notes, lost)
+  const narrowed = withoutExposed(valid, lost, notes)
+  const reachable = await withoutUnreachable(narrowed, mode.default, notes)
   const translated = reachable.filter((each) => found.includes(each)).length
   const rules = grouped(reachable.map(({ rule }) => rule))
   return { document: { version: 1, default: mode.default, rules }, translated, total, notes }
@@ -61,6 +66,47 @@ interface NamedRule {
   readonly rule: PolicyRule
 }
 
+/** A refusal that could not be translated, and the tools that it is about. */
+interface LostRefusal {
+  readonly setting: string
+  readonly tool: readonly string[]
+}
+
+/** A rule that is no valid pattern here is left out. */
+async function withoutInvalid(
+  given: readonly NamedRule[],
+  fallback: RuleVerdict,
+  notes: { setting: string; note: string }[],
+  lost: LostRefusal[],
+): Promise<readonly NamedRule[]> {
+  const valid: NamedRule[] = []
+  for (const each of given) {
+    const { setting, rule } = each
+    const [problem] = await problemsIn({ version: 1, default: fallback, rules: [rule] })
+    if (problem === undefined) valid.push(each)
+    else {
+      notes.push({ setting, note: `The rule ${problem.message}.` })
+      const verdict = verdictOf(rule)
+      if (verdict !== "allow") lost.push({ setting, tool: listOf(rule[verdict]?.tool) })
+    }
+  }
+  return valid
+}
+
+/** A permission is left out if a refusal for the same tools is lost: it would allow what was refused. */
+function withoutExposed(
+  given: readonly NamedRule[],
+  lost: readonly LostRefusal[],
+  notes: { setting: string; note: string }[],
+): readonly NamedRule[] {
+  return given.filter(({ setting, rule: { allow } }) => {
+    const refusal = lost.find(({ tool }) => listOf(allow?.tool).some((each) => tool.includes(each)))
+    if (refusal !== undefined)
+      notes.push({ setting, note: `It would allow what "${refusal.setting}" refuses, which is not translated.` })
+    return refusal === undefined
+  })
+}
+
 function modeOf(mode: unknown, notes: { setting: string; note: string }[]) {
   const setting = `defaultMode: ${String(mode)}`
   const none: readonly NamedRule[] = []
@@ -69,7 +115,11 @@ function modeOf(mode: unknown, notes: { setting: string; note: string }[]) {
     case "default":
       return { default: "ask", rules: none } as const
     case "acceptEdits":
-      return { default: "ask", rules: [{ setting, rule: { allow: { tool: writers, path: "**" } } }] } as const
+      return {
+        default: "ask",
+        // Claude Code asks about these in this mode as well.
+        rules: [{ setting, rule: { allow: { tool: writers, path: "**" }, except: { path: governing } } }],
+      } as const
     case "plan":
       return { default: "deny", rules: [{ setting, rule: { deny: { tool: writers } } }] } as const
     case "dontAsk":
@@ -106,6 +156,10 @@ function grouped(rules: readonly PolicyRule[]): readonly PolicyRule[] {
     const part = command !== undefined ? "command" : path !== undefined ? "path" : url !== undefined ? "url" : undefined
     // Rules without a pattern differ in their tools.
     const key = canonicalJson([verdict, part ?? "tool", ...(part === undefined ? [] : [listOf(rest.tool)])])
+    if (rule.except !== undefined) {
+      groups.set(canonicalJson([key, groups.size]), rule)
+      continue
+    }
     const merged = part ?? "tool"
     const before = groups.get(key)?.[verdict]
     const patterns = [...listOf(before?.[merged]), ...listOf(rule[verdict]?.[merged])]

@@ -58,18 +58,29 @@ export function compilePath(pattern: string, homeFolder: string | undefined): Pa
   }
 }
 
-/** All spellings of paths that are known to be absolute or start at the working folder. */
-export function spell(written: string, real: string | undefined, bases: PathBases): PathSpellings {
-  const absolutes = new Set([absolutePath(bases.cwd, written)])
-  // Some programs expand it, others take it for the name of a folder.
-  if (written.startsWith("~/") && bases.homeFolder !== undefined) {
-    absolutes.add(absolutePath(bases.homeFolder, written.slice(2)))
-  }
-  if (/^file:/i.test(written) && URL.canParse(written))
-    absolutes.add(absolutePath("/", decoded(new URL(written).pathname)))
-  if (real !== undefined) absolutes.add(absolutePath("/", real))
+/** The absolute paths that a text can mean: programs differ in whether they expand `~` and read `file:` addresses. */
+export function readingsOf(written: string, { cwd, homeFolder }: PathBases): readonly string[] {
+  const readings = [absolutePath(cwd, written)]
+  if (/^~(\/|$)/.test(written) && homeFolder !== undefined)
+    readings.push(absolutePath(homeFolder, `./${written.slice(1)}`))
+  // As the parser of addresses reads it, which ignores blanks before it and line breaks inside.
+  const url = written.includes(":") && URL.canParse(written) ? new URL(written) : undefined
+  if (url?.protocol === "file:") readings.push(absolutePath("/", decoded(url.pathname)))
+  return readings
+}
+
+/** All spellings of a path: `readings` as written, `real` where they lead. */
+export function spell(
+  written: string,
+  readings: readonly string[],
+  real: readonly string[],
+  bases: PathBases,
+): PathSpellings {
+  const absolutes = new Set([...readings, ...real.map((path) => absolutePath("/", path))])
   const roots = bases.workspaces.map((folder) => partsOf(folder.normalize("NFC")))
-  return { spellings: Array.from(absolutes, (path) => spellingOf(path, roots)), isKnown: !written.includes("\0") }
+  // The home folder of another user is unknown.
+  const isKnown = !written.includes("\0") && !/^~[^/]/.test(written)
+  return { spellings: Array.from(absolutes, (path) => spellingOf(path, roots)), isKnown }
 }
 
 /** Without `.`, `..` and repeated slashes, as the file tools read it. */

@@ -171,3 +171,41 @@ test("a glob pattern that leaves its folder counts as a path", async () => {
   const deny = [{ deny: { tool: "Glob", path: "/etc/**" } }]
   expect(await verdictOf(deny, policyCall("Glob", { pattern: "/etc/p*" }))).toBe("deny")
 })
+
+describe("a path in another spelling", () => {
+  const resolvePath = linkedFiles({ "/ws/lib": "/ws/secrets", "/ws/src/out": "/etc", "/home/me/l": "/ws/secrets" })
+  const deny = { default: "allow", rules: [{ deny: { tool: "*", path: ["secrets/**", "/home/me/**"] } }] } as const
+  const allow = { default: "deny", rules: [{ allow: { tool: "*", path: "**" } }] } as const
+
+  test.each([
+    "file:///ws/lib/key",
+    " file:///ws/secrets/key",
+    "fi\tle:///ws/secrets/key",
+    "file:///ws/%73ecrets%2fkey",
+    "file:/ws/secrets/key",
+    "~/l/key",
+    "~",
+  ])("%j is denied", async (uri) => {
+    expect(await verdictOf(deny, policyCall("mcp:disk/get", { uri }), { resolvePath })).toBe("deny")
+  })
+
+  test.each(["file:///ws/src/out/passwd", " file:///etc/passwd", "~", "~root/x", "~/x"])(
+    "%j is not allowed, since it can lead outside",
+    async (uri) => {
+      expect(await verdictOf(allow, policyCall("mcp:disk/get", { uri }), { resolvePath })).toBe("deny")
+    },
+  )
+
+  test.each(["{../x,y}/*", "{x,../y}/*", "{/etc,x}/*", "@(..|a)/x", "a/{b,..}/../x", "[.][.]/x", "{~/x,y}"])(
+    "the alternatives of the glob pattern %j count",
+    async (pattern) => {
+      expect(await verdictOf(allow, policyCall("Glob", { pattern }))).toBe("deny")
+    },
+  )
+
+  test("a glob pattern with alternatives inside its folder is allowed", async () => {
+    for (const pattern of ["src/**/*.{ts,tsx}", "{src,test}/**", "*.[jt]s"]) {
+      expect(await verdictOf(allow, policyCall("Glob", { pattern }))).toBe("allow")
+    }
+  })
+})

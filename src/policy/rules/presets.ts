@@ -17,7 +17,7 @@ const own: readonly string[] = [
 ]
 
 /** Files that decide what agents, editors, hooks and package managers do. */
-const governing: readonly string[] = [
+export const governing: readonly string[] = [
   "**/.git/**",
   "**/.longhaul/**",
   "**/longhaul.config.*",
@@ -30,6 +30,7 @@ const governing: readonly string[] = [
   "**/.idea/**",
   "**/.husky/**",
   "**/.npmrc",
+  "**/.mcp.json",
 ]
 
 const workspaceWrite: PolicyDocument = {

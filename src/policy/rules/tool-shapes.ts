@@ -29,7 +29,7 @@ export const builtInTools: readonly string[] = [
 export const readers: readonly string[] = ["Read", "List", "Glob", "Grep"]
 export const writers: readonly string[] = ["Write", "Edit", "MultiEdit", "ApplyPatch", "NotebookEdit"]
 /** They start at a folder and show what is below it. */
-const searchers: readonly string[] = ["List", "Glob", "Grep"]
+export const searchers: readonly string[] = ["List", "Glob", "Grep"]
 
 /** Whether rules can match a part of a tool's calls. Tools of unknown shape may have any part. */
 export function hasPart(tool: string, part: "command" | "path" | "url"): boolean {
@@ -52,9 +52,8 @@ export async function pathsIn(tool: string, args: Json): Promise<readonly Part[]
     const value = memberOf(args, name)
     return value === undefined ? [] : Array.isArray(value) && value.length > 0 ? value.map(textOf) : [textOf(value)]
   })
-  const start = tool === "Glob" ? startOfGlob(memberOf(args, "pattern")) : undefined
   if (given.length === 0 && searchers.includes(tool)) given.push(".")
-  return start === undefined ? given : [...given, start]
+  return tool === "Glob" ? [...given, ...startOfGlob(memberOf(args, "pattern"))] : given
 }
 
 export function urlsIn(args: Json): readonly Part[] {
@@ -74,9 +73,12 @@ const pathNames = ["path", "file_path", "filePath", "notebook_path"]
 const otherPathNames = ["paths", "file", "files", "filename", "source", "destination", "directory", "folder", "uri"]
 
 /** Our Glob stays in its folder; in other frameworks a pattern can leave it. */
-function startOfGlob(pattern: Json | undefined): Part {
-  if (typeof pattern !== "string" || !/^[/~]|(^|\/)\.\.(\/|$)/.test(pattern)) return undefined
-  return /^[^*?[{]*(?=\/|$)/.exec(pattern)?.[0] || "/"
+function startOfGlob(pattern: Json | undefined): readonly Part[] {
+  if (typeof pattern !== "string") return []
+  // One of several alternatives, or a class of characters, may leave it: where to is unknown.
+  if (/[{,(|][/~]|[{,(|/]\.\.[},)|]|\[[./~]/.test(pattern) || /[{,(|]\.\.\//.test(pattern)) return [undefined]
+  if (!/^[/~]|(^|\/)\.\.(\/|$)/.test(pattern)) return []
+  return [/^[^*?[{]*(?=\/|$)/.exec(pattern)?.[0] || "/"]
 }
 
 async function patchPaths(patch: Json | undefined): Promise<readonly Part[]> {

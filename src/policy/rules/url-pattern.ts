@@ -1,3 +1,4 @@
+import { embeddedIpv4 } from "../../lib/ip-address.ts"
 import { withoutFinalDots } from "../../lib/target-host.ts"
 import { matchesParts } from "./glob.ts"
 
@@ -31,8 +32,7 @@ export function compileUrl(pattern: string): UrlPattern | undefined {
       if (!URL.canParse(text)) return true
       const url = new URL(text)
       if (!fitsHost(url) || (port !== undefined && url.port !== portOf(port, url))) return false
-      const spellings = [url.pathname, decode(url.pathname) ?? url.pathname]
-      return spellings.some((each) => matchesParts(folded, segmentsOf(each.toLowerCase().replaceAll("\\", "/"))))
+      return pathSpellings(url.pathname).some((each) => matchesParts(folded, each))
     },
   }
 }
@@ -44,9 +44,15 @@ function compileHost(pattern: string): ((hostname: string) => boolean) | undefin
   const name = isBelow ? pattern.slice(2) : pattern
   if (name.includes("*") || !URL.canParse(`http://${name}/`)) return undefined
   // In the notation of URLs, so that every spelling of a host is the same.
-  const host = withoutFinalDots(new URL(`http://${name}/`).hostname)
-  if (!isBelow) return (hostname) => withoutFinalDots(hostname) === host
+  const host = plainHost(new URL(`http://${name}/`).hostname)
+  if (!isBelow) return (hostname) => plainHost(hostname) === host
   return (hostname) => withoutFinalDots(hostname).endsWith(`.${host}`)
+}
+
+/** An IPv4 address inside an IPv6 one leads to the same host. */
+function plainHost(hostname: string): string {
+  const host = withoutFinalDots(hostname)
+  return host.startsWith("[") ? (embeddedIpv4(host.slice(1, -1)) ?? host) : host
 }
 
 /** Undefined for spellings that programs read differently. */
@@ -54,6 +60,7 @@ function plainUrl(text: string): URL | undefined {
   // Programs disagree about user info, backslashes, white space and escaped separators.
   if (/[\\\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
+  if (plainHost(url.hostname) !== withoutFinalDots(url.hostname)) return undefined
   if (/%2f|%5c|%00/i.test(url.pathname)) return undefined
   const isPlain = (url.protocol === "https:" || url.protocol === "http:") && !/^[^/?#]*:\/*[^/?#]*@/.test(text)
   return isPlain && url.username === "" && url.password === "" ? url : undefined
@@ -67,6 +74,31 @@ function portOf(port: string | undefined, url: URL): string {
 
 function segmentsOf(path: string): readonly string[] {
   return path.split("/").filter((part) => part !== "")
+}
+
+/** Servers differ in whether they decode a separator before they resolve `..`, and in what `;` begins. */
+function pathSpellings(pathname: string): readonly (readonly string[])[] {
+  const plain = segmentsOf(pathname.toLowerCase())
+  const decoded = segmentsOf(pathname.split("/").map(decodeLoosely).join("/").toLowerCase().replaceAll("\\", "/"))
+  const bare = decoded.map((part) => part.split(";", 1)[0] ?? "")
+  return [plain, decoded, resolved(decoded), resolved(bare)]
+}
+
+function resolved(parts: readonly string[]): readonly string[] {
+  const kept: string[] = []
+  for (const part of parts) {
+    if (part === "..") kept.pop()
+    else if (part !== "." && part !== "") kept.push(part)
+  }
+  return kept
+}
+
+/** Decodes every escape that can be decoded. */
+function decodeLoosely(part: string): string {
+  return part.replace(
+    /(?:%[0-9a-f]{2})+/gi,
+    (escapes) => decode(escapes) ?? escapes.replace(/%[0-7][0-9a-f]/gi, decodeURIComponent),
+  )
 }
 
 function decode(part: string): string | undefined {

@@ -65,3 +65,23 @@ test("a URL refusal does not apply to other hosts and paths", async () => {
     expect(await verdictOf(denyAdmin, policyCall("WebFetch", { url }))).toBe("allow")
   }
 })
+
+test.each([
+  "http://[::ffff:127.0.0.1]/",
+  "http://[::ffff:7f00:1]/x",
+  "http://[64:ff9b::127.0.0.1]/",
+  "https://example.com/x%2f..%2fadmin/y",
+  "https://example.com/x/..%2fadmin/y",
+  "https://example.com/x%5c..%5cadmin",
+  "https://example.com/%61dmin/%ff",
+  "https://example.com/admin;a=b/y",
+  "https://example.com/x/..;/admin/y",
+])("a URL refusal applies to what servers make of %s", async (url) => {
+  expect(await verdictOf(denyAdmin, policyCall("WebFetch", { url }))).toBe("deny")
+})
+
+test("a URL permission for an IPv4 address does not cover it inside an IPv6 address", async () => {
+  const rules = { default: "deny", rules: [{ allow: { tool: "WebFetch", url: "http://8.8.8.8/**" } }] } as const
+  expect(await verdictOf(rules, policyCall("WebFetch", { url: "http://8.8.8.8/" }))).toBe("allow")
+  expect(await verdictOf(rules, policyCall("WebFetch", { url: "http://[::ffff:8.8.8.8]/" }))).toBe("deny")
+})

@@ -8,6 +8,12 @@ const ALWAYS_UNREADABLE = new Set(
     "mapfile readarray compgen complete compopt bind fc history",
     "sudo doas su pkexec runuser chroot unshare nsenter setpriv systemd-run bwrap firejail fakeroot",
     "script parallel at batch crontab watch flock strace ltrace taskset chrt time unbuffer busybox toybox",
+    "prlimit choom setarch linux32 linux64 i386 x86_64 uname26 uclampset coresched runcon numactl cpulimit trickle",
+    "capsh sg newgrp gosu su-exec setuidgid chpst softlimit envdir start-stop-daemon daemonize daemon dumb-init tini",
+    "systemd-cat systemd-inhibit systemd-nspawn machinectl ssh-agent gpg-agent dbus-run-session dbus-launch xvfb-run",
+    "eatmydata faketime fakechroot proot tsocks torsocks proxychains proxychains4 rlwrap valgrind catchsegv perf gdb",
+    "entr hyperfine expect direnv run-parts ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-musl-x86_64.so.1",
+    "gtimeout gnice genv gxargs gfind gnohup gstdbuf",
     "zsh ksh mksh ash fish csh tcsh rbash",
   ].flatMap((names) => names.split(" ")),
 )

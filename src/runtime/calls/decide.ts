@@ -11,6 +11,7 @@ import { outsideWorkspace } from "../../policy/confine-call.ts"
 import { noRules } from "../../policy/no-rules.ts"
 import * as pipeline from "../../policy/pipeline.ts"
 import { restrictEnvironment } from "../../policy/restrict-environment.ts"
+import { showsHidden } from "../../policy/search-below.ts"
 import { innerOf } from "../../tools/kernel/inner-of.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { maskedArgs, realArgs } from "../entry.ts"
@@ -76,6 +77,8 @@ export async function decideOwn(
   const final = policyCall(config, run, { ...call, args: ruled.args })
   const outside = final && (await outsideWorkspace(final, config.resolvePath))
   if (outside !== undefined) return { kind: "deny", reason: outside }
+  const hidden = final && (await showsHidden(final, run.policy.rules, config.env.files, config.resolvePath))
+  if (hidden !== undefined) return { kind: "deny", reason: hidden }
   return (await askGate(run, { ...call, args: ruled.args }, options)) ?? ruled
 }
 

@@ -14,6 +14,7 @@ import { callKey, realArgs } from "../entry.ts"
 import { Offload } from "../offload/offload.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, type DecideAgain, waitForApproval } from "./ask.ts"
+import { callProgress } from "./call-progress.ts"
 import { CallQuestion } from "./call-question.ts"
 import { OutputCheck, scansOutput } from "./check-output.ts"
 import {
@@ -262,10 +263,12 @@ export class CallRunner {
     const started = performance.now()
     const env = await environmentFor(this.#config, this.#run, call, this.#overflow.env)
     const keep = this.#overflow.keeperOf(call, this.#offload.isOffered)
-    const own = this.#offload.context(contextOf(env, this.#run, call), call)
+    const progress = callProgress(this.#run, call.callId)
+    const own = this.#offload.context(contextOf(env, this.#run, call, progress.tell), call)
     const context = { ...own, ...this.#agentPowers(call, { resumed, keep }), ...question.context }
     const dispatch = async (to: ToolContext, save: typeof keep, offload: OffloadResult | undefined) => {
       const outcome = await input.dispatcher.dispatch({ ...call, args, resumed }, to, save, redactor.text, offload)
+      progress.end()
       const agent = await this.#agents.get(call.callId)
       // A failed agent, or one that was stopped with its run, reports more than its tool could.
       return agent?.kind === "ended" && outcome.status !== "ok" ? agent.outcome : outcome
@@ -326,7 +329,7 @@ export function intentOf(config: ResolvedConfig, { key, input }: OpenRun, call: 
   return { type: "tool-intent", callId, digest, effect, key: callKey(key, call) } as const
 }
 
-function contextOf(env: Environment, run: OpenRun, call: ToolCall): ToolContext {
+function contextOf(env: Environment, run: OpenRun, call: ToolCall, progress: ToolContext["progress"]): ToolContext {
   const { callId } = call
   return {
     signal: run.controls.signal,
@@ -336,7 +339,7 @@ function contextOf(env: Environment, run: OpenRun, call: ToolCall): ToolContext 
     ...(run.key.agent !== undefined && { agent: run.key.agent }),
     cwd: run.input.cwd,
     env,
-    progress: (message) => run.show({ type: "tool-progress", callId, message: run.redactor.text(message) }),
+    progress,
     redact: run.redactor.cut,
   }
 }

@@ -1,7 +1,8 @@
 import { mkdirSync } from "node:fs"
-import { lstat } from "node:fs/promises"
+import { lstat, mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { BackendEnv } from "../../../contract/backend-env.ts"
+import { newNonce } from "../../../lib/id.ts"
 import { errnoOf } from "../errno.ts"
 import { fileTokens } from "../mcp/token-store.ts"
 import { defaultSpillFolder, defaultStoreRoot } from "../store/state-folder.ts"
@@ -15,7 +16,9 @@ export interface BackendHostOptions {
   variables(): Readonly<Record<string, string | undefined>>
 }
 
-type HostParts = Required<Pick<BackendEnv, "spawn" | "loopback" | "variable" | "exists" | "stateFolder" | "tokens">>
+type HostParts = Required<
+  Pick<BackendEnv, "spawn" | "loopback" | "variable" | "exists" | "stateFolder" | "stateFile" | "tokens">
+>
 
 /** Processes, sockets and folders for backends. Loaded on first use: most runtimes start no program. */
 export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHostOptions): HostParts {
@@ -42,6 +45,17 @@ export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHos
       const folder = join(defaultStoreRoot(), "backends", name)
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       return folder
+    },
+    async stateFile(name, text) {
+      const folder = join(defaultStoreRoot(), "backends")
+      const path = join(folder, name)
+      if ((await readFile(path, "utf8").catch(() => undefined)) === text) return path
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      // Another process may read it now: it must never see half a file.
+      const draft = `${path}.${newNonce()}`
+      await writeFile(draft, text, { mode: 0o600, flag: "wx" })
+      await rename(draft, path)
+      return path
     },
   }
 }

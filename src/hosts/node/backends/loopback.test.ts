@@ -23,8 +23,8 @@ const service: LoopbackService = {
 }
 const open = () => serveLoopback(service, { folder, version: "1" })
 
-async function ask([program = "", ...args]: readonly string[], input: string) {
-  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] })
+async function ask([program = "", ...args]: readonly string[], input: string, env: NodeJS.ProcessEnv = process.env) {
+  const child = spawn(program, args, { env, stdio: ["pipe", "pipe", "inherit"] })
   // It may end before it has read anything.
   child.stdin.on("error", () => {})
   child.stdin.end(input)
@@ -108,6 +108,9 @@ describe.each(gates)("the gate %s", (_, form) => {
     ["another status", "HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\n{}"],
     ["an answer that is not HTTP", "{}"],
     ["no answer", ""],
+    ["an answer without a decision", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"],
+    ["an answer that is not an object", "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnull"],
+    ["half an answer of unknown length", 'HTTP/1.0 200 OK\r\n\r\n{"hookSpecific'],
   ])("exits with 2 for %s", async (_, answer) => {
     const server = createServer((socket) => {
       socket.on("error", () => {})
@@ -120,4 +123,47 @@ describe.each(gates)("the gate %s", (_, form) => {
     rmSync(path)
     server.close()
   })
+})
+
+test.each([
+  ["a start file", { BASH_ENV: "START" }],
+  ["a function for exit", { "BASH_FUNC_exit%%": "() { return 0; }" }],
+  ["a function for a builtin", { "BASH_FUNC_read%%": "() { echo '{}'; builtin exit 0; }" }],
+  ["a program called cat", { PATH: "PROGRAMS:/usr/bin:/bin" }],
+  ["options of the shell", { SHELLOPTS: "noexec", BASHOPTS: "extdebug" }],
+])("the gate in a shell is not opened by an environment with %s", async (_, hostile) => {
+  const { gate, close } = await open()
+  const programs = mkdtempSync(join(tmpdir(), "longhaul-hostile-"))
+  writeFileSync(join(programs, "cat"), '#!/bin/sh\necho \'{"tool":"Read"}\'\n', { mode: 0o755 })
+  writeFileSync(join(programs, "start"), "echo '{}'; exit 0\n")
+  const env = Object.fromEntries(
+    Object.entries(hostile).map(([name, value]) => {
+      return [name, value.replace("START", join(programs, "start")).replace("PROGRAMS", programs)]
+    }),
+  )
+  const given = { PATH: "/usr/bin:/bin", ...env }
+  expect(await ask(gate, '{"tool":"Bash"}', given)).toEqual({ output: '{"decided":{"tool":"Bash"}}', code: 0 })
+  expect(await ask(gate, '"trouble"', given)).toEqual({ output: "", code: 2 })
+  await close()
+  rmSync(programs, { recursive: true })
+})
+
+test("a decision that is not an object is refused", async () => {
+  // Safe to lie here: a service is a value of the host.
+  const { gate, close } = await serveLoopback(
+    { ...service, decide: async () => undefined as never },
+    { folder, version: "1" },
+  )
+  expect(await ask(gate, "{}")).toEqual({ output: "", code: 2 })
+  await close()
+})
+
+test("the token of one session opens no other", async () => {
+  const [one, other] = [await open(), await open()]
+  const address = other.mcp.url.replace("/mcp", "/gate")
+  const headers = { "content-type": "application/json", ...one.mcp.headers }
+  expect((await fetch(address, { method: "POST", headers, body: "{}" })).status).toBe(401)
+  expect((await fetch(other.mcp.url, { method: "POST", headers, body: "{}" })).status).toBe(401)
+  await one.close()
+  await other.close()
 })

@@ -3,6 +3,7 @@ import { join } from "node:path"
 import type { Loopback, LoopbackService } from "../../../contract/backend-env.ts"
 import type { Json } from "../../../contract/json.ts"
 import { newNonce } from "../../../lib/id.ts"
+import { isJsonObject } from "../../../lib/json.ts"
 import { serve } from "../http/serve.ts"
 import { createMcpGuard } from "../mcp/guard.ts"
 import { createMcpHandler } from "../mcp/http.ts"
@@ -45,7 +46,9 @@ async function answer({ decide }: LoopbackService, request: Request): Promise<Re
   try {
     const question = (await request.json()) as Json // Safe: it came as JSON.
     // With its length, so that the gate notices an answer that is cut off.
-    const answer = new TextEncoder().encode(JSON.stringify(await decide(question)))
+    const decision = await decide(question)
+    if (!isJsonObject(decision)) return new Response("Refused", { status: 500 })
+    const answer = new TextEncoder().encode(JSON.stringify(decision))
     return new Response(answer, {
       headers: { "content-type": "application/json", "content-length": `${answer.length}` },
     })

@@ -1,4 +1,7 @@
+import type { Dirent } from "node:fs"
+import { readdir } from "node:fs/promises"
 import { homedir } from "node:os"
+import type { FileEntry } from "../../../contract/env.ts"
 import type { PolicyHost } from "../../../policy/policies.ts"
 import { resolvePath } from "./resolve-path.ts"
 
@@ -10,4 +13,14 @@ export const nodePolicyHost: PolicyHost = {
     const { loadPolicyFile } = await import("./load-policy.ts")
     return (await loadPolicyFile(path)).sources
   },
+  async listFolder(path) {
+    const entries = await readdir(path, { withFileTypes: true })
+    return entries.map((entry) => ({ name: entry.name, kind: kindOf(entry) }))
+  },
+}
+
+function kindOf(entry: Dirent): FileEntry["kind"] {
+  if (entry.isFile()) return "file"
+  if (entry.isDirectory()) return "folder"
+  return entry.isSymbolicLink() ? "link" : "other"
 }

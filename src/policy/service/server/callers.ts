@@ -1,3 +1,4 @@
+import { LonghaulError } from "../../../contract/error.ts"
 import { newNonce } from "../../../lib/id.ts"
 import { sha256 } from "../../../lib/sha256.ts"
 
@@ -19,6 +20,10 @@ export class Callers {
   readonly #tokens = new Map<string, Issued>()
 
   constructor({ apiKeys = {}, clients = {} }: PolicyServiceKeys) {
+    for (const [name, value] of [...Object.entries(apiKeys), ...Object.entries(clients)]) {
+      // A variable that is not set would let everybody in.
+      if (value === "") throw emptyKey(name)
+    }
     this.#keys = Object.entries(apiKeys).map(([subject, key]) => ({ digest: sha256(key), subject }))
     this.#clients = new Map(Object.entries(clients).map(([id, secret]) => [id, sha256(secret)]))
   }
@@ -58,6 +63,12 @@ export class Callers {
       this.#tokens.delete(digest)
     }
   }
+}
+
+function emptyKey(name: string): LonghaulError {
+  return new LonghaulError("config_invalid", `The key or secret of ${name} is empty.`, {
+    fix: "Set it to a random text of 32 characters or more, or leave the entry out.",
+  })
 }
 
 /** In constant time for texts of equal length. */

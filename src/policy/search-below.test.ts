@@ -1,0 +1,93 @@
+import { expect, test } from "vitest"
+import { linkedFiles, policyCall } from "../../test/support/policy-scene.ts"
+import type { Files } from "../contract/env.ts"
+import type { Json } from "../contract/json.ts"
+import { toolPolicy } from "./local.ts"
+import { compileRules } from "./rules/compile-rules.ts"
+import { showsHidden } from "./search-below.ts"
+
+const tree: Readonly<Record<string, readonly string[]>> = {
+  "/ws": ["src/", "secrets/", "a.txt", "linked@"],
+  "/ws/src": ["b.ts", "deep/"],
+  "/ws/src/deep": ["c.ts"],
+  "/ws/lib": [".env"],
+  "/ws/lib/x": ["key.pem"],
+}
+
+/** Only lists. */
+const files = {
+  async list(path: string) {
+    const names = tree[path]
+    if (names === undefined) throw new Error("not a folder")
+    return names.map((name) => ({
+      name: name.replace(/[/@]$/, ""),
+      kind: name.endsWith("/") ? "folder" : name.endsWith("@") ? "link" : "file",
+    }))
+  },
+  // Safe: nothing else is called.
+} as unknown as Files
+
+const document = { rules: [{ deny: { tool: "Read", path: ["secrets/**", "**/.env", "**/*.pem"] } }] }
+const rules = await compileRules([{ document, source: "test" }])
+const shows = (tool: string, args: Json, given: Files | undefined = files) =>
+  showsHidden(policyCall(tool, args), rules, given, linkedFiles({ "/ws/vault": "/ws/secrets", "/ws/way": "/ws/lib" }))
+
+test.each<[string, Json]>([
+  ["Grep", { pattern: "KEY" }],
+  ["Grep", { pattern: "KEY", path: "." }],
+  ["Grep", { pattern: "KEY", path: "/ws" }],
+  ["Grep", { pattern: "KEY", path: "src/.." }],
+  ["Grep", { pattern: "KEY", path: "secrets" }],
+  ["Grep", { pattern: "KEY", path: "secrets/key" }],
+  ["Grep", { pattern: "KEY", path: "vault" }],
+  ["Grep", { pattern: "KEY", path: ["src"], file_path: "lib" }],
+  ["Grep", { pattern: "KEY", path: 7 }],
+  ["Glob", { pattern: "**/*" }],
+  ["Glob", { pattern: "secrets/*" }],
+  ["Glob", { pattern: "lib/*" }],
+  ["Glob", { pattern: "{src,secrets}/*" }],
+  ["Glob", { pattern: "src/../secrets/*" }],
+  ["Glob", { pattern: "*", path: "lib" }],
+  ["List", { path: "lib" }],
+  ["List", {}],
+])("a vendor's %s %j does not run where it would show a hidden path", async (tool, args) => {
+  expect(await shows(tool, args)).toBeDefined()
+})
+
+test.each<[string, Json]>([
+  ["Grep", { pattern: "KEY", path: "src" }],
+  ["Grep", { pattern: "KEY", path: "a.txt" }],
+  ["Glob", { pattern: "src/**/*.ts" }],
+  ["Glob", { pattern: "*.ts", path: "src/deep" }],
+  ["Read", { path: "a.txt" }],
+  ["Bash", { command: "ls" }],
+])("a vendor's %s %j runs where nothing is hidden", async (tool, args) => {
+  expect(await shows(tool, args)).toBeUndefined()
+})
+
+test("a search does not run if it is not known what is there", async () => {
+  const open = await compileRules([{ document: { rules: [{ allow: { tool: "*" } }] }, source: "test" }])
+  const call = policyCall("Grep", { pattern: "KEY", path: "src" })
+  expect(await showsHidden(call, rules, undefined)).toContain("not known")
+  expect(await showsHidden(call, open, undefined)).toBeUndefined()
+})
+
+test("a search of a folder with too many entries does not run", async () => {
+  const many = Array.from({ length: 60_000 }, (_, index) => ({ name: `f${index}`, kind: "file" as const }))
+  // Safe: nothing else is called.
+  const endless = { list: async () => many } as unknown as Files
+  expect(await shows("Grep", { pattern: "KEY", path: "src" }, endless)).toContain("too much")
+})
+
+test("the policy of tools that other software runs refuses such a search, and one whose folder it cannot list", async () => {
+  const host = { listFolder: (path: string) => files.list(path, "/ws") }
+  const rules = [...document.rules, { allow: { tool: "*" } }]
+  const decide = (path: string, given?: typeof host) =>
+    toolPolicy({ rules }, { workspace: "/ws", ...(given && { host: given }) }).preTool({
+      ...{ sessionId: "s", toolName: "Grep" },
+      toolInput: { pattern: "KEY", path },
+    })
+  expect(await decide(".", host)).toMatchObject({ decision: "deny" })
+  expect(await decide("src", host)).toMatchObject({ decision: "allow" })
+  expect(await decide("src")).toMatchObject({ decision: "deny" })
+})
