@@ -59,7 +59,8 @@ export async function decide(
   const ruled = await decideByPolicy(config, run, call, tool, options)
   if (ruled.kind === "deny") return ruled
   const question = questionOf(tool, ruled.args)
-  if (question !== undefined) return { kind: "ask", args: ruled.args, reason: "input", question, via: "pause" }
+  const via = pipeline.asksLive(run.policy) ? "wait" : "pause"
+  if (question !== undefined) return { kind: "ask", args: ruled.args, reason: "input", question, via }
   return (await askGate(run, { ...call, args: ruled.args }, options)) ?? ruled
 }
 

@@ -9,7 +9,8 @@ import type { ResolvedConfig } from "../config.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
 import { continueAsked } from "./continue-asked.ts"
 import { decide } from "./decide.ts"
-import { CallRunner, changedBy, denied, notRun, toBeRepeated, unknown } from "./run-call.ts"
+import { answered, denied, notRun, toBeRepeated, unknown } from "./outcomes.ts"
+import { CallRunner, changedBy } from "./run-call.ts"
 
 /**
  * Finishes the open calls of the last answer of a resumed run, so that the model need not repeat them. Returns a stop if the
@@ -164,7 +165,3 @@ async function executeApproved(
 type Decision = NonNullable<NonNullable<RunProjection["ask"]>["decision"]>
 
 const STALE = "The call is not the one that was approved: its arguments or its working directory have changed."
-
-function answered(text: string): ToolOutcome {
-  return { status: "ok", output: [{ type: "text", text }] }
-}
