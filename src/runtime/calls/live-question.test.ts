@@ -196,9 +196,10 @@ describe("a running call that asks, in a host with onAsk", () => {
   test("of several, one that must wait pauses the run, and no answer that was given is lost", async () => {
     const store = memoryStore()
     const log: string[] = []
-    const { policy } = answering(says("first"), { decision: "pause" })
+    const { requests, policy } = answering(says("first"), { decision: "pause" })
     const paused = await processOver(store, { calls: 3, policy }, log).runtime.run({ runId: "r", task: "Ship it." })
     expect(paused).toMatchObject({ status: "paused", data: { question: "Question 1 of 1?" } })
+    expect(requests).toHaveLength(2)
     const later = answering(says("third"))
     const done = await processOver(store, { calls: 3, ...later }, log).runtime.resume({ runId: "r", answer: "second" })
     expect(done.toolCalls.map((call) => call.result)).toEqual(
