@@ -122,7 +122,7 @@ export const mutations = [
   ),
   mutation(
     "questions: people are asked further questions by a run that pauses",
-    [[calls, "if (run.asked || run.controls.stopping) return false", "if (run.controls.stopping) return false"]],
+    [[calls, "const isAsked = !run.asked && !run.controls.stopping", "const isAsked = !run.controls.stopping"]],
     live("of several, one that must wait pauses the run"),
   ),
   mutation(

@@ -35,15 +35,17 @@ export async function askForCall(
 ): Promise<ToolOutcome | Suspended> {
   const question = { ...asked, reason: "input", by: "tool" } as const
   if (!asksLive(run.policy)) return runner.suspend(call, question)
-  const isAnswered = await runner.oneAtATime(async () => {
-    if (run.asked || run.controls.stopping) return false
-    return waitForAnswer(config, run, call, question)
-  })
-  if (isAnswered === undefined) return notStarted(call)
+  const open = async () => {
+    const isAsked = !run.asked && !run.controls.stopping
+    if (isAsked && (await waitForAnswer(config, run, call, question))) return "answered"
+    if (!run.place?.deniesQuestions || run.controls.stopping) return runner.suspend(call, question)
+    return runner.record(call, denied(call, `an agent cannot ask a person: ${asked.question}`))
+  }
+  const end = await runner.oneAtATime(open)
+  if (end !== "answered") return end ?? notStarted(call)
   const projected = run.projection.calls.get(call.callId)
-  if (isAnswered && projected?.question) return continueAsked(config, run, runner, projected, projected.question)
-  if (!run.place?.deniesQuestions || run.controls.stopping) return runner.suspend(call, question)
-  return runner.record(call, denied(call, `an agent cannot ask a person: ${asked.question}`))
+  if (projected?.question === undefined) return notStarted(call)
+  return continueAsked(config, run, runner, projected, projected.question)
 }
 
 /**
