@@ -17,10 +17,14 @@ export function printAnswer(result: RunResult, { formed }: { readonly formed: bo
 
 export function printError({ error }: RunResult, output: Output): void {
   if (error === undefined) return
-  const fix = error.fix?.replaceAll(settingNames, (setting) => optionNames[setting] ?? setting)
+  const fix = error.fix && withOptionNames(error.fix)
   for (const line of failureLines({ ...error, ...(fix !== undefined && { fix }) }, output.errorColours)) {
     output.complain(line)
   }
+}
+
+export function withOptionNames(advice: string): string {
+  return advice.replaceAll(settingNames, (setting) => optionNames[setting] ?? setting)
 }
 
 /** Names of settings in the library's advice, and their names here. */
@@ -31,6 +35,7 @@ const optionNames: Readonly<Record<string, string>> = {
   "limits.usd": "--max-cost",
   maxOutputTokens: "--max-output",
   runId: "--run-id",
+  "mcpServers to resume, or to createRuntime": "--mcp-config <file>",
   resolvePricing: "resolvePricing in a config file",
 }
 

@@ -91,7 +91,7 @@ export async function resumeAndShow(
   const named = choice.model ?? (own === began?.backend ? recordedModel(began?.model) : undefined)
   const runtimeChoice = {
     ...choice,
-    ...(await recordedExtensions(found.runtime, state, choice, output.complain)),
+    ...(await recordedExtensions(found.runtime, state)),
     ...(from !== undefined && { workspace: from }),
     ...(named && { model: named }),
     ...(own !== undefined && own !== "native" && { backend: own }),

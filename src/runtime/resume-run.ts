@@ -24,6 +24,7 @@ import { callDigest } from "./calls/decide.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
 import { callKey } from "./entry.ts"
+import { missingExtensions, missingFix } from "./extensions/missing.ts"
 import { checkedExtensions, drawnOn } from "./extensions/settings.ts"
 import { checkedCompaction } from "./input/compaction.ts"
 import { workingDirectory } from "./input/cwd.ts"
@@ -64,6 +65,7 @@ export async function resumption(
   // What an agent is handed down has been redacted above it.
   const input = redactedAnswer(config, key, projection, checked, given, inherited !== undefined)
   const decided = decisionOf(config, projection, input)
+  requireExtensions(projection, checked, decided)
   if (decided?.args !== undefined) await refuseUnfit(checked, projection, given.args ?? null)
   return {
     input: checked,
@@ -217,6 +219,22 @@ function requireTypes({ openCalls, agents: started }: RunProjection, { agents }:
     throw new LonghaulError("config_invalid", `The run waits for an agent of the type ${type}, which is not defined.`, {
       fix: `Define ${type} in agents.types, of createRuntime or of resume.`,
     })
+  }
+}
+
+/** A call that continues with its answer, or was approved, needs its tool: otherwise the decision would be lost. */
+function requireExtensions(run: RunProjection, checked: CheckedInput, decided: Decision | undefined): void {
+  const { ask, openCalls } = run
+  for (const { name, tools } of missingExtensions(run.extensions.values(), checked)) {
+    const call = openCalls.find(({ callId, name: called, executor, question }) => {
+      if (executor !== undefined || !tools.some((tool) => tool.name === called)) return false
+      const own = ask?.request.callId === callId ? (decided ?? ask.decision) : undefined
+      const decision = question?.answer ?? own
+      return question ? decision?.decision !== "deny" : decision?.decision === "approve"
+    })
+    if (call === undefined) continue
+    const message = `The run waits for a call of ${call.name}, of the extension ${name}, which is not configured here.`
+    throw new LonghaulError("config_invalid", message, { fix: missingFix(name) })
   }
 }
 
