@@ -16,7 +16,7 @@ import { checkedServers } from "../lib/mcp-servers.ts"
 import { modelSettings } from "../lib/model-settings.ts"
 import { checkRunPolicy, recordedPolicy } from "../policy/policies.ts"
 import type { Dispatcher } from "../tools/kernel/dispatch.ts"
-import { unknownOutcomeOf } from "../tools/kernel/inner-of.ts"
+import { takeUpOf, unknownOutcomeOf } from "../tools/kernel/inner-of.ts"
 import { AGENT } from "./agents/agent-tools.ts"
 import { recalledAgents } from "./agents/settings.ts"
 import { recalledChain } from "./backends/targets.ts"
@@ -257,7 +257,8 @@ function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput,
   if (!run.openCalls.includes(call) || call.executor === "backend") return false
   const ownerStopped = owner === "dead" || owner === "released"
   if (call.intent === "repeatable" && ownerStopped) return true
-  if (input.dispatcher.tool(call.name)?.resume) return true
+  const tool = input.dispatcher.tool(call.name)
+  if (tool && takeUpOf(tool, call.finalArgs ?? call.args)) return true
   return asksIfUnknown(call, input)
 }
 

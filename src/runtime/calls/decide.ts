@@ -214,7 +214,8 @@ export function shownCall(run: OpenRun, call: ToolCall): ToolCall {
 /** Undefined also where `question` throws: the arguments do not fit the tool, and its validation reports that. */
 function questionOf(tool: Tool, args: Json): string | undefined {
   try {
-    return tool.question?.(args)
+    const inner = tool.question ? undefined : innerOf(tool, args)
+    return inner ? inner.tool.question?.(inner.args) : tool.question?.(args)
   } catch {
     return undefined
   }

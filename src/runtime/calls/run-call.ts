@@ -7,6 +7,7 @@ import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import type { OffloadResult } from "../../tools/kernel/dispatch.ts"
 import { effectOf, hasEffectPerCall } from "../../tools/kernel/effect-of.ts"
+import { actingTool } from "../../tools/kernel/inner-of.ts"
 import { leaveOpen } from "../agents/leave-open.ts"
 import type { SpawnEnd, SpawnOptions } from "../agents/place.ts"
 import type { ResolvedConfig } from "../config.ts"
@@ -123,7 +124,8 @@ export class CallRunner implements AskedCallRunner {
     // Appended in the same tick as the other calls of the step, so that all intents share one flush.
     this.#open++
     if (effect !== "none" && !begun) journal.append(intentOf(this.#config, this.#run, call, effect))
-    await this.#turnstile.enter(tool === undefined || tool.concurrent || (hasEffectPerCall(tool) && effect === "none"))
+    const acting = tool && actingTool(tool, call.args)
+    await this.#turnstile.enter(!acting || acting.concurrent || (acting.effectOf !== undefined && effect === "none"))
     try {
       if (effect !== "none") await journal.flush()
       if (controls.stopping) return this.record(call, notStarted(call), 0, effect)
