@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { RunEvent } from "../src/contract/event.ts"
 import type { Json, JsonObject } from "../src/contract/json.ts"
 import type { McpServer } from "../src/contract/mcp.ts"
+import type { ApprovalRequest } from "../src/contract/policy.ts"
 import type { RunResult } from "../src/contract/result.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
 import { callWithInput } from "../src/extensions/mcp/asked-call.ts"
@@ -104,6 +105,30 @@ describe.each(["http", "stdio"])("a server of the revision 2026-07-28 over %s", 
         inputResponses: { how: { action: "accept", content: { seats: 2, meal: "none" } } },
       },
     ])
+  })
+
+  test("asks through onAsk, without a pause: an answer that does not match is not sent, and the question comes again", async () => {
+    const server = await serverOf()
+    const asked: string[] = []
+    const answers = ["Oslo", "two", '{"seats": 2}']
+    const onAsk = ({ question }: ApprovalRequest) =>
+      ({ decision: "answer", text: answers[asked.push(question) - 1] ?? "asked too often" }) as const
+    const rules = [{ allow: { tool: "*" } }]
+    const done = await begin(server, "book", { policy: { onAsk, rules } })
+    expect(outcomeOf(done)).toBe("ok: booked 2 to Oslo (none)")
+    expect(asked).toHaveLength(3)
+    expect(asked[2]).toContain("The last answer was not sent to the server")
+    expect(ledger("effect")).toEqual(["booked 2 to Oslo (none)"])
+    expect(ledger("leg")).toHaveLength(3)
+  })
+
+  test("is told that the person declined in onAsk, and does not act", async () => {
+    const server = await serverOf()
+    const policy = { onAsk: () => ({ decision: "deny" }) as const, rules: [{ allow: { tool: "*" } }] }
+    const done = await begin(server, "book", { policy })
+    expect(done).toMatchObject({ status: "done" })
+    expect(ledger("leg")[1]).toContain('"action":"decline"')
+    expect(ledger("effect")).toEqual([])
   })
 
   test("is told that the person declined, and does not act", async () => {

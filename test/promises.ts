@@ -1709,7 +1709,10 @@ export const promises: readonly Promised[] = [
   {
     id: "MCP-01",
     text: "stdio, SSE and HTTP",
-    proof: [["test/mcp-client.test.ts", "MCP-01"]],
+    proof: [
+      ["test/mcp-client.test.ts", "MCP-01"],
+      ["test/mcp-sse.test.ts", "MCP-01"],
+    ],
   },
   {
     id: "MCP-02",
@@ -1719,12 +1722,18 @@ export const promises: readonly Promised[] = [
   {
     id: "MCP-03",
     text: "Headers are requested before every request",
-    proof: [["test/mcp-client.test.ts", "MCP-03"]],
+    proof: [
+      ["test/mcp-client.test.ts", "MCP-03"],
+      ["test/mcp-sse.test.ts", "MCP-03"],
+    ],
   },
   {
     id: "MCP-04",
     text: "A 401 requests the headers again and retries once",
-    proof: [["test/mcp-client.test.ts", "MCP-04"]],
+    proof: [
+      ["test/mcp-client.test.ts", "MCP-04"],
+      ["test/mcp-sse.test.ts", "MCP-04"],
+    ],
   },
   {
     id: "MCP-05",

@@ -35,6 +35,12 @@ export const steps = [
 export const agents = { a: [[call("book", 6), call("pay", 6)]] }
 `
 
+/** The same, with a callback that answers most questions at once and leaves the others to a pause. */
+const live = `${workload}
+let asked = 0
+export const onAsk = () => (++asked % 4 === 0 ? { decision: "pause" } : { decision: "answer", text: "That way." })
+`
+
 test.each([
   { store: "fs", kills: 300, sample: 6 },
   { store: "create-only", kills: 60, sample: 3 },
@@ -42,4 +48,13 @@ test.each([
   "a run whose calls ask people, killed at any operation and time, loses no question and no answer and repeats no effect ($store)",
   { timeout },
   async (kills) => expect(await killRuns("11 questions", workload, kills)).toEqual(noDamage),
+)
+
+test.each([
+  { store: "fs", kills: 300, sample: 4 },
+  { store: "create-only", kills: 60, sample: 2 },
+] as const)(
+  "a run whose calls ask a callback, killed at any operation and time, loses no question and no answer and repeats no effect ($store)",
+  { timeout },
+  async (kills) => expect(await killRuns("11 live questions", live, kills)).toEqual(noDamage),
 )

@@ -24,7 +24,13 @@ export const mutations = [
   ),
   mutation(
     "policy: a callback that throws approves",
-    [["src/policy/ask-person.ts", "  } catch {\n    return failed", '  } catch {\n    return { decision: "approve" }']],
+    [
+      [
+        "src/policy/ask-person.ts",
+        "  } catch {\n    return without(failed)",
+        '  } catch {\n    return { decision: "approve" }',
+      ],
+    ],
     approvals("APR-08 a callback that throws denies the call"),
   ),
   mutation(
@@ -32,8 +38,8 @@ export const mutations = [
     [
       [
         "src/policy/ask-person.ts",
-        'if (decision !== "approve" || whyNotJson(args ?? null, "args") !== undefined) return failed\n  return { decision,',
-        'if (whyNotJson(args ?? null, "args") !== undefined) return failed\n  return { decision: "approve",',
+        'if (decision !== "approve" || whyNotJson(args ?? null, "args") !== undefined) return undefined\n  return { decision,',
+        'if (whyNotJson(args ?? null, "args") !== undefined) return undefined\n  return { decision: "approve",',
       ],
     ],
     approvals("APR-08 a callback that returns an unknown decision denies the call"),

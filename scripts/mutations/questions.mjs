@@ -4,6 +4,7 @@ import { mutation } from "./mutation.mjs"
 const calls = "src/runtime/calls"
 const mcp = "src/extensions/mcp"
 const runtime = (name) => ["src/runtime/calls/call-question.test.ts", name]
+const live = (name) => ["src/runtime/calls/live-question.test.ts", name]
 const server = (name) => ["test/mcp-questions.test.ts", name]
 
 export const mutations = [
@@ -86,6 +87,69 @@ export const mutations = [
     "questions: what a run hands down to its agent is escaped once more",
     [["src/runtime/resume-run.ts", "given, inherited !== undefined)", "given, false)"]],
     runtime("pauses the run, which hands the answers down to it"),
+  ),
+  mutation(
+    "questions: the callback is asked before its question is durable",
+    [
+      [
+        calls,
+        'run.journal.append({ ...asked, via: "wait" })\n  await run.journal.flush()',
+        'run.journal.append({ ...asked, via: "wait" })',
+      ],
+    ],
+    live("is asked only when the question is durable"),
+  ),
+  mutation(
+    "questions: the call continues before a live yes is durable",
+    [
+      [
+        calls,
+        'decision: "approve" })\n  }\n  await journal.flush()\n  return true',
+        'decision: "approve" })\n  }\n  return true',
+      ],
+    ],
+    live("gets a yes without a text"),
+  ),
+  mutation(
+    "questions: no answer in time counts as a refusal by the person",
+    [["src/policy/ask-person.ts", '(request.reason === "input" ? pause : denial)', "denial"]],
+    live("pauses the run, and keeps the question, if no answer comes in time"),
+  ),
+  mutation(
+    "questions: an approval without a decision in time is not denied",
+    [["src/policy/ask-person.ts", '(request.reason === "input" ? pause : denial)', "(denial ? pause : pause)"]],
+    live("that comes too late still denies the call"),
+  ),
+  mutation(
+    "questions: people are asked further questions by a run that pauses",
+    [[calls, "const isAsked = !run.asked && !run.controls.stopping", "const isAsked = !run.controls.stopping"]],
+    live("of several, one that must wait pauses the run"),
+  ),
+  mutation(
+    "questions: a live answer is lost if the run is being stopped",
+    [[calls, 'if (run.controls.stopping) return { status: "suspended" }\n', ""]],
+    live("keeps an answer that comes while it is being stopped"),
+  ),
+  mutation(
+    "questions: an agent that must not pause does",
+    [
+      [
+        calls,
+        "if (!run.place?.deniesQuestions || run.controls.stopping) return runner.suspend",
+        "if (run.place !== null) return runner.suspend",
+      ],
+    ],
+    live("that must not pause is refused if the callback says pause"),
+  ),
+  mutation(
+    "questions: changed arguments count as an answer",
+    [[calls, 'if ("args" in given && given.args !== undefined) return false\n', ""]],
+    live("pauses the run, and keeps the question, if the answer has changed arguments"),
+  ),
+  mutation(
+    "questions: an approval counts as the answer to a question of the model",
+    [[calls, '(question.reason === "input" && !isRefused)', "(!isRefused && false)"]],
+    live("pauses the run if the callback approves, which is no answer"),
   ),
   mutation(
     "questions: an answer that does not match reaches the server",

@@ -2,6 +2,7 @@ import { basename, relative } from "node:path"
 import { parseArgs } from "node:util"
 import { LonghaulError } from "../contract/error.ts"
 import { closest } from "../lib/closest.ts"
+import { shellWord } from "./format.ts"
 import type { Output } from "./output.ts"
 
 /** One command: its help and its implementation, which returns the exit code. */
@@ -137,7 +138,7 @@ export function helpText(name: string, { summary, usage, options, notes = [] }: 
 /** How the user can start this program again: the same way as now. */
 export function invocation(script: string = process.argv[1] ?? "", variables = process.env): string {
   if (basename(script) !== "main.js") return variables.npm_command === "exec" ? "npx longhaul" : "longhaul"
-  return `node ${relative(process.cwd(), script)}`
+  return `node ${shellWord(relative(process.cwd(), script))}`
 }
 
 function usageErrorOf(command: string, error: unknown, options: OptionTable): UsageError {

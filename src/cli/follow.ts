@@ -1,9 +1,11 @@
 import type { RunResult } from "../contract/result.ts"
 import type { RunHandle } from "../contract/run.ts"
 import type { OptionTable } from "./arguments.ts"
+import { visible } from "./format.ts"
 import { onSignals } from "./interrupts.ts"
 import { mayDraw, type Output } from "./output.ts"
-import { createProgress, type Progress, type ProgressOptions } from "./progress.ts"
+import { withOptionNames } from "./print-result.ts"
+import { createProgress, EXTENSION_MISSING, type Progress, type ProgressOptions } from "./progress.ts"
 import { liveScreen, plainScreen } from "./screen.ts"
 
 /** Options for how a run is shown while it works. */
@@ -50,9 +52,14 @@ export async function follow(handle: RunHandle, progress: Progress, output: Outp
     (mode) => handle.interrupt(mode),
     (text) => progress.say(text),
   )
+  const isDrawn = [output.stdout, output.stderr].some(({ isTTY }) => isTTY)
+  const tell = (text: string) => (isDrawn ? progress.say(text) : output.complain(text))
   output.onReaderGone(() => handle.interrupt("immediate"))
   try {
-    for await (const event of handle) progress.onEvent(event)
+    for await (const event of handle) {
+      if (event.type === "warning" && event.code === EXTENSION_MISSING) tell(visible(withOptionNames(event.message)))
+      progress.onEvent(event)
+    }
     return await handle.result
   } finally {
     progress.close()

@@ -2,18 +2,9 @@ import { relative, resolve } from "node:path"
 import type { Pause, RunResult, RunStatus } from "../contract/result.ts"
 import { namedProviders } from "../hosts/node/model-names.ts"
 import { invocation } from "./arguments.ts"
-import {
-  clip,
-  counted,
-  duration,
-  failureLines,
-  modelLabel,
-  shellWord,
-  spending,
-  statusLabel,
-  visible,
-} from "./format.ts"
+import { clip, counted, duration, failureLines, modelLabel, spending, statusLabel, visible } from "./format.ts"
 import type { Output } from "./output.ts"
+import type { Repeated } from "./repeated-options.ts"
 
 export const exitCodes: Readonly<Record<RunStatus, number>> = { done: 0, failed: 1, paused: 3, cancelled: 130 }
 
@@ -26,10 +17,14 @@ export function printAnswer(result: RunResult, { formed }: { readonly formed: bo
 
 export function printError({ error }: RunResult, output: Output): void {
   if (error === undefined) return
-  const fix = error.fix?.replaceAll(settingNames, (setting) => optionNames[setting] ?? setting)
+  const fix = error.fix && withOptionNames(error.fix)
   for (const line of failureLines({ ...error, ...(fix !== undefined && { fix }) }, output.errorColours)) {
     output.complain(line)
   }
+}
+
+export function withOptionNames(advice: string): string {
+  return advice.replaceAll(settingNames, (setting) => optionNames[setting] ?? setting)
 }
 
 /** Names of settings in the library's advice, and their names here. */
@@ -40,13 +35,14 @@ const optionNames: Readonly<Record<string, string>> = {
   "limits.usd": "--max-cost",
   maxOutputTokens: "--max-output",
   runId: "--run-id",
+  "mcpServers to resume, or to createRuntime": "--mcp-config <file>",
   resolvePricing: "resolvePricing in a config file",
 }
 
 const settingNames = new RegExp(Object.keys(optionNames).join("|").replaceAll(".", "\\."), "g")
 
 /** Prints the outcome, the location of the run and the next commands. `cwd` is the tools' working directory. */
-export function printOutcome(result: RunResult, cwd: string, store: string | undefined, output: Output): void {
+export function printOutcome(result: RunResult, cwd: string, options: Repeated, output: Output): void {
   // Nothing was started: there is no run to point to.
   if (result.transcript.lastShard < 0) {
     printError(result, output)
@@ -64,15 +60,15 @@ export function printOutcome(result: RunResult, cwd: string, store: string | und
   output.print("")
   output.print(`${statusLabel(result.status, colours)} ${words.join(" · ")}`)
   printError(result, output)
-  const at = store === undefined ? "" : ` --store ${shellWord(store)}`
-  if (result.pause) printPause(result, result.pause, at, output)
+  const { store: at, all } = options
+  if (result.pause) printPause(result, result.pause, options, output)
   if (result.structuredSource !== undefined) row("data", clip(JSON.stringify(result.data), 300))
   for (const path of writtenFiles(result, cwd)) row("wrote", visible(path))
   row("journal", result.transcript.path)
   const self = invocation()
   const canResume = result.status === "failed" || result.status === "cancelled"
   const steps = [
-    ...(canResume ? [`${self} resume ${result.runId}${at}  # continue from where it stopped`] : []),
+    ...(canResume ? [`${self} resume ${result.runId}${all}  # continue from where it stopped`] : []),
     `${self} show ${result.runId}${at}  # every step of this run, from its journal`,
     `${self} runs${at}  # all runs`,
     ...(result.model === "offline" ? [`export ${firstKey}=…  # then an LLM works on the task; or ${otherKeys}`] : []),
@@ -87,7 +83,7 @@ export function printOutcome(result: RunResult, cwd: string, store: string | und
 export function printPause(
   { runId }: RunResult,
   { reason, pendingToolCall: call }: Pause,
-  at: string,
+  { all: at, notes }: Repeated,
   output: Output,
 ): void {
   const row = (name: string, text: string) => output.print(`${output.colours.dim(name.padEnd(9))}${text}`)
@@ -116,6 +112,7 @@ export function printPause(
     handover: [`resume ${runId} --answer "…"${at}`],
   }
   for (const [index, step] of steps[reason].entries()) row(index === 0 ? "next" : "", `${self} ${step}`)
+  for (const note of notes) row("", `# ${visible(note)}`)
 }
 
 /** The keys that are enough to choose a model. */

@@ -50,6 +50,9 @@ export function createProgress(options: ProgressOptions): Progress {
   return new RunProgress(options)
 }
 
+/** A warning that `follow` shows, because what is missing may be an option of the command. */
+export const EXTENSION_MISSING = "extension_missing"
+
 class RunProgress implements Progress {
   readonly #options: ProgressOptions
   readonly #calls: Map<string, Call>
@@ -144,6 +147,7 @@ class RunProgress implements Progress {
         this.#line(`${colours.yellow("↷")} ${clip(describeFailover(event), 300)}`)
         break
       case "warning":
+        if (event.code === EXTENSION_MISSING) break
         this.#line(`${colours.yellow("!")} ${event.code}: ${clip(event.message, 300)}`)
         break
     }

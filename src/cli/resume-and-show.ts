@@ -15,6 +15,7 @@ import { follow, printsJson, progressFor, type WatchChoice, watchOptions } from 
 import type { Output } from "./output.ts"
 import { exitCodes, printAnswer, printOutcome } from "./print-result.ts"
 import { findRunId, type OpenStore, openStore, requireNamedStore, runNotFound } from "./read-store.ts"
+import { type Repeated, repeatedOptions } from "./repeated-options.ts"
 import { recordedExtensions } from "./run-extensions.ts"
 import { startOptions } from "./run-options.ts"
 import { inputSettings, openRuntime, type RunChoice } from "./run-settings.ts"
@@ -90,7 +91,7 @@ export async function resumeAndShow(
   const named = choice.model ?? (own === began?.backend ? recordedModel(began?.model) : undefined)
   const runtimeChoice = {
     ...choice,
-    ...(await recordedExtensions(found.runtime, state, choice, output.complain)),
+    ...(await recordedExtensions(found.runtime, state)),
     ...(from !== undefined && { workspace: from }),
     ...(named && { model: named }),
     ...(own !== undefined && own !== "native" && { backend: own }),
@@ -124,7 +125,7 @@ export async function resumeAndShow(
     result = await decidedInline(first, opened.runtime, ask, show)
   }
   await opened.runtime.close()
-  printResult(result, choice, { cwd, ...(opened.store !== undefined && { store: opened.store }) }, output)
+  printResult(result, choice, { cwd, options: repeatedOptions(choice, opened.store, { isResumed: true }) }, output)
   return exitCodes[result.status]
 }
 
@@ -156,12 +157,12 @@ const LOOK_MS = 5000
 function printResult(
   result: RunResult,
   choice: ResumeChoice,
-  { cwd, store }: { readonly cwd: string; readonly store?: string },
+  { cwd, options }: { readonly cwd: string; readonly options: Repeated },
   output: Output,
 ): void {
   if (printsJson(choice)) output.printJson(result)
   else if (choice.quiet) printAnswer(result, { formed: false }, output)
-  else printOutcome(result, cwd, store, output)
+  else printOutcome(result, cwd, options, output)
 }
 
 /** The offline model has no provider. */

@@ -77,23 +77,16 @@ export async function chosenExtensions(
 
 /**
  * The extensions that a run began with, as options: those of the config file may have changed since. Programs of MCP servers are
- * started only if their file is given again.
+ * started only if their file is given again; the runtime warns otherwise.
  */
 export async function recordedExtensions(
   runtime: Pick<Runtime, "events">,
   { runId, nodeId }: RunReference,
-  given: { readonly "mcp-config"?: string },
-  complain: (message: string) => void,
 ): Promise<Required<ExtensionChoice>> {
   const recorded = new Map<string, unknown>()
   for await (const record of runtime.events(runId, { nodeId })) {
     if (record.type === "turn-start") break
     if (record.type === "extensions") for (const { name, facts } of record.extensions) recorded.set(name, facts)
-  }
-  if (recorded.has("mcpServers") && given["mcp-config"] === undefined) {
-    complain(
-      "The run had tools of MCP servers, which it does not have now. Pass --mcp-config <file> to start them again.",
-    )
   }
   const facts = recorded.get("memory")
   const mode = isJsonObject(facts) ? memoryModes.find((each) => each === facts.mode) : undefined

@@ -119,11 +119,11 @@ export interface Policy extends Omit<PolicyDocument, "services"> {
   readonly mode?: PolicyMode
   /** Tools that run without asking, where only their tier, the mode or `default` would ask. */
   readonly preApproved?: readonly string[]
-  /** Default: `wait` if `onAsk` is given. Without both, every call that would need to ask is denied. */
+  /** Default: `wait` if `onAsk` is given. Without both, every call that would need an approval is denied; questions pause the run. */
   readonly ask?: AskVia
-  /** How long `onAsk` may take; then the call is denied. Default 60 s. */
+  /** How long `onAsk` may take; then an approval is denied, and the run pauses for a question. Default 60 s. */
   readonly askTimeoutMs?: number
-  /** Asks a person. An exception or an unknown decision denies the call. */
+  /** Asks a person. An exception or an unknown decision denies the call; the run pauses for a question that has no answer. */
   readonly onAsk?: (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>
   /** Further documents: the rules of all of them apply. */
   readonly documents?: readonly PolicySource[]
@@ -152,6 +152,10 @@ export interface ApprovalRequest {
   readonly tier: Risk
   readonly model: string | null
   readonly question: string
+  /** `approval`: whether the call may run. `input`: the call needs an answer. */
+  readonly reason: "approval" | "input"
+  /** The call itself asks, while it runs: `approve` is a yes without a text. */
+  readonly by?: "tool"
   /** The scope of the decision `always`. Absent: a rule or a service asks, and `always` approves this call only. */
   readonly always?: AlwaysScope
   /** Aborts when the question is no longer open. */
@@ -165,10 +169,13 @@ export interface AlwaysScope {
   readonly command?: string
 }
 
+/** `answer`: to a question; for an approval it is the result, and the call does not run. `pause`: a person decides later. */
 export type ApprovalDecision =
   | { readonly decision: "approve"; readonly args?: Json }
   | { readonly decision: "deny"; readonly reason?: string }
   | { readonly decision: "always" }
+  | { readonly decision: "answer"; readonly text: string }
+  | { readonly decision: "pause" }
 
 /** One step of a decision, for people who review it. */
 export interface DecisionReason {

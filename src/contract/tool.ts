@@ -43,7 +43,7 @@ export interface Tool extends ToolSpec {
   readonly question?: (args: Json) => string
   /**
    * Present if it calls other tools: the tool of a call. Policies, approvals and hooks see that one, its schema checks the
-   * arguments before anyone is asked, and the call has its effect. May return itself, with more arguments for the policy. May throw
+   * arguments before anyone is asked, and the call has its effect, its limits, its `question` and its `resume`. May return itself, with more arguments for the policy. May throw
    * a `ToolError`.
    */
   readonly inner?: (args: Json) => InnerCall

@@ -349,7 +349,7 @@ export class RunProjection {
     if (record.of) this.ask = this.agents.decide(this.ask)
     if (record.of) return
     if (record.always) this.allowed.push(record.always)
-    if (this.ask?.decision === record && this.ask.request.by) this.calls.decide(record)
+    if (!this.#isCopied(record)) this.calls.decide(record)
     this.calls.rewrite(record)
   }
 

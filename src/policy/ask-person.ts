@@ -3,37 +3,43 @@ import { Aborter, delay, onAbort, orAborted } from "../lib/abort.ts"
 import { isJsonObject, jsonCopy, whyNotJson } from "../lib/json.ts"
 import type { ActivePolicy } from "./pipeline.ts"
 
-/** Calls `onAsk`. No decision in time, an exception and an unknown decision deny the call. `stop`: closes the question. */
+/**
+ * Calls `onAsk`. No decision in time, an exception and an unknown decision deny the call; a question stays open then, because a
+ * refusal would be an answer that nobody gave. `stop`: closes the question.
+ */
 export async function askPerson(
   { onAsk, askTimeoutMs }: Pick<ActivePolicy, "onAsk" | "askTimeoutMs">,
   request: Omit<ApprovalRequest, "signal">,
   stop?: AbortSignal,
 ): Promise<ApprovalDecision> {
+  const without = (denial: ApprovalDecision) => (request.reason === "input" ? pause : denial)
   const closing = new Aborter()
   const unlink = onAbort(stop, () => closing.abort())
   try {
-    const late = delay(askTimeoutMs, closing.signal).then(() => tooLate)
+    const late = delay(askTimeoutMs, closing.signal).then(() => without(tooLate))
     const asking = orAborted(
       onAsk?.({ ...request, args: jsonCopy(request.args), signal: closing.signal }),
       closing.signal,
     )
-    return checkedDecision(await Promise.race([asking, late]))
+    return checkedDecision(await Promise.race([asking, late])) ?? without(failed)
   } catch {
-    return failed
+    return without(failed)
   } finally {
     unlink()
     closing.abort()
   }
 }
 
+const pause: ApprovalDecision = { decision: "pause" }
 const tooLate: ApprovalDecision = { decision: "deny", reason: "no decision was made in time" }
 const failed: ApprovalDecision = { decision: "deny", reason: "the approval callback failed" }
 
-function checkedDecision(given: unknown): ApprovalDecision {
-  if (!isJsonObject(given)) return failed
-  const { decision, reason, args } = given
+function checkedDecision(given: unknown): ApprovalDecision | undefined {
+  if (!isJsonObject(given)) return undefined
+  const { decision, reason, args, text } = given
   if (decision === "deny") return { decision, ...(typeof reason === "string" && { reason }) }
-  if (decision === "always") return { decision }
-  if (decision !== "approve" || whyNotJson(args ?? null, "args") !== undefined) return failed
+  if (decision === "always" || decision === "pause") return { decision }
+  if (decision === "answer") return typeof text === "string" ? { decision, text } : undefined
+  if (decision !== "approve" || whyNotJson(args ?? null, "args") !== undefined) return undefined
   return { decision, ...(args !== undefined && { args: jsonCopy(args) }) }
 }

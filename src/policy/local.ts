@@ -60,6 +60,9 @@ export function localPolicy(activePolicy: () => Promise<ActivePolicy>, options: 
       if (decision.verdict !== "ask") return verdictOf(decision, use)
       const given = await ask(policy, use, decision, facts.risk, shown)
       if (given.decision === "deny") return { decision: "deny", reason: given.reason ?? decision.question }
+      if (given.decision === "answer") return { decision: "deny", reason: given.text }
+      if (given.decision === "pause")
+        return { decision: "deny", reason: `${decision.question} Nothing can pause here.` }
       if (given.decision === "always" && decision.always) {
         allowed.set(use.sessionId, [...scopes, decision.always])
       }
@@ -99,6 +102,7 @@ function ask(
     tier: policy.rules.tier(use.toolName) ?? risk,
     model: null,
     question,
+    reason: "approval",
     ...(always && { always }),
   })
 }

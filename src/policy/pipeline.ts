@@ -241,8 +241,16 @@ function isPreApproved({ preApproved }: ActivePolicy, tool: string): boolean {
   return preApproved.includes(tool)
 }
 
+/** True if `onAsk` is asked what a rule does not ask. */
+export function asksLive(policy: Pick<ActivePolicy, "ask" | "onAsk">): boolean {
+  return viaOf(policy) === "wait"
+}
+
 /** Undefined: there is no approver. */
-function viaOf({ ask, onAsk }: ActivePolicy, { via }: Ask): AskVia | undefined {
+function viaOf(
+  { ask, onAsk }: Pick<ActivePolicy, "ask" | "onAsk">,
+  { via }: Pick<Ask, "via"> = {},
+): AskVia | undefined {
   const wanted = via ?? ask ?? (onAsk && "wait")
   return wanted === "wait" && !onAsk ? undefined : wanted
 }

@@ -35,7 +35,8 @@ export async function earlierExchanges(config: ResolvedConfig, last: RunKey): Pr
     const said = projection.context.after(messages)
     messages = said.map(({ turn, message }) => (turn === 0 ? message : withoutRefs(message, projection.calls)))
   }
-  return { nodeId: last.nodeId, messages, allowed }
+  const extensions = [...(exchanges.at(-1)?.projection.extensions.values() ?? [])]
+  return { nodeId: last.nodeId, messages, allowed, extensions }
 }
 
 /**

@@ -16,7 +16,7 @@ import { checkedServers } from "../lib/mcp-servers.ts"
 import { modelSettings } from "../lib/model-settings.ts"
 import { checkRunPolicy, recordedPolicy } from "../policy/policies.ts"
 import type { Dispatcher } from "../tools/kernel/dispatch.ts"
-import { unknownOutcomeOf } from "../tools/kernel/inner-of.ts"
+import { takeUpOf, unknownOutcomeOf } from "../tools/kernel/inner-of.ts"
 import { AGENT } from "./agents/agent-tools.ts"
 import { recalledAgents } from "./agents/settings.ts"
 import { recalledChain } from "./backends/targets.ts"
@@ -24,6 +24,7 @@ import { callDigest } from "./calls/decide.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
 import { callKey } from "./entry.ts"
+import { missingExtensions, missingFix } from "./extensions/missing.ts"
 import { checkedExtensions, drawnOn } from "./extensions/settings.ts"
 import { checkedCompaction } from "./input/compaction.ts"
 import { workingDirectory } from "./input/cwd.ts"
@@ -64,6 +65,7 @@ export async function resumption(
   // What an agent is handed down has been redacted above it.
   const input = redactedAnswer(config, key, projection, checked, given, inherited !== undefined)
   const decided = decisionOf(config, projection, input)
+  requireExtensions(projection, checked, decided)
   if (decided?.args !== undefined) await refuseUnfit(checked, projection, given.args ?? null)
   return {
     input: checked,
@@ -220,6 +222,22 @@ function requireTypes({ openCalls, agents: started }: RunProjection, { agents }:
   }
 }
 
+/** A call that continues with its answer, or was approved, needs its tool: otherwise the decision would be lost. */
+function requireExtensions(run: RunProjection, checked: CheckedInput, decided: Decision | undefined): void {
+  const { ask, openCalls } = run
+  for (const { name, tools } of missingExtensions(run.extensions.values(), checked)) {
+    const call = openCalls.find(({ callId, name: called, executor, question }) => {
+      if (executor !== undefined || !tools.some((tool) => tool.name === called)) return false
+      const own = ask?.request.callId === callId ? (decided ?? ask.decision) : undefined
+      const decision = question?.answer ?? own
+      return question ? decision?.decision !== "deny" : decision?.decision === "approve"
+    })
+    if (call === undefined) continue
+    const message = `The run waits for a call of ${call.name}, of the extension ${name}, which is not configured here.`
+    throw new LonghaulError("config_invalid", message, { fix: missingFix(name) })
+  }
+}
+
 function wasOffered(run: RunProjection, name: string): boolean {
   return run.tools.some((tool) => tool.name === name)
 }
@@ -239,7 +257,8 @@ function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput,
   if (!run.openCalls.includes(call) || call.executor === "backend") return false
   const ownerStopped = owner === "dead" || owner === "released"
   if (call.intent === "repeatable" && ownerStopped) return true
-  if (input.dispatcher.tool(call.name)?.resume) return true
+  const tool = input.dispatcher.tool(call.name)
+  if (tool && takeUpOf(tool, call.finalArgs ?? call.args)) return true
   return asksIfUnknown(call, input)
 }
 

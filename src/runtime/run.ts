@@ -131,7 +131,7 @@ async function openAndDrive(
   if (timeMs !== undefined) controls.startClock(timeMs, run.projection.activeMs)
   let known: RunResult | undefined
   try {
-    const stop = (await extensions.open()) ?? (await work(config, run, opening))
+    const stop = (await extensions.open(opening.isNew)) ?? (await work(config, run, opening))
     const result = await closeRun(config, run, (await run.agents?.background.finish(stop)) ?? stop)
     if (controls.cause?.kind !== "lost") {
       known = result

@@ -5,6 +5,7 @@ import { closest } from "../../lib/closest.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { isOurs } from "../../lib/own-names.ts"
 import { type OptionTable, UsageError } from "../arguments.ts"
+import { shellWord } from "../format.ts"
 
 const sandboxes = ["off", "auto", "required"] as const
 type Sandbox = (typeof sandboxes)[number]
@@ -62,11 +63,16 @@ export function guardOf(choice: GuardChoice, began?: Guard): Guard {
 
 /** The policy file that the run began under. Tools may have changed a file of another name, and a program must be named each time. */
 function recalledPolicy(path: string | undefined): string | undefined {
-  if (path === undefined || (isOurs(basename(path)) && /\.(ya?ml|json)$/i.test(path))) return path
+  if (path === undefined || isRecalledPolicy(path)) return path
   throw new UsageError(
     `The run began under ${path}, which may have changed since.`,
-    `Review it, then add: --policy ${path}`,
+    `Review it, then add: --policy ${shellWord(path)}`,
   )
+}
+
+/** True if a run that began under this file is resumed under it, without naming it again. */
+export function isRecalledPolicy(path: string): boolean {
+  return isOurs(basename(path)) && /\.(ya?ml|json)$/i.test(path)
 }
 
 /** A misspelt name would never match a call. Bash may be named even if it is not enabled. */

@@ -107,7 +107,7 @@ async function findConversation(choice: ChatChoice, given: string, output: Outpu
   const last = exchanges.at(-1)
   if (last === undefined || last.status === "not_found")
     throw new LonghaulError("not_found", `There is no run ${runId}.`)
-  const extensions = await recordedExtensions(opened.runtime, last, choice, output.complain)
+  const extensions = await recordedExtensions(opened.runtime, last)
   return { exchanges, last, start: await startOf(opened.runtime, last), extensions }
 }
 

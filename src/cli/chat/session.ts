@@ -5,10 +5,11 @@ import type { RunState } from "../../contract/runtime.ts"
 import { type Ask, decidedInline, openCalls } from "../approval/inline-approval.ts"
 import { invocation } from "../arguments.ts"
 import { follow, printsJson, progressFor, type WatchChoice } from "../follow.ts"
-import { clip, counted, duration, failureLines, shellWord, spending, statusLabel } from "../format.ts"
+import { clip, counted, duration, failureLines, spending, statusLabel } from "../format.ts"
 import type { Output } from "../output.ts"
 import { exitCodes, printError, printPause } from "../print-result.ts"
 import type { Progress } from "../progress.ts"
+import type { Repeated } from "../repeated-options.ts"
 import type { Conversation } from "./conversation.ts"
 import { slashReply } from "./slash-commands.ts"
 
@@ -40,8 +41,8 @@ export interface SessionOptions {
   readonly interactive: boolean
   /** Asks the person about the pending decision of an exchange. */
   readonly ask?: Ask
-  /** The store of the conversation, if it is not the default. */
-  readonly store?: string | undefined
+  /** The options of printed commands. */
+  readonly repeated: Repeated
   /** Input shown while a run works. */
   readonly typed?: () => string
 }
@@ -187,10 +188,9 @@ class Session implements ChatSession {
   }
 
   #printWaiting(result: RunResult): void {
-    const { store } = this.#options
-    const at = store === undefined ? "" : ` --store ${shellWord(store)}`
-    if (result.pause) printPause(result, result.pause, at, this.#output)
-    this.#output.print(`${" ".repeat(9)}${invocation()} chat --continue ${result.runId}${at}`)
+    const { repeated } = this.#options
+    if (result.pause) printPause(result, result.pause, repeated, this.#output)
+    this.#output.print(`${" ".repeat(9)}${invocation()} chat --continue ${result.runId}${repeated.all}`)
   }
 }
 

@@ -10,9 +10,10 @@ import { openPrompt } from "../chat/prompt.ts"
 import { type ChatSession, createSession } from "../chat/session.ts"
 import { configOptions } from "../config/file.ts"
 import { printsJson, type WatchChoice, watchOptions } from "../follow.ts"
-import { counted, modelLabel, shellWord, visible } from "../format.ts"
+import { counted, modelLabel, visible } from "../format.ts"
 import { onIdleInterrupt } from "../interrupts.ts"
 import { mayDraw, type Output, type TextStream } from "../output.ts"
+import { type Repeated, repeatedOptions } from "../repeated-options.ts"
 import { extensionOptions } from "../run-extensions.ts"
 import { inputOptions, startNotes, startOptions } from "../run-options.ts"
 import { wrap } from "../screen.ts"
@@ -52,7 +53,8 @@ export const command: Command = {
     const isInteractive = Boolean(process.stdin.isTTY) && terminal !== undefined
     const opened = await openChat(values, output, isInteractive)
     const { conversation, store, earlier, cwd } = opened
-    const place = { input: process.stdin, output, watch: values, first: positionals.join(" "), store, earlier }
+    const repeated = repeatedOptions(values, store)
+    const place = { input: process.stdin, output, watch: values, first: positionals.join(" "), repeated, earlier }
     if (!isInteractive || terminal === undefined) return answer(conversation, place)
     return talk(conversation, { ...place, terminal, draws: mayDraw(), approval: opened, cwd })
   },
@@ -74,16 +76,17 @@ interface Place {
   readonly watch: WatchChoice
   /** The first message; empty: none. */
   readonly first: string
-  readonly store?: string | undefined
+  /** The options of printed commands. */
+  readonly repeated?: Repeated
   readonly earlier?: FoundConversation | undefined
 }
 
 /** One message per line, without any prompt. */
 async function answer(
   conversation: Conversation,
-  { input, output, watch, first, store, earlier }: Place,
+  { input, output, watch, first, repeated = repeatedOptions({}), earlier }: Place,
 ): Promise<number> {
-  const session = createSession(conversation, { output, watch, store, interactive: false })
+  const session = createSession(conversation, { output, watch, repeated, interactive: false })
   if (earlier && !(await session.settle(earlier.last))) return session.code
   if (first !== "") {
     await session.take(first)
@@ -113,14 +116,14 @@ interface TalkPlace extends Place {
 
 /** With a person at a terminal. */
 export async function talk(conversation: Conversation, place: TalkPlace): Promise<number> {
-  const { input, terminal, draws, output, watch, first, store, earlier, approval, cwd } = place
+  const { input, terminal, draws, output, watch, first, repeated = repeatedOptions({}), earlier, approval, cwd } = place
   let code = 0
   const sign = "> "
   const colours = terminal === output.stdout ? output.colours : output.errorColours
   const session: ChatSession = createSession(conversation, {
     output,
     watch,
-    store,
+    repeated,
     interactive: true,
     ask: askInline({
       ...approval,
@@ -159,8 +162,8 @@ export async function talk(conversation: Conversation, place: TalkPlace): Promis
       goesOn = line !== undefined && (await session.take(line))
     }
     if (session.isPaused) return session.code
-    const at = store === undefined ? "" : ` --store ${shellWord(store)}`
-    if (conversation.runId !== undefined) terminal.write(`Continue with: ${invocation()} chat --continue${at}\n`)
+    if (conversation.runId !== undefined)
+      terminal.write(`Continue with: ${invocation()} chat --continue${repeated.all}\n`)
     return code
   } finally {
     removeHandlers()

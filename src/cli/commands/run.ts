@@ -9,6 +9,7 @@ import { debugLogger } from "../debug-log.ts"
 import { follow, printsJson, progressFor, watchOptions } from "../follow.ts"
 import type { Output } from "../output.ts"
 import { exitCodes, printAnswer, printOutcome } from "../print-result.ts"
+import { repeatedOptions } from "../repeated-options.ts"
 import { extensionOptions } from "../run-extensions.ts"
 import { chosenInput, inputOptions, startNotes, startOptions } from "../run-options.ts"
 import { inputSettings, openRuntime } from "../run-settings.ts"
@@ -79,7 +80,7 @@ async function runTask(args: readonly string[], output: Output): Promise<number>
 
   if (json) output.printJson(result)
   else if (values.quiet) printAnswer(result, { formed: values.schema !== undefined }, output)
-  else printOutcome(result, cwd, opened.store, output)
+  else printOutcome(result, cwd, repeatedOptions(values, opened.store), output)
   return exitCodes[result.status]
 }
 

@@ -23,6 +23,7 @@ import {
 import { type Colours, indented, type Output } from "../output.ts"
 import { printPause } from "../print-result.ts"
 import { findRunId, openStore, runNotFound } from "../read-store.ts"
+import { type Repeated, repeatedOptions } from "../repeated-options.ts"
 import { startFolder } from "../start-folder.ts"
 
 const options = {
@@ -62,7 +63,7 @@ export const command: Command = {
       else if (values.events) for (const record of records) output.print(recordLine(record, output.colours))
       else {
         if (nodeId !== nodes[0]) output.print("")
-        await printRun(state, records, output)
+        await printRun(state, records, repeatedOptions({}, values.store), output)
       }
     }
     return 0
@@ -74,7 +75,12 @@ function recordLine({ seq, at, type, agent, ...rest }: RunRecord, colours: Colou
   return `${agentIndent(agent)}${String(seq).padStart(4)}  ${time}  ${type.padEnd(14)} ${clip(JSON.stringify(rest), 120)}`
 }
 
-async function printRun(state: RunState, records: readonly RunRecord[], output: Output): Promise<void> {
+async function printRun(
+  state: RunState,
+  records: readonly RunRecord[],
+  options: Repeated,
+  output: Output,
+): Promise<void> {
   const { colours } = output
   const row = (name: string, text: string) => output.print(`${colours.dim(name.padEnd(9))}${text}`)
   const start = records.find((record) => record.type === "run-start")
@@ -96,7 +102,7 @@ async function printRun(state: RunState, records: readonly RunRecord[], output: 
   }
 
   output.print("")
-  if (state.pause) printPause({ ...state, status: "paused" }, state.pause, "", output)
+  if (state.pause) printPause({ ...state, status: "paused" }, state.pause, options, output)
   const words = [counted(state.turns, "turn"), spending(state.usage), duration(state.durationMs)]
   output.print(`${statusLabel(state.status, colours)} ${words.join(" · ")}`)
   row("tokens", bucketsOf(state))

@@ -60,6 +60,7 @@ export async function runChild(
     model: modelOf(workload),
     tools: tools(observed(workload, plan.folder)),
     ...gate(workload),
+    ...(workload.onAsk && { policy: { onAsk: workload.onAsk } }),
     ...(workload.agents && { agents: { depth: 2, atOnce: 12 } }),
     executor: { run: (work) => works.push(work) },
     secrets: { CRASHTEST: WEBHOOK_SECRET },

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs"
 import { resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { Json, JsonObject } from "../../contract/json.ts"
+import type { Policy } from "../../contract/policy.ts"
 import type { Model } from "../../contract/provider.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
@@ -20,6 +21,8 @@ export interface Workload {
   readonly gated: readonly string[]
   /** The calls of agents, by the prompt of the call of `Agent` that starts them. */
   readonly agents?: Readonly<Record<string, Workload["steps"]>>
+  /** Answers questions and approvals in the process of the run. */
+  readonly onAsk?: Policy["onAsk"]
 }
 
 interface Call {
@@ -82,7 +85,7 @@ export function stepsOf({ steps, agents = {} }: Workload, prompt: string): Workl
   return agents[prompt] ?? steps
 }
 
-/** The built-in workload, or a module's exports: `tools`, `steps` and optionally `gated` and `agents`. */
+/** The built-in workload, or a module's exports: `tools`, `steps` and optionally `gated`, `agents` and `onAsk`. */
 export async function loadWorkload(file: string | undefined): Promise<Workload> {
   if (file === undefined) return ownWorkload()
   const path = resolve(file)
@@ -95,7 +98,7 @@ export async function loadWorkload(file: string | undefined): Promise<Workload> 
   return checked(path, loaded as Partial<Workload>)
 }
 
-function checked(path: string, { tools, steps, gated = [], agents }: Partial<Workload>): Workload {
+function checked(path: string, { tools, steps, gated = [], agents, onAsk }: Partial<Workload>): Workload {
   if (!Array.isArray(tools) || tools.length === 0 || !tools.every((tool) => typeof tool?.run === "function")) {
     throw new UsageError(`${path} does not export tools.`, "Add: export const tools = [defineTool({ … })].")
   }
@@ -117,5 +120,5 @@ function checked(path: string, { tools, steps, gated = [], agents }: Partial<Wor
     )
   }
   // Safe: it was just checked.
-  return { tools, steps: steps as Workload["steps"], gated, ...(agents && { agents }) }
+  return { tools, steps: steps as Workload["steps"], gated, ...(agents && { agents }), ...(onAsk && { onAsk }) }
 }

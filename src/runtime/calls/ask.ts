@@ -10,9 +10,12 @@ import { callDigest, type DecideOptions, type Question, seenCall, type Verdict }
 /** Decides about a call as it was decided first: by what the runtime knows of its tool. */
 export type DecideAgain = (call: ToolCall, options: DecideOptions) => Promise<Verdict>
 
+/** How a question about a call was decided. `answer`: the result of the call, which does not run. */
+export type Waited = Verdict | { readonly kind: "answer"; readonly text: string }
+
 /**
  * Asks `onAsk` about a call and waits. The question is durable before anyone is asked, and the decision before the call runs.
- * No decision in time, an exception and an unknown decision deny the call.
+ * No decision in time, an exception and an unknown decision deny the call. A question: the callback left it to a pause.
  */
 export async function waitForApproval(
   config: ResolvedConfig,
@@ -20,12 +23,12 @@ export async function waitForApproval(
   call: ToolCall,
   question: Question,
   decideAgain: DecideAgain,
-): Promise<Verdict> {
+): Promise<Waited> {
   const { journal, input } = run
-  const asked = approvalRequest(config, run, call, question)
-  journal.append({ ...asked, via: "wait" })
-  await journal.flush()
-  const given = await answerOf(run, { ...call, args: question.args }, question, asked.ticket)
+  const { asked, given } = await askLive(config, run, call, question)
+  if (given.decision === "answer") return recordAnswer(config, run, call, asked.digest, given.text)
+  const isRefused = given.decision === "deny"
+  if (given.decision === "pause" || (question.reason === "input" && !isRefused)) return { ...question, via: "pause" }
   const verdict = await verdictOf(config, run, call, question, given, decideAgain)
   const { callId } = call
   const args = verdict.kind === "allow" ? verdict.args : question.args
@@ -42,6 +45,56 @@ export async function waitForApproval(
   })
   await journal.flush()
   return verdict
+}
+
+/** Asks `onAsk` the question of a running call. True: the answer is durable. False: the callback left it to a pause. */
+export async function waitForAnswer(
+  config: ResolvedConfig,
+  run: OpenRun,
+  call: ToolCall,
+  question: LiveQuestion,
+): Promise<boolean> {
+  const { journal } = run
+  const { asked, given } = await askLive(config, run, call, question)
+  const { callId } = call
+  switch (given.decision) {
+    case "answer":
+      await recordAnswer(config, run, call, asked.digest, given.text)
+      return true
+    case "pause":
+      return false
+    case "deny": {
+      const text = given.reason === undefined ? {} : { text: maskedText(config, run, call, given.reason) }
+      journal.append({ type: "approval-result", callId, digest: asked.digest, decision: "deny", ...text })
+      break
+    }
+    default:
+      if ("args" in given && given.args !== undefined) return false
+      journal.append({ type: "approval-result", callId, digest: asked.digest, decision: "approve" })
+  }
+  await journal.flush()
+  return true
+}
+
+type LiveQuestion = Omit<Question, "kind" | "via">
+
+async function askLive(config: ResolvedConfig, run: OpenRun, call: ToolCall, question: LiveQuestion) {
+  const asked = approvalRequest(config, run, call, question)
+  run.journal.append({ ...asked, via: "wait" })
+  await run.journal.flush()
+  return { asked, given: await answerOf(run, { ...call, args: question.args }, question, asked.ticket) }
+}
+
+async function recordAnswer(config: ResolvedConfig, run: OpenRun, call: ToolCall, digest: string, given: string) {
+  const text = maskedText(config, run, call, given)
+  run.journal.append({ type: "approval-result", callId: call.callId, digest, decision: "answer", text })
+  await run.journal.flush()
+  return { kind: "answer", text } as const
+}
+
+/** The words of a person enter here: they are recorded with references instead of secrets. */
+function maskedText(config: ResolvedConfig, run: OpenRun, call: ToolCall, text: string): string {
+  return String(maskedArgs(config, run, call, text))
 }
 
 /** The record of a question about a call. `args` are recorded if they are not the model's. */
@@ -72,7 +125,7 @@ async function verdictOf(
   run: OpenRun,
   call: ToolCall,
   { args: asked }: Question,
-  given: ApprovalDecision,
+  given: Exclude<ApprovalDecision, { readonly decision: "answer" | "pause" }>,
   decideAgain: DecideAgain,
 ): Promise<Verdict> {
   if (given.decision === "deny") return { kind: "deny", reason: given.reason ?? "the request was denied" }
@@ -92,7 +145,7 @@ async function verdictOf(
 function answerOf(
   run: OpenRun,
   call: ToolCall,
-  { question, always }: Question,
+  { question, always, reason, by }: LiveQuestion,
   requestId: string,
 ): Promise<ApprovalDecision> {
   const { policy, controls, key, target, redactor } = run
@@ -108,7 +161,9 @@ function answerOf(
     tier: policy.rules.tier(policyName) ?? risk,
     model: target.modelName ?? null,
     question,
+    reason: reason === "input" ? reason : "approval",
+    ...(by && { by }),
     ...(always && { always }),
-  }
+  } as const
   return askPerson(policy, request, controls.signal)
 }

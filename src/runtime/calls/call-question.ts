@@ -2,6 +2,7 @@ import type { ToolCall } from "../../contract/backend.ts"
 import type { Json } from "../../contract/json.ts"
 import { type Answered, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { canonicalJson, jsonCopy, whyNotJson } from "../../lib/json.ts"
+import { asksLive } from "../../policy/pipeline.ts"
 import type { OpenRun } from "../open-run.ts"
 
 /** The question that one attempt at a call may ask a person. */
@@ -16,7 +17,8 @@ export class CallQuestion {
     this.#run = run
     this.#call = call
     const ask = (question: string, state: Json) => this.#ask(question, state)
-    this.context = { ...(answered && { answered }), ...(!run.place?.deniesQuestions && { ask }) }
+    const canAsk = !run.place?.deniesQuestions || asksLive(run.policy)
+    this.context = { ...(answered && { answered }), ...(canAsk && { ask }) }
   }
 
   /** True: the attempt has ended with a question, whatever the tool returned. */

@@ -1,11 +1,52 @@
 import type { Suspended, ToolCall } from "../../contract/backend.ts"
 import type { Answered, ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall, ProjectedQuestion } from "../../journal/projected-call.ts"
+import { asksLive } from "../../policy/pipeline.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { callKey } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
-import { decide } from "./decide.ts"
-import { type CallRunner, denied } from "./run-call.ts"
+import { waitForAnswer } from "./ask.ts"
+import { decide, type Question } from "./decide.ts"
+import { denied, notStarted } from "./outcomes.ts"
+
+/** The part of a `CallRunner` that a call with a question needs. */
+export interface AskedCallRunner {
+  digestOf(call: Pick<ToolCall, "name" | "args">): string
+  suspend(call: ToolCall, question: Omit<Question, "kind" | "via">): Suspended
+  record(call: ToolCall, outcome: ToolOutcome): ToolOutcome
+  execute(
+    call: ToolCall,
+    options: { readonly begun: boolean; readonly answered: Answered },
+  ): Promise<ToolOutcome | Suspended>
+  /** Resolves to undefined if the run cannot be recorded any more. */
+  oneAtATime<Value>(work: () => Promise<Value>): Promise<Value | undefined>
+}
+
+/**
+ * Asks a person the question of a call: through `onAsk`, and then the call continues, or the run pauses. The question is on record.
+ * `args`: those that the call runs with.
+ */
+export async function askForCall(
+  config: ResolvedConfig,
+  run: OpenRun,
+  runner: AskedCallRunner,
+  call: ToolCall,
+  asked: Pick<Question, "args" | "question">,
+): Promise<ToolOutcome | Suspended> {
+  const question = { ...asked, reason: "input", by: "tool" } as const
+  if (!asksLive(run.policy)) return runner.suspend(call, question)
+  const open = async () => {
+    const isAsked = !run.asked && !run.controls.stopping
+    if (isAsked && (await waitForAnswer(config, run, call, question))) return "answered"
+    if (!run.place?.deniesQuestions || run.controls.stopping) return runner.suspend(call, question)
+    return runner.record(call, denied(call, `an agent cannot ask a person: ${asked.question}`))
+  }
+  const end = await runner.oneAtATime(open)
+  if (end !== "answered") return end ?? notStarted(call)
+  const projected = run.projection.calls.get(call.callId)
+  if (projected?.question === undefined) return notStarted(call)
+  return continueAsked(config, run, runner, projected, projected.question)
+}
 
 /**
  * Continues a call that has asked a person: with the answer, under another intent, or it asks again. So far it has had no effect:
@@ -14,15 +55,17 @@ import { type CallRunner, denied } from "./run-call.ts"
 export async function continueAsked(
   config: ResolvedConfig,
   run: OpenRun,
-  runner: CallRunner,
+  runner: AskedCallRunner,
   { callId, name, args, finalArgs = args, intentDigest }: ProjectedCall,
   question: ProjectedQuestion,
 ): Promise<ToolOutcome | Suspended> {
   const call: ToolCall = { callId, name, args }
   const { question: text } = question.record
-  const ask = (shown: string) => runner.suspend(call, { args: finalArgs, reason: "input", question: shown, by: "tool" })
+  const ask = (shown: string) => askForCall(config, run, runner, call, { args: finalArgs, question: shown })
   if (question.answer === undefined) return ask(text)
   const isDeclined = question.answer.decision === "deny"
+  // The answer is on record: the call continues with it when the run is resumed.
+  if (run.controls.stopping) return { status: "suspended" }
   if (isDeclined && !run.input.dispatcher.tool(name)) return runner.record(call, denied(call, question.answer.text))
   const answered = answeredOf(config, run, callId, question)
   if (answered === "answer-lost") return ask(`${ANSWER_LOST}\n${text}`)

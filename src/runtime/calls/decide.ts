@@ -60,7 +60,8 @@ export async function decide(
   const ruled = await decideByPolicy(config, run, call, tool, options)
   if (ruled.kind === "deny") return ruled
   const question = questionOf(tool, ruled.args)
-  if (question !== undefined) return { kind: "ask", args: ruled.args, reason: "input", question, via: "pause" }
+  const via = pipeline.asksLive(run.policy) ? "wait" : "pause"
+  if (question !== undefined) return { kind: "ask", args: ruled.args, reason: "input", question, via }
   return (await askGate(run, { ...call, args: ruled.args }, options)) ?? ruled
 }
 
@@ -216,7 +217,8 @@ export function shownCall(run: OpenRun, call: ToolCall): ToolCall {
 /** Undefined also where `question` throws: the arguments do not fit the tool, and its validation reports that. */
 function questionOf(tool: Tool, args: Json): string | undefined {
   try {
-    return tool.question?.(args)
+    const inner = tool.question ? undefined : innerOf(tool, args)
+    return inner ? inner.tool.question?.(inner.args) : tool.question?.(args)
   } catch {
     return undefined
   }

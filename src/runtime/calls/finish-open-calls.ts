@@ -4,12 +4,13 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall } from "../../journal/projected-call.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 import { jsonCopy } from "../../lib/json.ts"
-import { unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
+import { takeUpOf, unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
 import { continueAsked } from "./continue-asked.ts"
 import { decide } from "./decide.ts"
-import { CallRunner, changedBy, denied, notRun, toBeRepeated, unknown } from "./run-call.ts"
+import { answered, denied, notRun, toBeRepeated, unknown } from "./outcomes.ts"
+import { CallRunner, changedBy } from "./run-call.ts"
 
 /**
  * Finishes the open calls of the last answer of a resumed run, so that the model need not repeat them. Returns a stop if the
@@ -100,7 +101,7 @@ async function finishCall(
   if (decision) return executeApproved(config, run, runner, call, decision, intent !== undefined)
   if (intent === undefined) return runner.call(call)
   const tool = run.input.dispatcher.tool(name)
-  const resumable = tool?.resume !== undefined
+  const resumable = tool !== undefined && takeUpOf(tool, finalArgs) !== undefined
   // The policy may have changed between its decision and the intent.
   const begun = [finalArgs, args].find((each) => runner.digestOf({ name, args: each }) === intentDigest)
   // A service may have lost the key by which it recognised a repetition.
@@ -164,7 +165,3 @@ async function executeApproved(
 type Decision = NonNullable<NonNullable<RunProjection["ask"]>["decision"]>
 
 const STALE = "The call is not the one that was approved: its arguments or its working directory have changed."
-
-function answered(text: string): ToolOutcome {
-  return { status: "ok", output: [{ type: "text", text }] }
-}

@@ -142,6 +142,49 @@ describe("the effect of a call through CallTool", () => {
   })
 })
 
+describe("a call through CallTool has the properties of the inner tool", () => {
+  test("its limit of output, also if the result is long, and its own bounds", async () => {
+    const long = "x".repeat(5000)
+    const short = await scene(hidden({ effect: "none", maxOutputBytes: 1000, run: () => long }), [
+      through({ amount: 1 }),
+    ])
+    expect(String(short.result.toolCalls[0]?.result).length).toBeLessThan(1500)
+    const longer = `${"x".repeat(300_000)} the end`
+    const bounded = await scene(hidden({ effect: "none", bounded: true, run: () => longer }), [through({ amount: 1 })])
+    expect(String(bounded.result.toolCalls[0]?.result)).toContain("the end")
+  })
+
+  test("its question: a person answers it, and nothing runs", async () => {
+    const asks = hidden({ question: (args) => `Pay ${isJsonObject(args) ? args.amount : "?"}?` })
+    const { result, intents } = await scene(asks, [through({ amount: 3 })])
+    expect(result).toMatchObject({ status: "paused", pause: { reason: "input" }, data: { question: "Pay 3?" } })
+    expect([ran, intents]).toEqual([[], []])
+    const onAsk = () => ({ decision: "answer", text: "paid by hand" }) as const
+    const policy = { onAsk, rules: [{ allow: { tool: "*" } }] }
+    const live = await scene(asks, [through({ amount: 3 })], { policy })
+    expect(live.result.toolCalls[0]).toMatchObject({ status: "ok", result: "paid by hand" })
+    expect(ran).toEqual([])
+  })
+
+  test("whether it runs alone", async () => {
+    for (const [concurrent, most] of [
+      [false, 1],
+      [true, 2],
+    ] as const) {
+      let open = 0
+      let seen = 0
+      const run = async () => {
+        seen = Math.max(seen, ++open)
+        await new Promise((resolve) => setTimeout(resolve, 10))
+        open--
+      }
+      const call = { toolCall: { name: "CallTool", args: { name: "pay", args: { amount: 1 } } } }
+      await scene(hidden({ effect: "none", concurrent, run }), [{ parts: [call, call] }])
+      expect(seen).toBe(most)
+    }
+  })
+})
+
 /** A run that hangs within a call, as an unresponsive process leaves it. */
 async function leftWithin(store: Store, tool: Tool): Promise<void> {
   ran = []
@@ -173,6 +216,16 @@ describe("a call through CallTool whose process stopped", () => {
     await leftWithin(store, hidden({ effect }))
     const result = await resume(store, hidden({ effect }))
     expect([result.toolCalls[0]?.status, ran]).toEqual(["unknown", []])
+  })
+
+  test("is taken up by the inner tool if it can, and not repeated", async () => {
+    const store = memoryStore()
+    const taken: unknown[] = []
+    const resumed = hidden({ resume: (args) => taken.push(args) && "taken up" })
+    await leftWithin(store, resumed)
+    const result = await resume(store, resumed)
+    expect(result.toolCalls[0]).toMatchObject({ status: "ok", result: "taken up" })
+    expect([ran, taken]).toEqual([[], [{ amount: 1, currency: "EUR" }]])
   })
 
   test("pauses the run if the inner tool wants a person to decide", async () => {

@@ -11,7 +11,8 @@ import type { ResolvedConfig } from "../config.ts"
 import { realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
 import { callDigest, decideOwn, hookedCall } from "./decide.ts"
-import { type CallRunner, denied, intentOf } from "./run-call.ts"
+import { answered, denied } from "./outcomes.ts"
+import { type CallRunner, intentOf } from "./run-call.ts"
 
 type ToolResult = RecordBody & { readonly type: "tool-result" }
 
@@ -42,6 +43,7 @@ export class OwnCalls {
     if (decided === undefined || this.#run.controls.stopping)
       return refuse(`${call.name} was not started: the run is being stopped.`)
     if (decided.kind === "deny") return this.#deny(call, decided.reason)
+    if (decided.kind === "answer") return this.#settle(call, answered(decided.text))
     return this.#begin({ ...call, args: decided.args }, tool)
   }
 
@@ -101,8 +103,12 @@ export class OwnCalls {
   }
 
   #deny(call: ToolCall, reason: string): Permit {
-    const outcome = this.#runner.record(call, denied(call, reason))
-    this.#see(call, outcome)
+    return this.#settle(call, denied(call, reason))
+  }
+
+  /** The call does not run: this is its outcome. */
+  #settle(call: ToolCall, outcome: ToolOutcome): Permit {
+    this.#see(call, this.#runner.record(call, outcome))
     return refuse(plainText(outcome.output, "\n"))
   }
 

@@ -7,26 +7,20 @@ import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import type { OffloadResult } from "../../tools/kernel/dispatch.ts"
 import { effectOf, hasEffectPerCall } from "../../tools/kernel/effect-of.ts"
+import { actingTool } from "../../tools/kernel/inner-of.ts"
 import { leaveOpen } from "../agents/leave-open.ts"
 import type { SpawnEnd, SpawnOptions } from "../agents/place.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { callKey, realArgs } from "../entry.ts"
 import { Offload } from "../offload/offload.ts"
 import type { OpenRun } from "../open-run.ts"
-import { approvalRequest, type DecideAgain, waitForApproval } from "./ask.ts"
+import { approvalRequest, type DecideAgain, type Waited, waitForApproval } from "./ask.ts"
 import { callProgress } from "./call-progress.ts"
 import { CallQuestion } from "./call-question.ts"
 import { OutputCheck, scansOutput } from "./check-output.ts"
-import {
-  allowsAtOnce,
-  callDigest,
-  decide,
-  environmentFor,
-  hookedCall,
-  type Question,
-  shownCall,
-  type Verdict,
-} from "./decide.ts"
+import { type AskedCallRunner, askForCall } from "./continue-asked.ts"
+import { allowsAtOnce, callDigest, decide, environmentFor, hookedCall, type Question, shownCall } from "./decide.ts"
+import { answered, denied, notOnRecord, notStarted, unknown, withoutSecret } from "./outcomes.ts"
 import { Overflow } from "./overflow.ts"
 import { Turnstile } from "./turnstile.ts"
 
@@ -42,7 +36,7 @@ export interface ExecuteOptions {
 }
 
 /** Runs the calls of one session: intent, effect, result, each recorded exactly once. */
-export class CallRunner {
+export class CallRunner implements AskedCallRunner {
   readonly #config: ResolvedConfig
   readonly #run: OpenRun
   readonly #overflow: Overflow
@@ -118,14 +112,21 @@ export class CallRunner {
 
   /** Runs a call that was allowed or needs no decision. */
   async execute(call: ToolCall, options: ExecuteOptions = notBegun): Promise<ToolOutcome | Suspended> {
-    const { begun, note, resumed, answered } = options
+    const ended = await this.#attempt(call, options)
+    return ended instanceof CallQuestion ? this.#waitForAnswer(call, ended) : ended
+  }
+
+  /** A question: the attempt has ended with it, and no other call waits for the person. */
+  async #attempt(call: ToolCall, options: ExecuteOptions): Promise<ToolOutcome | Suspended | CallQuestion> {
+    const { begun, note, resumed } = options
     const { journal, controls, hooks, input } = this.#run
     const tool = input.dispatcher.tool(call.name)
     const effect = this.effectOf(call)
     // Appended in the same tick as the other calls of the step, so that all intents share one flush.
     this.#open++
     if (effect !== "none" && !begun) journal.append(intentOf(this.#config, this.#run, call, effect))
-    await this.#turnstile.enter(tool === undefined || tool.concurrent || (hasEffectPerCall(tool) && effect === "none"))
+    const acting = tool && actingTool(tool, call.args)
+    await this.#turnstile.enter(!acting || acting.concurrent || (acting.effectOf !== undefined && effect === "none"))
     try {
       if (effect !== "none") await journal.flush()
       if (controls.stopping) return this.record(call, notStarted(call), 0, effect)
@@ -133,9 +134,9 @@ export class CallRunner {
         await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, shownCall(this.#run, call))))
       }
       const started = performance.now()
-      const question = new CallQuestion(this.#run, call, answered)
+      const question = new CallQuestion(this.#run, call, options.answered)
       const dispatched = await this.#dispatch(call, question, resumed)
-      if (question.isAsked) return this.#waitForAnswer(call, question)
+      if (question.isAsked) return question
       const agent = await this.#agents.get(call.callId)
       if (agent && agent.kind !== "ended") return this.#leaveOpen(call, agent)
       const outcome = withNote(dispatched, note)
@@ -186,8 +187,9 @@ export class CallRunner {
   }
 
   /** The call stays open with its question. One that is not asked now is asked when the run is resumed. */
-  #waitForAnswer(call: ToolCall, question: CallQuestion): Suspended {
-    return this.suspend(call, { args: call.args, reason: "input", question: question.record(), by: "tool" })
+  #waitForAnswer(call: ToolCall, question: CallQuestion): Promise<ToolOutcome | Suspended> {
+    const asked = { args: call.args, question: question.record() }
+    return askForCall(this.#config, this.#run, this, call, asked)
   }
 
   async #decideAndExecute(announced: ToolCall): Promise<ToolOutcome | Suspended> {
@@ -203,6 +205,7 @@ export class CallRunner {
     if (inside.rejected) return this.record(call, inside.rejected)
     if (verdict.kind === "suspended") return suspended
     if (verdict.kind === "deny") return this.record(call, denied(call, verdict.reason))
+    if (verdict.kind === "answer") return this.record(call, answered(verdict.text))
     if (verdict.args === call.args) return this.execute(call)
     const args = jsonCopy(verdict.args)
     return this.execute({ ...call, args }, changedBy("the policy or a reviewer", args))
@@ -219,13 +222,11 @@ export class CallRunner {
   /** Decides about a call, asking a person if need be. Undefined: the run cannot be recorded any more. */
   async decided(call: ToolCall, decideCall: DecideAgain): Promise<Decided | undefined> {
     const run = this.#run
-    this.#deciding ??= new Turnstile()
-    await this.#deciding.enter(false)
-    try {
+    return this.oneAtATime<Decided>(async () => {
       if (run.asked) return { kind: "suspended" }
       // A run that is being stopped starts no call, so nothing is left to decide.
       if (run.controls.stopping) return { kind: "allow", args: call.args }
-      let verdict = await decideCall(call, {})
+      let verdict: Waited = await decideCall(call, {})
       if (verdict.kind === "ask" && verdict.via === "wait") {
         verdict = await waitForApproval(this.#config, run, call, verdict, decideCall)
       }
@@ -234,8 +235,16 @@ export class CallRunner {
         return { kind: "deny", reason: `an agent cannot ask a person: ${verdict.question}` }
       this.suspend(call, verdict)
       return { kind: "suspended" }
+    })
+  }
+
+  async oneAtATime<Value>(work: () => Promise<Value>): Promise<Value | undefined> {
+    this.#deciding ??= new Turnstile()
+    await this.#deciding.enter(false)
+    try {
+      return await work()
     } catch (error) {
-      run.controls.lose(error)
+      this.#run.controls.lose(error)
       return undefined
     } finally {
       this.#deciding.leave()
@@ -313,7 +322,7 @@ export class CallRunner {
 }
 
 /** What was decided about a call. `suspended`: the run pauses for this question or an earlier one. */
-export type Decided = Exclude<Verdict, Question> | { readonly kind: "suspended" }
+export type Decided = Exclude<Waited, Question> | { readonly kind: "suspended" }
 
 const notBegun: ExecuteOptions = { begun: false }
 const suspended: Suspended = { status: "suspended" }
@@ -346,41 +355,4 @@ function contextOf(env: Environment, run: OpenRun, call: ToolCall, progress: Too
 
 function withNote(outcome: ToolOutcome, note: string | undefined): ToolOutcome {
   return note === undefined ? outcome : { ...outcome, output: [{ type: "text", text: note }, ...outcome.output] }
-}
-
-export function denied({ name }: ToolCall, reason: string | undefined): ToolOutcome {
-  const text = reason ? `${name} was denied: ${reason}` : `${name} was denied.`
-  return { status: "denied", output: [{ type: "text", text }] }
-}
-
-function notStarted({ name }: ToolCall): ToolOutcome {
-  return { status: "denied", output: [{ type: "text", text: `${name} was not started: the run is being stopped.` }] }
-}
-
-/** A backend error: an effect whose call is not recorded could not be found after a crash. */
-function notOnRecord({ name }: ToolCall): ToolOutcome {
-  return { status: "denied", output: [{ type: "text", text: `${name} was not started: its call is not recorded.` }] }
-}
-
-/** The journal has only a mask of an undeclared secret: the masked text must not run. */
-function withoutSecret({ name }: ToolCall): ToolOutcome {
-  const text = `${name} was not run by this process: its arguments contain a secret that only an earlier process had. Check before you try again.`
-  return { status: "unknown", output: [{ type: "text", text }] }
-}
-
-/** A call that its backend did not begin. */
-export function notRun({ name }: ToolCall): ToolOutcome {
-  const text = `${name} did not run: its backend stopped before. Call it again if it is still needed.`
-  return { status: "denied", output: [{ type: "text", text }] }
-}
-
-/** A call that a person approved, and that only the model can make now. */
-export function toBeRepeated({ name }: Pick<ToolCall, "name">): ToolOutcome {
-  const text = `${name} was approved, but has not run yet. Call it again with exactly the same arguments.`
-  return { status: "denied", output: [{ type: "text", text }] }
-}
-
-export function unknown({ name }: ToolCall): ToolOutcome {
-  const text = `${name} was running when the run was stopped. It may or may not have taken effect: check before you try again.`
-  return { status: "unknown", output: [{ type: "text", text }] }
 }

@@ -2,7 +2,7 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall } from "../../journal/projected-call.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 import type { OpenRun } from "../open-run.ts"
-import { notRun, toBeRepeated, unknown } from "./run-call.ts"
+import { notRun, toBeRepeated, unknown } from "./outcomes.ts"
 
 /**
  * Records an outcome for each call that a session left open, before another session continues: what may have begun is flagged,

@@ -7,6 +7,7 @@ import { plainText } from "../../lib/content.ts"
 import { createDispatcher } from "../../tools/kernel/dispatch.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { type OpenRun, toolDigest } from "../open-run.ts"
+import { missingExtensions, missingWarning } from "./missing.ts"
 import { sampler } from "./sample.ts"
 import { scopedStore } from "./scoped-store.ts"
 
@@ -22,9 +23,12 @@ export class OpenExtensions {
     this.#run = run
   }
 
-  /** Opens all of them side by side, records what they give and adds it to the run's input. Returns a stop if one fails. */
-  async open(): Promise<Stop | undefined> {
-    const { all } = this.#run.input.extensions
+  /** Opens all of them side by side, warns of those that are missing, records what they give and adds it to the run's input. Returns a stop if one fails. */
+  async open(isNew: boolean): Promise<Stop | undefined> {
+    const { input, projection, journal } = this.#run
+    const before = isNew ? (input.before?.extensions ?? []) : projection.extensions.values()
+    for (const missing of missingExtensions(before, input)) journal.append(missingWarning(missing))
+    const { all } = input.extensions
     if (all.length === 0) return undefined
     try {
       const given = await Promise.all(all.map((extension) => this.#openOne(extension)))

@@ -1,6 +1,6 @@
 import type { RecordedCompaction } from "../../contract/compaction.ts"
 import { LonghaulError } from "../../contract/error.ts"
-import type { ToolFilter } from "../../contract/extension.ts"
+import type { RecordedExtension, ToolFilter } from "../../contract/extension.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import type { McpServers } from "../../contract/mcp.ts"
 import type { Message } from "../../contract/message.ts"
@@ -79,6 +79,8 @@ export interface EarlierExchanges {
   readonly messages: readonly Message[]
   /** What people allowed by the decision `always`. */
   readonly allowed: readonly AlwaysScope[]
+  /** What the last one drew on. */
+  readonly extensions: readonly RecordedExtension[]
 }
 
 export function runKey(config: ResolvedConfig, input: RunInput): RunKey {

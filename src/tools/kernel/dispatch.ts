@@ -18,6 +18,7 @@ import { plainText } from "../../lib/content.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { redactParts, toParts } from "./content-parts.ts"
 import { effectOf } from "./effect-of.ts"
+import { actingTool, takeUpOf } from "./inner-of.ts"
 import { boundError, cutParts, fits, type Kept, type OutputLimits } from "./output.ts"
 import { describeException } from "./tool-exception.ts"
 import { type CheckedCall, validateCall } from "./validate-call.ts"
@@ -120,8 +121,8 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       if (!input.ok) return failed("invalid_input", describeIssues(input))
 
       step = "run"
-      const takesUp = call.resumed ? tool.resume : undefined
-      const returned = takesUp ? takesUp(input.args, context) : tool.run(input.args, context)
+      const takeUp = call.resumed ? takeUpOf(tool, input.args) : undefined
+      const returned = takeUp ? takeUp(context) : tool.run(input.args, context)
       const value = isThenable(returned) ? await settledOrAborted(returned, context.signal) : returned
       if (value === abandoned) return stopped(tool, call.args, errorLimits)
 
@@ -130,9 +131,10 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       const offloaded = offload?.(parts) ?? null
       const short = isThenable(offloaded) ? await settledOrAborted(offloaded, context.signal) : offloaded
       if (short !== null && short !== abandoned) return { status: "ok", output: short }
-      const maxBytes = Math.min(tool.maxOutputBytes ?? maxOutputBytes, maxOutputBytes)
-      const limits = { maxBytes, maxCharacters }
-      if (tool.bounded || fits(parts, limits)) return { status: "ok", output: parts }
+      const acting = actingTool(tool, call.args)
+      const own = [tool, acting].flatMap((each) => each.maxOutputBytes ?? [])
+      const limits = { maxBytes: Math.min(maxOutputBytes, ...own), maxCharacters }
+      if (acting.bounded || fits(parts, limits)) return { status: "ok", output: parts }
       return { status: "ok", output: cutParts(parts, limits, keep && (await kept(parts, tool.name, context, keep))) }
     } catch (error) {
       const toolError = readToolError(error)
