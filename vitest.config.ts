@@ -5,12 +5,12 @@ const reports = process.env.LONGHAUL_TEST_REPORTS
 const portable =
   "src/{backends,contract,extensions,journal,lib,observe,policy,providers,runtime,stores,testing,tools,webhooks}/**"
 
-/** What starts a process in nearly every test: half of the work. `npm test` has a sample: cli.test.ts and crashtest.test.ts. */
+/** What starts a process in nearly every test: half of the work. `npm test` has a sample, two files of the command line. */
 const processes = [
-  "src/cli/!(cli).test.ts",
+  "src/cli/!(cli|crashtest).test.ts",
   "src/cli/*/**/*.test.ts",
   "test/*-{crash,kills,orphans,processes}.test.ts",
-  "test/{cli-bucket,docs,examples,mcp,races,release,s3-races,secrets-cli}.test.ts",
+  "test/{cli-bucket,crashtest,docs,examples,mcp,races,release,s3-races,secrets-cli}.test.ts",
   "test/house/check-catches.test.ts",
 ]
 
