@@ -60,6 +60,29 @@ describe("a tool that the backend runs itself", () => {
     expect(result.toolCalls).toMatchObject([{ status: "denied", error: `Write was denied: ${path} ${reason}` }])
   })
 
+  test("does not search a folder with a file that Read is denied, and searches another", async () => {
+    for (const folder of ["open", "closed"]) mkdirSync(join(workspace, folder))
+    writeFileSync(join(workspace, "closed/.env"), "KEY=1")
+    const policy = { rules: [{ allow: { tool: "*" } }, { deny: { tool: "Read", path: "**/.env" } }] } as const
+    const searched: Json[] = []
+    const search = (args: Json) => {
+      searched.push(args)
+      return "found"
+    }
+    const script = ({ messages }: SimulatedRequest) => {
+      const count = messages.flatMap(({ toolResults }) => toolResults).length
+      const path = ["closed", ".", "open"][count]
+      return path === undefined ? "Done." : { parts: [{ toolCall: { name: "Grep", args: { pattern: "K", path } } }] }
+    }
+    const result = await scene({ script, search }, { policy }).open().run({ task: "Search." })
+    expect(searched).toEqual([{ pattern: "K", path: "open" }])
+    expect(result.toolCalls).toMatchObject([
+      { status: "denied", error: expect.stringContaining("hides something below closed: search a narrower folder") },
+      { status: "denied" },
+      { status: "ok" },
+    ])
+  })
+
   test("gets the value of a secret, and the journal its reference", async () => {
     const secret = "tide-secret-4711"
     const { open, written } = scene({}, { secrets: { TIDE: secret } }, { path: "a", text: `key ${secret}` })

@@ -78,4 +78,14 @@ export const mutations = [
     [["src/runtime/entry.ts", "this.#streams.get(event.id)?.push(event.delta)", "redactor.stream().push(event.delta)"]],
     runs("a listener that comes in the middle of a secret gets none of it"),
   ),
+  mutation(
+    "backends: the gate prints whatever it was answered",
+    [["src/hosts/node/backends/gate-program.ts", "case $answer in '{'*'}') ;; *) exit 2 ;; esac\n", ""]],
+    ["src/hosts/node/backends/loopback.test.ts", "exits with 2 for"],
+  ),
+  mutation(
+    "backends: the gate takes functions from its environment",
+    [["src/hosts/node/backends/gate-program.ts", '"-pc"', '"-c"']],
+    ["src/hosts/node/backends/loopback.test.ts", "the gate in a shell is not opened by an environment with"],
+  ),
 ]

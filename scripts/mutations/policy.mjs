@@ -14,6 +14,9 @@ const early = (name) => ["test/policy-early-starts.test.ts", name]
 const found = (name) => ["test/policy-found.test.ts", name]
 const runtime = (name) => ["test/policy-runtime.test.ts", name]
 const client = (name) => ["test/policy-service.test.ts", name]
+const search = (name) => ["src/policy/search-below.test.ts", name]
+const imports = (name) => ["src/policy/rules/import-settings.test.ts", name]
+const commands = (name) => ["src/policy/rules/command-rules.test.ts", name]
 const table = ["test/policy-table.test.ts", "a decision is the one of the guide for every mode"]
 
 export const mutations = [
@@ -284,5 +287,46 @@ export const mutations = [
       ],
     ],
     client("the tool mcp__files__read at https://evil.example/mcp is enforced"),
+  ),
+  mutation(
+    "policy: a vendor's search shows what is hidden",
+    [[`${calls}/decide.ts`, 'if (hidden !== undefined) return { kind: "deny", reason: hidden }', ""]],
+    ["test/backend-runtime.test.ts", "does not search a folder with a file that Read is denied"],
+  ),
+  mutation(
+    "policy: a search is judged by its folder alone",
+    [["src/policy/search-below.ts", 'if (kind === "folder") folders.push(below)', ""]],
+    search("does not run where it would show a hidden path"),
+  ),
+  mutation(
+    "policy: a search of unknown extent runs",
+    [
+      [
+        "src/policy/search-below.ts",
+        "if (path === undefined || files === undefined) return",
+        "if (path === undefined) return",
+      ],
+    ],
+    search("a search does not run if it is not known what is there"),
+  ),
+  mutation(
+    "policy: a lost refusal leaves its permission",
+    [[`${rules}/import-settings.ts`, "withoutExposed(valid, lost, notes)", "valid"]],
+    imports("an import never allows what the settings refuse"),
+  ),
+  mutation(
+    "policy: a computed word is no path",
+    [[`${rules}/decide-call.ts`, "if (isKnown || !rules", "if (!isKnown || !rules"]],
+    commands("a path that is refused to every tool"),
+  ),
+  mutation(
+    "policy: an IPv4 address inside an IPv6 one is another host",
+    [[`${rules}/url-pattern.ts`, "(embeddedIpv4(host.slice(1, -1)) ?? host)", "host"]],
+    ["src/policy/rules/url-rules.test.ts", "a URL refusal applies to what servers make of"],
+  ),
+  mutation(
+    "policy: the service lets in who sends an empty key",
+    [[`${service}/server/callers.ts`, 'if (value === "") throw emptyKey(name)', ""]],
+    client("an empty key or secret is refused"),
   ),
 ]

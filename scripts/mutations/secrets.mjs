@@ -4,6 +4,7 @@ import { mutation } from "./mutation.mjs"
 const redact = "src/policy/redact"
 const sinks = (name) => ["test/secrets.test.ts", name]
 const resumed = (name) => ["test/secrets-resume.test.ts", name]
+const shapes = (name) => ["test/secrets-shapes.test.ts", name]
 const cut = (name) => ["test/secrets-cut.test.ts", name]
 const nowhere = sinks("a declared secret appears in no journal")
 
@@ -164,5 +165,21 @@ export const mutations = [
     "secrets: the context of a tool does not mask",
     [["src/runtime/calls/run-call.ts", "    redact: run.redactor.cut,\n", "    redact: (text) => text,\n"]],
     cut("a known value in long lines that Read and Grep cut"),
+  ),
+  mutation(
+    "secrets: progress is masked piece by piece",
+    [
+      [
+        "src/runtime/calls/call-progress.ts",
+        "const decided = stream.push(message)",
+        "const decided = run.redactor.text(message)",
+      ],
+    ],
+    shapes("a secret that a tool reports in pieces of its progress"),
+  ),
+  mutation(
+    "secrets: any text may call itself an image",
+    [[`${redact}/walk.ts`, "data.length >= SMALLEST_FILE && BASE64.test(data)", "data.length >= 0"]],
+    shapes("of arguments and results is masked"),
   ),
 ]

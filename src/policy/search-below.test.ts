@@ -12,6 +12,9 @@ const tree: Readonly<Record<string, readonly string[]>> = {
   "/ws/src/deep": ["c.ts"],
   "/ws/lib": [".env"],
   "/ws/lib/x": ["key.pem"],
+  "/ws/docs": ["own/"],
+  "/ws/docs/own": ["deep/"],
+  "/ws/docs/own/deep": ["key.pem"],
 }
 
 /** Only lists. */
@@ -41,6 +44,7 @@ test.each<[string, Json]>([
   ["Grep", { pattern: "KEY", path: "secrets/key" }],
   ["Grep", { pattern: "KEY", path: "vault" }],
   ["Grep", { pattern: "KEY", path: ["src"], file_path: "lib" }],
+  ["Grep", { pattern: "KEY", path: "docs" }],
   ["Grep", { pattern: "KEY", path: 7 }],
   ["Glob", { pattern: "**/*" }],
   ["Glob", { pattern: "secrets/*" }],

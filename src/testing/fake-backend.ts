@@ -19,6 +19,8 @@ export interface FakeBackendOptions {
   readonly resumeBy?: ResumeBy
   /** What its own tool `Write` does. */
   readonly write?: (args: Json) => void
+  /** What its own tool `Grep` finds. Absent: it has no such tool. */
+  readonly search?: (args: Json) => string
   /** The sessions that the vendor has stored, for several processes. */
   readonly sessions?: Map<string, FakeSession>
   readonly capabilities?: Partial<Capabilities>
@@ -31,13 +33,17 @@ export interface FakeSession {
 }
 
 const writeTool: OwnTool = { name: "Write", nativeName: "fake_write", effect: "once", risk: "medium" }
+const searchTool: OwnTool = { name: "Grep", nativeName: "fake_search", effect: "none", risk: "low" }
 
 /** A backend without a program: it has a tool of its own, stores sessions, and suspends calls in each of the three ways. */
 export function fakeBackend(options: FakeBackendOptions): Backend {
   const { name = "fake", resumeBy = "replay", sessions = new Map() } = options
   return {
     name,
-    capabilities: { ...capabilities, suspend: { ours: "settle", own: resumeBy }, ...options.capabilities },
+    capabilities: {
+      ...{ ...capabilities, ownTools: ownToolsOf(options), suspend: { ours: "settle", own: resumeBy } },
+      ...options.capabilities,
+    },
     probe: async () => ({ found: true, version: "1", login: "yes" }),
     async open(request) {
       const { from } = request
@@ -49,6 +55,10 @@ export function fakeBackend(options: FakeBackendOptions): Backend {
       return new Session(options, request, stored, { name, id, resumeBy })
     },
   }
+}
+
+function ownToolsOf({ search }: FakeBackendOptions): readonly OwnTool[] {
+  return search === undefined ? [writeTool] : [writeTool, searchTool]
 }
 
 class Session implements BackendSession {
@@ -148,7 +158,11 @@ class Session implements BackendSession {
   #asked(): SimulatedRequest {
     const { messages } = this.#stored
     const last = messages.findLastIndex(({ role }) => role === "assistant")
-    const tools = [...this.#request.tools, writeTool].map(({ name }) => ({ name, description: "", inputSchema: {} }))
+    const tools = [...this.#request.tools, ...ownToolsOf(this.#options)].map(({ name }) => ({
+      name,
+      description: "",
+      inputSchema: {},
+    }))
     return {
       index: 0,
       protocol: "fake",
@@ -174,7 +188,7 @@ class Session implements BackendSession {
       const { name, args = {}, id = newNonce() } = part.toolCall
       const call = { callId: id, name, args }
       calls.push(call)
-      host.emit({ type: "tool-call", turn, ...call, ...(name === "Write" && { executor: "backend" }) })
+      host.emit({ type: "tool-call", turn, ...call, ...(this.#ownTool(name) && { executor: "backend" }) })
     }
     const stopReason = calls.length > 0 ? "tool-calls" : "end"
     host.emit({ type: "usage", turn, usage: noUsage, model: "fake-model", stopReason })
@@ -196,21 +210,31 @@ class Session implements BackendSession {
   }
 
   async #runCall(call: ToolCall, host: TurnHost): Promise<ToolOutcome | "suspended"> {
-    if (call.name !== "Write") {
+    const tool = this.#ownTool(call.name)
+    if (tool === undefined) {
       const outcome = await host.callTool(call)
       return outcome.status === "suspended" ? "suspended" : outcome
     }
-    const permit = await host.authorize(call, writeTool)
+    const permit = await host.authorize(call, tool)
     if (permit.kind === "suspend") return "suspended"
     if (permit.kind === "refuse") return { ...said(permit.reason), status: "denied" }
-    this.#options.write?.(permit.args)
-    const outcome = said("written")
+    const outcome = said(this.#runOwn(tool, permit.args))
     host.emit({ type: "tool-result", callId: call.callId, outcome, durationMs: 0 })
     return outcome
   }
 
+  #ownTool(called: string): OwnTool | undefined {
+    return ownToolsOf(this.#options).find(({ name }) => name === called)
+  }
+
+  #runOwn(tool: OwnTool, args: Json): string {
+    if (tool === searchTool) return this.#options.search?.(args) ?? ""
+    this.#options.write?.(args)
+    return "written"
+  }
+
   #suspended(): Stop {
-    const isOwn = this.#stored.open.some(({ name }) => name === "Write")
+    const isOwn = this.#stored.open.some(({ name }) => this.#ownTool(name) !== undefined)
     return isOwn ? { reason: "suspended", resumeBy: this.#resumeBy } : { reason: "suspended" }
   }
 
@@ -248,7 +272,7 @@ function asFailure(error: unknown): Failure {
   return new LonghaulError("backend_crashed", "The fake backend's script failed.", { cause: error }).toJSON()
 }
 
-const capabilities: Capabilities = {
+const capabilities: Omit<Capabilities, "ownTools"> = {
   provider: "fake",
   features: ["streaming", "tools", "interrupt", "file_access"],
   models: "own",
@@ -259,7 +283,6 @@ const capabilities: Capabilities = {
   structured: "text",
   metering: "call",
   reportsCost: true,
-  ownTools: [writeTool],
   enforcement: [{ tools: "*", gate: "ours", rewrite: true, failsClosed: true, exactArguments: true, ledger: "intent" }],
   edge: false,
   contextTokens: 128_000,
