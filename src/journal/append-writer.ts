@@ -47,6 +47,7 @@ export class AppendWriter implements FlushWriter {
       const isLast = this.#file === null
       const file = this.#file ?? (await this.#openNext())
       try {
+        // Safe: a shard with a header has a good position.
         const from = this.#headless ? 0 : (this.#good as Position).bytes
         const bytes = lines.sealed(from, this.#headless ? this.#ownership.claimedHeader(this.#good) : undefined)
         if (this.#headless) {

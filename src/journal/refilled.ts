@@ -16,6 +16,7 @@ export class Refilled<T> {
 
   /** Empties the list and returns its items in an array of exact size. */
   take(): T[] {
+    // Safe: the first `count` places are filled.
     const taken = this.#items.slice(0, this.#count) as T[]
     // A large buffer is not kept.
     if (this.#count > MOST_KEPT) this.#items.length = 0

@@ -99,9 +99,11 @@ function readFlushes(bytes: Uint8Array, begin: number, crcOf: HostCrc32): Flushe
     // Three parts per flush (text, `from`, crc), then the text after the last mark.
     const parts = text.split(endMark)
     for (let part = 0; part + 3 < parts.length; part += 3) {
+      // Safe: the loop ends before the last group.
       const flush = parts[part] as string
       const from = parts[part + 1] as string
       const at = valid + (isAscii ? flush.length : encoder.encode(flush).length)
+      // Safe: as above.
       const mark = { at, from: Number(from), crc: Number.parseInt(parts[part + 2] as string, 16) }
       if (!isComplete(bytes, mark, valid, begin, crcOf) || !addLines(lines, flush)) return { lines, valid, flushBefore }
       flushBefore = valid
@@ -122,6 +124,7 @@ function addLines(lines: JsonObject[], flush: string): boolean {
   try {
     const texts = flush.split("\n")
     const last = texts.length - 1
+    // Safe: `at` is below the length.
     for (let at = 0; at < last; at++) lines.push(JSON.parse(texts[at] as string))
     lines.push(JSON.parse(`${texts[last]}}`))
     return true
@@ -145,6 +148,7 @@ function markOf(bytes: Uint8Array, start: number, newline: number): EndMark | nu
   if (bytes[newline - 11] !== DOT || bytes[newline - 2] !== QUOTE) return null
   const end = newline + 1
   const found = endMark.exec(decoder.decode(bytes.subarray(Math.max(start, end - LONGEST_MARK), end)))
+  // Safe: the pattern has two groups.
   return found && { at: end - found[0].length, from: Number(found[1]), crc: Number.parseInt(found[2] as string, 16) }
 }
 
@@ -171,6 +175,7 @@ function headerOf([first, second]: readonly JsonObject[]): { header: ShardHeader
   // Safe: the crc of the flush proves that our writer wrote it, so it has the shape of a header.
   if ("base" in first) return { header: first as unknown as ShardHeader, lines: 1 }
   if (second === undefined || !("base" in second)) return null
+  // Safe: as above.
   return { header: { ...first, base: second.base as unknown as Position | null }, lines: 2 }
 }
 

@@ -48,7 +48,7 @@ export class EventQueue<T> implements AsyncIterable<T> {
 
   #next(): Promise<IteratorResult<T>> {
     if (this.#head < this.#items.length) {
-      const value = this.#items[this.#head++] as T
+      const value = this.#items[this.#head++] as T // Safe: the head is below the length.
       if (this.#head === this.#items.length) {
         this.#items = []
         this.#head = 0

@@ -112,6 +112,7 @@ async function check(
       return { data: value, issues: result.issues.map((issue) => describeStandardIssue(issue, "answer")) }
     const unfit = whyNotJson(result.value, "answer")
     if (unfit !== undefined) return { data: value, issues: [`${unfit} after the schema's own conversion`] }
+    // Safe: that is what it parses.
     return { data: JSON.parse(JSON.stringify(result.value) ?? "null") as Json, issues: [] }
   } catch (error) {
     const kind = error instanceof Error ? error.name : typeof error

@@ -122,8 +122,8 @@ function startMethods(parts: Parts): Pick<Runtime, StartMethods> {
   }
 }
 
-/** Safe: `data` was checked against the schema that defines the caller's type. */
 function typed({ handle }: LiveRun): RunHandle<never> {
+  // Safe: `data` was checked against the schema that defines the caller's type.
   return handle as RunHandle<never>
 }
 

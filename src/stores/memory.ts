@@ -79,6 +79,7 @@ function namesUnder(files: Files, path: string): string[] {
   const names = new Set<string>()
   for (const file of files.keys()) {
     if (!file.startsWith(`${path}/`)) continue
+    // Safe: a split has a first part.
     names.add(file.slice(path.length + 1).split("/", 1)[0] as string)
   }
   return [...names].sort()

@@ -51,7 +51,7 @@ test("the current source passes the check, and its modules were really read", { 
   const { status, output } = house(repository)
   expect(output).toMatch(/^modules: [1-9]\d*, import cycles: 0$/m)
   expect(output).toMatch(/^files: [1-9]\d* shipped, lines: median \d+, p95 \d+, largest \d+$/m)
-  expect(output).toMatch(/^casts: \d+ with a reason, \d+ without$/m)
+  expect(output).toMatch(/^casts: \d+$/m)
   expect(output).not.toMatch(/^house: /m)
   expect(status).toBe(0)
 })
@@ -69,8 +69,7 @@ test.each([
   ["a source file of more than 400 lines", /src\/lib\/bytes\.ts has \d+ lines, more than 400/],
   ["a function of more than 80 lines", /src\/lib\/closest\.ts:\d+ tooLong has 82 lines, more than 80/],
   ["a folder of more than 30 shipped files", /src\/crowded has 31 shipped files, more than 30/],
-  ["more casts without a reason than there were", /\d+ casts give no reason, more than \d+/],
-  ["a cast without a reason, by its place", /src\/lib\/content\.ts:\d+ 1 as unknown/],
+  ["a cast without a reason", /src\/lib\/content\.ts:\d+ a cast gives no reason: .*1 as unknown/],
 ])("the check fails for %s", (_, line) => {
   expect(report.status).toBe(1)
   expect(report.output).toMatch(line)

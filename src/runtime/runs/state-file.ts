@@ -48,6 +48,7 @@ export async function readBeat(folder: Folder, shard: number): Promise<number | 
   const bytes = await folder.read(STATE_FILE)
   if (bytes === null) return null
   try {
+    // Safe: what is used of it is checked.
     const state = JSON.parse(new TextDecoder().decode(bytes)) as Partial<StateFile>
     return state.shard === shard && typeof state.beat === "number" ? state.beat : null
   } catch {

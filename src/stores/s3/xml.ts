@@ -41,7 +41,7 @@ function elements(xml: string, name: string): string[] {
 /** The entities that XML predefines. Others need a document type, which responses do not have. */
 function decoded(text: string): string {
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));/gi, (whole, hex, decimal, name) => {
-    if (name !== undefined) return entities[name as string] ?? whole
+    if (name !== undefined) return entities[String(name)] ?? whole
     const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
     return code <= 0x10ffff ? String.fromCodePoint(code) : whole
   })
