@@ -90,7 +90,7 @@ export const mutations = [
   ),
   mutation(
     "mcp: files with tokens are readable for all",
-    [["src/hosts/node/mcp/token-store.ts", 'mode: 0o600, flag: "wx"', 'mode: 0o644, flag: "wx"']],
+    [["src/hosts/node/files/private-file.ts", 'mode: 0o600, flag: "wx"', 'mode: 0o644, flag: "wx"']],
     login("tokens are in files that only their user can read"),
   ),
   mutation(

@@ -5,7 +5,7 @@ import type { ActivePolicy } from "./pipeline.ts"
 
 /**
  * Calls `onAsk`. No decision in time, an exception and an unknown decision deny the call; a question stays open then, because a
- * refusal would be an answer that nobody gave. `stop`: closes the question.
+ * refusal would be an answer, and only the person may give one. `stop`: closes the question.
  */
 export async function askPerson(
   { onAsk, askTimeoutMs }: Pick<ActivePolicy, "onAsk" | "askTimeoutMs">,

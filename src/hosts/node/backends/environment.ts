@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs"
-import { lstat, mkdir, readFile, rename, writeFile } from "node:fs/promises"
+import { lstat, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { BackendEnv } from "../../../contract/backend-env.ts"
-import { newNonce } from "../../../lib/id.ts"
 import { errnoOf } from "../errno.ts"
+import { writePrivateFile } from "../files/private-file.ts"
 import { fileTokens } from "../mcp/token-store.ts"
 import { defaultSpillFolder, defaultStoreRoot } from "../store/state-folder.ts"
 import type { Programs } from "./programs.ts"
@@ -47,14 +47,9 @@ export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHos
       return folder
     },
     async stateFile(name, text) {
-      const folder = join(defaultStoreRoot(), "backends")
-      const path = join(folder, name)
-      if ((await readFile(path, "utf8").catch(() => undefined)) === text) return path
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      // Another process may read it now: it must never see half a file.
-      const draft = `${path}.${newNonce()}`
-      await writeFile(draft, text, { mode: 0o600, flag: "wx" })
-      await rename(draft, path)
+      const path = join(defaultStoreRoot(), "backends", name)
+      const isWritten = (await readFile(path, "utf8").catch(() => undefined)) === text
+      if (!isWritten) await writePrivateFile(path, text)
       return path
     },
   }

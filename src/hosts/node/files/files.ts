@@ -1,13 +1,14 @@
 import type { Dirent, Stats } from "node:fs"
 import { constants, type FileHandle, open, readdir } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
-import type { FileChange, FileEntry, Files } from "../../../contract/env.ts"
+import type { FileChange, Files } from "../../../contract/env.ts"
 import { ToolError, type ToolErrorCode } from "../../../contract/tool.ts"
 import { checkKeys, keys } from "../../../lib/known-keys.ts"
 import { isOurs } from "../../../lib/own-names.ts"
 import { errnoOf } from "../errno.ts"
 import { FileCommits, type Located, placeOf } from "./commit-files.ts"
 import { type Confinement, confineTo, type Location, type Pin } from "./confine.ts"
+import { kindOf, toEntry } from "./entry.ts"
 import { Locks } from "./locks.ts"
 import { closing, makeFolders, replaceFile, requireFile, requireVersion, versionOf } from "./place-file.ts"
 
@@ -208,16 +209,6 @@ async function readRange(
     filled += bytesRead
   }
   return bytes.subarray(0, filled)
-}
-
-function toEntry(entry: Dirent): FileEntry {
-  return { name: entry.name, kind: kindOf(entry) }
-}
-
-function kindOf(entry: Dirent | Stats): FileEntry["kind"] {
-  if (entry.isFile()) return "file"
-  if (entry.isDirectory()) return "folder"
-  return entry.isSymbolicLink() ? "link" : "other"
 }
 
 const failures: Readonly<Record<string, readonly [code: ToolErrorCode, what: string]>> = {

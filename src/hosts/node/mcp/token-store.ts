@@ -1,8 +1,8 @@
-import { chmod, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import type { TokenStore } from "../../../contract/backend-env.ts"
-import { newNonce } from "../../../lib/id.ts"
 import { errnoOf } from "../errno.ts"
+import { writePrivateFile } from "../files/private-file.ts"
 
 /** Tokens in files that only this user can read. A reader never sees half a file. */
 export function fileTokens(folder: string): TokenStore {
@@ -16,13 +16,7 @@ export function fileTokens(folder: string): TokenStore {
         throw error
       }
     },
-    async write(key, value) {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      await chmod(folder, 0o700)
-      const draft = `${path(key)}.${newNonce()}`
-      await writeFile(draft, value, { mode: 0o600, flag: "wx" })
-      await rename(draft, path(key))
-    },
+    write: (key, value) => writePrivateFile(path(key), value),
     delete: (key) => rm(path(key), { force: true }),
   }
 }
